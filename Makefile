@@ -1,0 +1,26 @@
+# Needs Python 3.11 or newer, the package index and Debian's packages; nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+LAB := PYTHONPATH=tests $(BIN)/python -m lab
+SOURCES := agent service tests packaging/exe
+
+.PHONY: test lint exe test-windows test-cluster bench run lock clean
+
+.venv/ready: packaging/locks/linux-dev.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r packaging/locks/linux-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+lint: .venv/ready
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy --platform linux $(SOURCES)
+	$(BIN)/mypy --platform win32 agent service
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest
+
+lock: .venv/ready
+	packaging/locks/lock.sh

@@ -1,0 +1,1 @@
+"""Arguments in, a use case called, an exit code out."""

@@ -1,0 +1,1 @@
+"""The one door to the machine: a port (port.py) and its two implementations, windows and sandbox."""

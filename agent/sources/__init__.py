@@ -1,0 +1,1 @@
+"""Bytes in, specification out: one module an input format. Sources know no host."""

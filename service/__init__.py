@@ -1,0 +1,1 @@
+"""The resident part: the Windows service and what it watches over."""
