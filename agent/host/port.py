@@ -1,0 +1,520 @@
+"""The port to the machine: all that the engine, the daemon and the command line may ask of it.
+
+Two implementations answer it alike, `agent.host.windows` and `agent.host.sandbox`; tests/contract holds
+both to this text. Every method raises a class of `agent.host.errors` when the machine says no. Paths are
+absolute Windows paths on any operating system.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import PureWindowsPath
+
+    from agent.host.sddl import SecurityDescriptor
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Watch(Protocol[T_co]):
+    """A subscription. Closing it, or leaving its `with` block, ends it."""
+
+    def wait(self, seconds: float) -> Sequence[T_co]:
+        """What happened since the last call; blocks until something does. Empty when the time is up."""
+
+    def close(self) -> None: ...
+    def __enter__(self) -> Watch[T_co]: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+# Files and folders
+
+
+class FileKind(enum.Enum):
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    """Any reparse point: symbolic link, junction, mount point."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    kind: FileKind
+    size: int
+    modified: float
+    """Seconds since 1970, UTC."""
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """Something below a watched folder changed; `path` is None when Windows lost count: look at it all."""
+
+    path: PureWindowsPath | None
+
+
+class Files(Protocol):
+    """Nothing here follows a reparse point: one on the way, or at the end, raises ReparsePoint."""
+
+    def observe(self, path: PureWindowsPath) -> FileState | None:
+        """What is there, or None. The last element may be a reparse point and is then told as LINK."""
+
+    def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
+        """The whole content, or its first `limit` bytes."""
+
+    def blocks(self, path: PureWindowsPath) -> Iterator[bytes]:
+        """The content piece by piece, for files too large to hold. Others may read, and rename, meanwhile."""
+
+    def tail(self, path: PureWindowsPath, limit: int) -> bytes:
+        """The last `limit` bytes of a file that another program may be writing to."""
+
+    def list(self, path: PureWindowsPath) -> Sequence[str]:
+        """Names in a folder, sorted without regard to case."""
+
+    def make_directory(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        """One folder, born with its descriptor. Its parent must exist, it must not."""
+
+    def write(
+        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        """Put a whole file in place: new content and descriptor, or the old ones, and nothing in between.
+
+        Written under a temporary name in the same folder that is born with the descriptor, flushed, moved
+        over with write-through. A target that is held open is tried again within a limit; a program that is
+        running is renamed aside, and where it then lies is returned (to be removed once nothing runs it).
+        """
+
+    def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
+        """Add to a file, flushed before this returns; a new one is born with the descriptor. For journals."""
+
+    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        """Rename within a volume, write-through. The target must not exist."""
+
+    def remove(self, path: PureWindowsPath) -> None:
+        """Remove a file, or a reparse point itself. One held open is tried again within a limit."""
+
+    def remove_directory(self, path: PureWindowsPath) -> None:
+        """Remove an empty folder."""
+
+    def remove_at_reboot(self, path: PureWindowsPath) -> None:
+        """For what is still running: Windows removes it when it starts next."""
+
+    def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
+        """Owner, group and DACL as they are."""
+
+    def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        """Owner and DACL of an existing file or folder, for drift. New ones are born with theirs."""
+
+    def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
+        """Told of changes below a folder: names, content, descriptors."""
+
+
+# Who may do what
+
+
+class Principal(enum.Enum):
+    """For whom access is judged. Each stands for its usual groups."""
+
+    SYSTEM = "SYSTEM"
+    ADMINISTRATOR = "an administrator"
+    USER = "a plain user"
+    """Logged on, in Users, not an administrator."""
+
+
+class Access(Protocol):
+    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
+        """The access mask that Windows' own AccessCheck grants at most."""
+
+    def is_administrator(self) -> bool:
+        """Whether this process may change the machine (an elevated administrator, or SYSTEM)."""
+
+
+# Services
+
+
+class StartType(enum.Enum):
+    AUTOMATIC = "automatic"
+    DELAYED = "automatic (delayed)"
+    MANUAL = "manual"
+    DISABLED = "disabled"
+
+
+class ServiceState(enum.Enum):
+    """The numbers are the SCM's own."""
+
+    STOPPED = 1
+    START_PENDING = 2
+    STOP_PENDING = 3
+    RUNNING = 4
+    CONTINUE_PENDING = 5
+    PAUSE_PENDING = 6
+    PAUSED = 7
+
+
+class RecoveryAction(enum.Enum):
+    NONE = 0
+    RESTART = 1
+    REBOOT = 2
+    RUN_COMMAND = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What the SCM does when the service's process dies without having said STOPPED."""
+
+    actions: tuple[tuple[RecoveryAction, int], ...] = ()
+    """First, second and each later failure: what to do, after how many milliseconds."""
+    reset_seconds: int = 0
+    """After so long without a failure the count begins anew."""
+    on_error_exit: bool = False
+    """The failure-actions flag: also when it says STOPPED with an exit code that isn't zero."""
+
+
+class SidType(enum.Enum):
+    NONE = 0
+    UNRESTRICTED = 1
+    RESTRICTED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceDefinition:
+    """A service as it is wanted. The host quotes `command` by CommandLineToArgvW's rules."""
+
+    name: str
+    command: tuple[str, ...]
+    display_name: str = ""
+    """The name itself where empty."""
+    description: str = ""
+    start: StartType = StartType.AUTOMATIC
+    dependencies: tuple[str, ...] = ()
+    account: str = "LocalSystem"
+    recovery: Recovery = Recovery()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    preshutdown_milliseconds: int | None = None
+    """How long Windows waits for it when it shuts down; None leaves Windows' own default."""
+    sid_type: SidType = SidType.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledService:
+    """A service as the SCM has it, whoever made it.
+
+    A setting that this Windows does not know (`unsupported`) is reported as its default.
+    """
+
+    definition: ServiceDefinition
+    image_path: str
+    """The command line as registered: somebody else's need not be quoted as we would."""
+    unsupported: tuple[str, ...] = ()
+    """Fields of the definition that this Windows could not be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStatus:
+    state: ServiceState
+    pid: int | None
+    exit_code: int
+    """Win32 exit code; 1066 says that `service_exit_code` counts."""
+    service_exit_code: int
+    checkpoint: int
+    wait_hint_milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEvent:
+    """`state` is what the service changed to; None when it was deleted, or its process vanished unsaid."""
+
+    name: str
+    state: ServiceState | None
+
+
+class Control(enum.Enum):
+    """What the SCM asks of a running service. The numbers are its own."""
+
+    STOP = 1
+    SHUTDOWN = 5
+    PARAMETERS_CHANGED = 6
+    PRESHUTDOWN = 15
+
+
+class ServiceControls(Protocol):
+    """A service program's side of its talk with the SCM. Interrogation is answered without asking it."""
+
+    arguments: Sequence[str]
+    """What the start call passed, without the service's name."""
+
+    def running(self) -> None:
+        """Tell that the service is up."""
+
+    def stopping(self, wait_hint_seconds: float) -> None:
+        """Tell that it is on its way down, and how long until the next word."""
+
+    def next(self, seconds: float | None = None) -> Control | None:
+        """The next request; blocks. None when the time is up."""
+
+
+ServiceProgram = Callable[[ServiceControls], int]
+"""Runs until the service is to end, and returns its exit code (0, or service-specific)."""
+
+
+class Services(Protocol):
+    def list(self) -> Mapping[str, ServiceStatus]:
+        """All Win32 services by name."""
+
+    def read(self, name: str) -> InstalledService | None: ...
+
+    def status(self, name: str) -> ServiceStatus: ...
+
+    def create(self, definition: ServiceDefinition) -> Sequence[str]:
+        """Register a service; returns the fields that this Windows does not know, to be warned of.
+
+        When a later step than the registration itself fails, the service is deleted again.
+        """
+
+    def change(self, definition: ServiceDefinition) -> Sequence[str]:
+        """Make an existing service as defined; returns the fields that this Windows does not know."""
+
+    def delete(self, name: str) -> None:
+        """Remove its registration; a running service goes on until it stops. Waits until the name is free."""
+
+    def start(self, name: str, arguments: Sequence[str] = ()) -> None:
+        """Ask for a start; `wait` tells how it went. Raises ServiceAlreadyRunning."""
+
+    def stop(self, name: str) -> None:
+        """Ask for a stop; `wait` tells how it went. Raises ServiceNotRunning, DependentsRunning."""
+
+    def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
+        """Until the service is in that state, by notification and by its process' handle, not by polling.
+
+        Gives up with TimedOut after `seconds`, or sooner when the service's own checkpoint stands still for
+        longer than its wait hint allows; raises ServiceFailed as soon as a service that was to run has
+        stopped or its process is gone. Each names the service, its state and its exit code.
+        """
+
+    def watch(self, names: Iterable[str]) -> Watch[ServiceEvent]:
+        """Told of each change of state, by the SCM's notifications and the process handles."""
+
+    def serve(self, name: str, program: ServiceProgram) -> int:
+        """Be the service `name`: called once, by a process that the SCM started. NotAService otherwise."""
+
+
+# Machine environment and registry
+
+
+class Environment(Protocol):
+    """The machine's variables, as every process that starts later gets them."""
+
+    def list(self) -> Mapping[str, str]: ...
+    def get(self, name: str) -> str | None: ...
+    def set(self, name: str, value: str) -> None:
+        """A value that has %NAME% in it is stored so that Windows expands it. Running programs are told."""
+
+    def remove(self, name: str) -> None: ...
+
+
+class RegistryKind(enum.Enum):
+    STRING = 1
+    EXPANDABLE = 2
+    BINARY = 3
+    NUMBER = 4
+    STRINGS = 7
+    LONG_NUMBER = 11
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryValue:
+    kind: RegistryKind
+    data: str | int | bytes | tuple[str, ...]
+
+
+class Registry(Protocol):
+    r"""HKEY_LOCAL_MACHINE, its 64-bit view. Keys are given without it: `SYSTEM\CurrentControlSet\...`."""
+
+    def read(self, key: str, name: str) -> RegistryValue | None: ...
+    def values(self, key: str) -> Mapping[str, RegistryValue]:
+        """All values of a key; NotFound when there is no such key."""
+
+    def keys(self, key: str) -> Sequence[str]:
+        """Names of the keys below."""
+
+    def write(self, key: str, name: str, value: RegistryValue) -> None:
+        """Keys on the way are made."""
+
+    def remove(self, key: str, name: str) -> None: ...
+    def remove_key(self, key: str) -> None:
+        """The key and everything below it."""
+
+
+# Facts
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsVersion:
+    major: int
+    minor: int
+    build: int
+    revision: int
+    product: str
+    """As Windows calls itself: 'Windows Server 2022 Datacenter'."""
+    edition: str
+    """The registry's EditionID: ServerDatacenter, ServerStandardCore, ..."""
+    server: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    total: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkAddress:
+    interface: str
+    address: str
+    prefix_length: int
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningPort:
+    address: str
+    port: int
+    pid: int
+
+
+class Facts(Protocol):
+    """What the machine is. Asked anew at each call."""
+
+    def windows_version(self) -> WindowsVersion: ...
+    def architecture(self) -> str:
+        """Of the machine, not of this program: 'amd64' or 'arm64'."""
+
+    def memory(self) -> int:
+        """Physical, in bytes."""
+
+    def disk(self, path: PureWindowsPath) -> DiskSpace:
+        """Of the volume that the path is, or would be, on."""
+
+    def addresses(self) -> Sequence[NetworkAddress]:
+        """Of the interfaces that are up, loopback left out."""
+
+    def listening_ports(self) -> Sequence[ListeningPort]:
+        """TCP, with the process that listens."""
+
+    def host_name(self) -> str:
+        """The DNS host name, not the 15 characters of NetBIOS."""
+
+    def containers_feature(self) -> bool | None:
+        """Whether the Containers feature is installed; None where that cannot be told."""
+
+    def system_directory(self) -> PureWindowsPath:
+        """The Windows folder, by the API and not by a variable."""
+
+    def program_files(self) -> PureWindowsPath: ...
+    def program_data(self) -> PureWindowsPath: ...
+
+
+# Event log, power, processes, time
+
+
+class EventLevel(enum.Enum):
+    """The numbers are ReportEvent's."""
+
+    ERROR = 1
+    WARNING = 2
+    INFORMATION = 4
+
+
+class EventLog(Protocol):
+    """The Application log."""
+
+    def register(self, source: str, message_file: PureWindowsPath) -> None:
+        """So that Event Viewer finds the texts; `message_file` carries the message table."""
+
+    def unregister(self, source: str) -> None: ...
+    def write(self, source: str, level: EventLevel, event_id: int, text: str) -> None: ...
+
+
+class Power(Protocol):
+    def reboot_pending(self) -> Sequence[str]:
+        """Why Windows wants a reboot, a line for each reason; empty when it doesn't."""
+
+    def reboot(self, reason: str, seconds: int) -> None:
+        """Announce a reboot, planned, that other programs cannot hold up."""
+
+    def cancel_reboot(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    pid: int
+    parent: int
+    program: PureWindowsPath | None
+    """None where the caller may not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    exit_code: int
+    output: bytes
+    errors: bytes
+
+
+class Processes(Protocol):
+    def list(self) -> Sequence[ProcessInfo]: ...
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float,
+        environment: Mapping[str, str] | None = None,
+        directory: PureWindowsPath | None = None,
+        limit: int = 1 << 20,
+    ) -> Completed:
+        """Run a program to its end, with all its children; its output is kept up to `limit` bytes each.
+
+        Not through a shell. TimedOut when it doesn't end in time, and then it and its children are ended.
+        """
+
+    def wait(self, pid: int, seconds: float) -> int:
+        """Until a process ends; its exit code."""
+
+    def end(self, pid: int) -> None:
+        """TerminateProcess."""
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        """A lock for the whole machine, held inside the `with` block; False when another process has it.
+
+        Freed by Windows when the process dies, however it dies.
+        """
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970, UTC; jumps when the machine's time is set."""
+
+    def monotonic(self) -> float: ...
+    def boot_time(self) -> float: ...
+    def sleep(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A machine. The command line opens one and hands it inward."""
+
+    files: Files
+    access: Access
+    services: Services
+    environment: Environment
+    registry: Registry
+    facts: Facts
+    events: EventLog
+    power: Power
+    processes: Processes
+    clock: Clock
