@@ -1,0 +1,125 @@
+"""How a whole file is put in place of another, once for both hosts.
+
+The file appears under a temporary name, born with its descriptor, so that it is never readable by more
+people than it will be; it is flushed before it gets its name, so that after a power cut the name has
+either all of the new content or all of the old.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from agent.host.errors import AccessDenied, HostError, InUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Clock
+    from agent.host.sddl import SecurityDescriptor
+
+Handle = TypeVar("Handle")
+Result = TypeVar("Result")
+
+PATIENCE_SECONDS = 2.0
+"""How long a virus scanner may hold a file: it looks into each new one, mostly for less than a second."""
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 0.32
+
+
+class Volume(Protocol[Handle]):
+    """What the algorithm asks of a host. Every method raises a HostError when it cannot."""
+
+    def check_target(self, path: PureWindowsPath) -> None:
+        """Refuse what waiting doesn't cure: a link on the way or at the end, a folder of that name."""
+
+    def create(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> Handle:
+        """Make a new file, with the descriptor in the same call, that nobody else can open meanwhile."""
+
+    def write(self, handle: Handle, block: bytes) -> None: ...
+    def flush(self, handle: Handle) -> None:
+        """Down to the disk."""
+
+    def close(self, handle: Handle) -> None: ...
+    def move_over(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        """Rename, over what is there, with write-through. A read-only mark on the target does not hinder."""
+
+    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        """Rename with write-through; the target must not exist."""
+
+    def remove(self, path: PureWindowsPath) -> None:
+        """Remove a file, once, without waiting."""
+
+    def is_running(self, path: PureWindowsPath) -> bool:
+        """Whether a program runs from this file, so that it can be renamed but not replaced."""
+
+
+def put_in_place(
+    volume: Volume[Handle],
+    clock: Clock,
+    path: PureWindowsPath,
+    content: bytes | Iterable[bytes],
+    descriptor: SecurityDescriptor,
+) -> PureWindowsPath | None:
+    """`Files.write`: returns where a running program was put aside, if there was one."""
+    volume.check_target(path)
+    temporary = path.with_name(f"wmcb-{secrets.token_hex(8)}.tmp")
+    handle = volume.create(temporary, descriptor)
+    try:
+        try:
+            for block in (content,) if isinstance(content, bytes) else content:
+                volume.write(handle, block)
+            volume.flush(handle)
+        finally:
+            volume.close(handle)
+        return patiently(clock, lambda: _take_name(volume, temporary, path))
+    except BaseException:
+        # What went wrong first is what to tell; the leftover's name says whose it is.
+        with suppress(HostError):
+            patiently(clock, lambda: volume.remove(temporary))
+        raise
+
+
+def patiently(clock: Clock, attempt: Callable[[], Result]) -> Result:
+    """Try again, with growing pauses, while another program has the file open.
+
+    Access denied is among the reasons: Windows says so of a file that is deleted but still open somewhere,
+    and of one that a program maps into memory.
+    """
+    deadline = clock.monotonic() + PATIENCE_SECONDS
+    pause = _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return attempt()
+        except (InUse, AccessDenied):
+            if clock.monotonic() + pause > deadline:
+                raise
+        clock.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+
+def _take_name(
+    volume: Volume[Handle], temporary: PureWindowsPath, path: PureWindowsPath
+) -> PureWindowsPath | None:
+    try:
+        volume.move_over(temporary, path)
+    except (InUse, AccessDenied):
+        if not volume.is_running(path):
+            raise
+        return _put_aside_and_take_name(volume, temporary, path)
+    return None
+
+
+def _put_aside_and_take_name(
+    volume: Volume[Handle], temporary: PureWindowsPath, path: PureWindowsPath
+) -> PureWindowsPath:
+    aside = path.with_name(f"wmcb-{secrets.token_hex(8)}.old")
+    volume.move(path, aside)
+    try:
+        volume.move(temporary, path)
+    except BaseException:
+        volume.move(aside, path)
+        raise
+    return aside

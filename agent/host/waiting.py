@@ -1,0 +1,119 @@
+"""How a service is waited for, once for both hosts.
+
+Two things are watched, because neither tells all: the SCM's word, and the service's process. A process can
+end without the SCM's noticing (one that ends while STOP_PENDING stays so for a while, or for good), and a
+service can stop while its process, shared with others, goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from agent.host.errors import HostError, ServiceFailed, TimedOut
+from agent.host.port import ServiceState, ServiceStatus
+
+if TYPE_CHECKING:
+    from agent.host.port import Clock
+
+_PROCESS_ABORTED = 1067
+_SERVICE_SPECIFIC_ERROR = 1066
+_TIMEOUT = 1460
+
+FIRST_WORD_SECONDS = 30.0
+"""What the SCM gives a process for its first report, by default; its own hint of 2 s means nothing."""
+
+_PENDING = {
+    ServiceState.START_PENDING,
+    ServiceState.STOP_PENDING,
+    ServiceState.CONTINUE_PENDING,
+    ServiceState.PAUSE_PENDING,
+}
+
+
+class ServiceView(Protocol):
+    """What a host sees of one service. Nothing that happens between two calls may be lost."""
+
+    def status(self) -> ServiceStatus: ...
+
+    def ended(self, pid: int) -> int | None:
+        """The exit code of that process, which `status` told of; None while it runs."""
+
+    def wait(self, seconds: float) -> None:
+        """Until the SCM tells of a change, or the process last told of ends, or the time is up."""
+
+
+def wait_for(
+    view: ServiceView, clock: Clock, name: str, wanted: ServiceState, seconds: float
+) -> ServiceStatus:
+    """`Services.wait`."""
+    deadline = clock.monotonic() + seconds
+    progress = _Progress(clock)
+    while True:
+        status, process_exit = _look(view)
+        if status.state is wanted:
+            return status
+        if _is_over(status, process_exit):
+            if wanted is ServiceState.STOPPED:
+                return _stopped(status, process_exit)
+            raise _failure(ServiceFailed, name, wanted, status, process_exit)
+        left = min(deadline - clock.monotonic(), progress.seconds_left(status))
+        if left <= 0:
+            raise _failure(TimedOut, name, wanted, status, process_exit)
+        view.wait(left)
+
+
+class _Progress:
+    """Since when a service's checkpoint has stood still."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: tuple[ServiceState, int] | None = None
+        self._since = 0.0
+
+    def seconds_left(self, status: ServiceStatus) -> float:
+        now = self._clock.monotonic()
+        if self._seen != (status.state, status.checkpoint):
+            self._seen, self._since = (status.state, status.checkpoint), now
+        if status.state not in _PENDING:
+            return float("inf")
+        return self._since + _patience(status) - now
+
+
+def _patience(status: ServiceStatus) -> float:
+    if status.state is ServiceState.START_PENDING and not status.checkpoint:
+        return max(status.wait_hint_milliseconds / 1000, FIRST_WORD_SECONDS)
+    return status.wait_hint_milliseconds / 1000 or FIRST_WORD_SECONDS
+
+
+def _look(view: ServiceView) -> tuple[ServiceStatus, int | None]:
+    status = view.status()
+    process_exit = view.ended(status.pid) if status.pid else None
+    if process_exit is None:
+        return status, None
+    # The process may have said its last word, or the SCM restarted it, between the two questions.
+    later = view.status()
+    return later, process_exit if later.pid == status.pid else None
+
+
+def _is_over(status: ServiceStatus, process_exit: int | None) -> bool:
+    without_process = status.state is ServiceState.STOP_PENDING and not status.pid
+    return status.state is ServiceState.STOPPED or process_exit is not None or without_process
+
+
+def _stopped(status: ServiceStatus, process_exit: int | None) -> ServiceStatus:
+    exit_code = _PROCESS_ABORTED if process_exit else status.exit_code
+    return replace(status, state=ServiceState.STOPPED, pid=None, exit_code=exit_code)
+
+
+def _failure(
+    kind: type[HostError], name: str, wanted: ServiceState, status: ServiceStatus, process_exit: int | None
+) -> HostError:
+    code = status.exit_code
+    told = f"its state is {status.state.name}, its exit code {code}"
+    if code == _SERVICE_SPECIFIC_ERROR:
+        told += f" (its own: {status.service_exit_code})"
+    if process_exit is not None:
+        told += f", its process ended with exit code {process_exit}"
+        code = code or _PROCESS_ABORTED
+    return kind("bring", f"service {name} to {wanted.name}", _TIMEOUT if kind is TimedOut else code, told)
