@@ -72,10 +72,21 @@ func (r runtime) sandbox(name string, security *v1.WindowsSandboxSecurityContext
 	answer, err := r.RunPodSandbox(r.test.Context(), &v1.RunPodSandboxRequest{Config: &v1.PodSandboxConfig{
 		Metadata: &v1.PodSandboxMetadata{Name: name, Uid: name, Namespace: "default"},
 		Labels:   map[string]string{"pod": name},
-		Windows:  &v1.WindowsPodSandboxConfig{SecurityContext: security},
+		Linux: &v1.LinuxPodSandboxConfig{SecurityContext: &v1.LinuxSandboxSecurityContext{
+			NamespaceOptions: &v1.NamespaceOption{Network: networkMode(security)},
+		}},
+		Windows: &v1.WindowsPodSandboxConfig{SecurityContext: security},
 	}})
 	must(r.test, err)
 	return answer.PodSandboxId
+}
+
+// networkMode is what a kubelet sends: a HostProcess pod must be declared to be on the node's network.
+func networkMode(security *v1.WindowsSandboxSecurityContext) v1.NamespaceMode {
+	if security.GetHostProcess() {
+		return v1.NamespaceMode_NODE
+	}
+	return v1.NamespaceMode_POD
 }
 
 func (r runtime) pull(image string) string {
@@ -227,6 +238,8 @@ func TestAddresses(t *testing.T) {
 	want(t, "first pod", r.sandboxStatus(first).Network.Ip, "10.1.2.2")
 	want(t, "second pod", r.sandboxStatus(r.sandbox("second", nil)).Network.Ip, "10.1.2.3")
 	hostProcess := r.sandbox("agent", &v1.WindowsSandboxSecurityContext{HostProcess: true})
+	mode := r.sandboxStatus(hostProcess).GetLinux().GetNamespaces().GetOptions().GetNetwork()
+	want(t, "HostProcess pod's network", mode, v1.NamespaceMode_NODE)
 	want(t, "HostProcess pod", r.sandboxStatus(hostProcess).Network.Ip, "")
 
 	_, err = r.RunPodSandbox(ctx, &v1.RunPodSandboxRequest{Config: &v1.PodSandboxConfig{

@@ -115,7 +115,12 @@ func (s *Server) PodSandboxStatus(
 		answer.Status = &v1.PodSandboxStatus{
 			Id: sandbox.ID, Metadata: config.GetMetadata(), State: sandbox.state(), CreatedAt: sandbox.CreatedAt,
 			Network: &v1.PodSandboxNetworkStatus{Ip: sandbox.IP},
-			Labels:  config.GetLabels(), Annotations: config.GetAnnotations(), RuntimeHandler: sandbox.RuntimeHandler,
+			// The kubelet of every OS compares the network's mode here with the pod's, and makes a new sandbox if
+			// they differ.
+			Linux: &v1.LinuxPodSandboxStatus{Namespaces: &v1.Namespace{
+				Options: config.GetLinux().GetSecurityContext().GetNamespaceOptions(),
+			}},
+			Labels: config.GetLabels(), Annotations: config.GetAnnotations(), RuntimeHandler: sandbox.RuntimeHandler,
 		}
 		return nil
 	})
