@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _INVALID_PARAMETER = 87
 _NEEDS_QUOTES = re.compile(r'[\x00-\x20"]')
-_BEFORE_QUOTE = re.compile(r'(\\*)("|$)')
+_BEFORE_QUOTE = re.compile(r'(\\*)("|\Z)')
 
 
 def join(command: Sequence[str]) -> str:
