@@ -1,0 +1,26 @@
+"""The whole lab: everything cached that the tests need, and the way in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab import namespace, prefix, windows_python
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Set inside: the prepared prefix, outside the root.
+PREFIX_VARIABLE = "WMCB_LAB_PREFIX"
+
+
+def enter(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+    """Sets up what is not yet there, then runs a command inside; its exit code."""
+    mounts = [namespace.REPOSITORY, namespace.Mount(windows_python.folder(), windows_python.PLACE)]
+    os.environ.update({PREFIX_VARIABLE: str(prefix.prepared()), **(environment or {})})
+    return namespace.enter(command, mounts)
+
+
+def prepared_prefix() -> Path:
+    return Path(os.environ[PREFIX_VARIABLE])

@@ -1,0 +1,58 @@
+"""What the lab needs of the machine it runs on, and how it is got."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from lab import cache
+
+# The program that is looked for, and the Debian package that brings it.
+DEBIAN_PACKAGES = {
+    "debootstrap": "debootstrap",
+    "etcd": "etcd-server",
+    "ip": "iproute2",
+    "osslsigncode": "osslsigncode",
+    "unshare": "util-linux",
+}
+
+
+class Missing(Exception):
+    """The lab cannot run here. The text is one line: what is missing and how to get it."""
+
+
+def ensure(*programs: str) -> None:
+    """Sees that the named programs are there, installing their Debian packages where they are not."""
+    if os.geteuid() != 0:
+        raise Missing("the lab needs root (namespaces, mounts, a Debian root): start it as root or with sudo")
+    absent = [DEBIAN_PACKAGES[name] for name in programs if shutil.which(name) is None]
+    if not absent:
+        return
+    if shutil.which("apt-get") is None or not Path("/etc/debian_version").exists():
+        raise Missing(
+            f"the lab needs {', '.join(absent)} and installs them on Debian only: install them by hand"
+        )
+    with cache.locked("apt"):
+        apt_get("update")
+        apt_get("install", "--no-install-recommends", *absent)
+
+
+def apt_get(*arguments: str, root: Path | None = None) -> None:
+    """Runs apt-get, on this machine or in a root, with no question asked and another's lock waited for."""
+    command = ["apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=600", *arguments]
+    if root is not None:
+        command = ["chroot", str(root), *command]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        why = " | ".join(line for line in done.stdout.splitlines() if line.startswith("E:"))
+        raise Missing(f"{' '.join(command)} failed: {why or done.stdout[-300:].strip()}")

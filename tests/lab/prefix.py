@@ -1,0 +1,80 @@
+"""Wine prefixes: the disk and registry of a Windows machine.
+
+One is prepared and kept in the cache. Each machine then writes to a layer of its own over it (overlayfs, in
+memory): a prefix has 770 MB, so a copy takes a second and more, a layer some milliseconds. Hard links would
+be quick too, but a program that opens one of Windows' own files for writing would change the prepared one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from lab import cache, namespace, programs, root, wine
+from lab.means import Missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PREPARING = "/prefix"
+
+# Values that Windows always has and Wine does not; the kubelet reads them at its start.
+REGISTRY = r"""Windows Registry Editor Version 5.00
+
+[HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion]
+"UBR"=dword:000003e8
+
+[HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig]
+"LastConfig"="{11111111-2222-3333-4444-555555555555}"
+
+[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters]
+"BootId"=dword:00000007
+
+; The lab's own library in place of Wine's. In the registry, since services do not inherit WINEDLLOVERRIDES.
+[HKEY_CURRENT_USER\Software\Wine\DllOverrides]
+"pdh"="native"
+"""
+
+
+def prepared() -> Path:
+    """The prefix that all others start from."""
+    key = cache.digest(root.folder().name, programs.folder().name, REGISTRY, _prepare)
+    return cache.built("prefix", key, _build)
+
+
+def _build(into: Path) -> None:
+    code = namespace.enter(
+        [sys.executable, "-m", "lab.prefix"], [namespace.Mount(into, "/lab" + PREPARING, writable=True)]
+    )
+    if code != 0:
+        raise Missing("the Wine prefix could not be made, see above")
+
+
+def _prepare() -> None:
+    place = "/lab" + PREPARING
+    environment = wine.environment(place)
+    wine.run([wine.LOADER, "wineboot.exe", "-i"], environment)
+    # A program started before this wineserver has ended starts a second services.exe: services come and go.
+    wine.run([wine.SERVER, "-w"], environment)
+    windows = wine.outside(place) / "drive_c" / "windows"
+    shutil.copyfile(wine.outside("/lab/programs/pdh.dll"), windows / "system32" / "pdh.dll")
+    (windows / "temp" / "lab.reg").write_text(REGISTRY)
+    wine.run([wine.LOADER, "regedit.exe", "/S", r"C:\windows\temp\lab.reg"], environment)
+    wine.run([wine.SERVER, "-w"], environment)
+    (windows / "temp" / "lab.reg").unlink()
+    # Debian's Wine keeps the name of the wineserver's folder here; machines with one name would share it.
+    (wine.outside(place) / "wineserver").unlink()
+
+
+def layer(lower: Path, place: Path) -> None:
+    """Mounts at `place/prefix` a prefix whose changes go to memory: only inside, where mounts are private."""
+    for name in ("changes", "work", "prefix"):
+        (place / name).mkdir(parents=True)
+    options = f"lowerdir={lower},upperdir={place / 'changes'},workdir={place / 'work'},redirect_dir=on"
+    subprocess.run(["mount", "-t", "overlay", "-o", options, "overlay", str(place / "prefix")], check=True)
+
+
+if __name__ == "__main__":
+    _prepare()

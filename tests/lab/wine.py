@@ -1,0 +1,66 @@
+"""How Wine is called in the lab's root."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab.namespace import ROOT_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# The programs themselves: Debian's scripts around them cost a shell at each start.
+LOADER = "/usr/lib/wine/wine64"
+SERVER = "/usr/lib/wine/wineserver64"
+
+
+def root() -> Path:
+    """The root as mounted inside the lab's namespaces."""
+    return Path(os.environ[ROOT_VARIABLE])
+
+
+def outside(path: str) -> Path:
+    """A path of the root, as this process sees it."""
+    return root() / path.lstrip("/")
+
+
+def environment(prefix: str, locale: str = "en_US.UTF-8", debug: str = "-all") -> dict[str, str]:
+    """What every Wine process starts with, the wineserver first of all: services inherit it from there."""
+    return {
+        "HOME": "/lab/home",
+        "PATH": "/usr/bin:/bin",
+        "LANG": locale,
+        "WINEPREFIX": prefix,
+        "WINEDEBUG": debug,
+        "WINEDLLOVERRIDES": "mscoree,mshtml=",  # no question about Mono and Gecko
+        "XDG_RUNTIME_DIR": "/run",
+        "LD_PRELOAD": "/lab/programs/noroute6.so",
+    }
+
+
+def command(argv: Sequence[str], environment: Mapping[str, str], folder: str = "/") -> list[str]:
+    """The command that runs a program of the root in a folder there, with this environment and no other."""
+    # env sets the environment, not the caller: the preloaded library is only there in the root.
+    variables = [f"{name}={value}" for name, value in environment.items()]
+    return ["chroot", str(root()), "env", "-i", "-C", folder, *variables, *argv]
+
+
+def run(
+    argv: Sequence[str], environment: Mapping[str, str], folder: str = "/"
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program of the root to its end, for the lab's own needs: an exit code but 0 is an error."""
+    done = subprocess.run(
+        command(argv, environment, folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{argv} ended with {done.returncode}: {done.stdout[-2000:]}")
+    return done
