@@ -11,6 +11,7 @@ from agent.host.sddl import (
     FILE_ALL,
     FILE_EXECUTE,
     FILE_READ,
+    KEY_ALL,
     SYSTEM,
     USERS,
     Ace,
@@ -44,4 +45,11 @@ PROGRAM_DIRECTORY = _protected(
     allow(SYSTEM, FILE_ALL, _INHERITED),
     allow(ADMINISTRATORS, FILE_ALL, _INHERITED),
     allow(USERS, FILE_READ | FILE_EXECUTE, _INHERITED),
+)
+
+# A service's key in the registry, once it holds environment variables: a proxy's password may be among
+# them, and every user can read the key as Windows makes it.
+SERVICE_KEY = _protected(
+    allow(SYSTEM, KEY_ALL, AceFlags.CONTAINER_INHERIT),
+    allow(ADMINISTRATORS, KEY_ALL, AceFlags.CONTAINER_INHERIT),
 )

@@ -1,0 +1,59 @@
+"""How a function of a DLL is declared, so that its failure is raised where it happens."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from agent.host.windows.failure import Win32Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SYSTEM32_ONLY = 0x0800
+"""LOAD_LIBRARY_SEARCH_SYSTEM32: a DLL planted beside the exe or in the current folder is never taken."""
+
+
+def dll(name: str) -> ctypes.WinDLL:
+    return ctypes.WinDLL(name, use_last_error=True, winmode=_SYSTEM32_ONLY)
+
+
+def succeeding(library: ctypes.WinDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function whose zero or NULL is failure, explained by GetLastError."""
+
+    def check(value: Any, *_: Any) -> Any:
+        if not value:
+            raise Win32Failure(ctypes.get_last_error(), name)
+        return value
+
+    return _declared(library, name, result, arguments, check)
+
+
+def coded(library: ctypes.WinDLL, name: str, *arguments: Any) -> Callable[..., None]:
+    """A function whose result is an error code."""
+
+    def check(value: Any, *_: Any) -> None:
+        if value:
+            raise Win32Failure(value, name)
+
+    return _declared(library, name, ctypes.c_uint32, arguments, check)
+
+
+def judged(library: ctypes.WinDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function whose result the caller judges."""
+    return _declared(library, name, result, arguments, None)
+
+
+def _declared(
+    library: ctypes.WinDLL, name: str, result: Any, arguments: tuple[Any, ...], check: Any
+) -> Callable[..., Any]:
+    function: Any = getattr(library, name)
+    function.argtypes = arguments
+    function.restype = result
+    if check is not None:
+        function.errcheck = check
+    return function  # type: ignore[no-any-return]

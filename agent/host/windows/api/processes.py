@@ -1,0 +1,109 @@
+"""Processes and other waitable objects, by handle (kernel32)."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import ctypes
+import math
+from ctypes import wintypes
+from typing import TYPE_CHECKING, Self
+
+from agent.host.windows.api.binding import dll, succeeding
+from agent.host.windows.failure import Win32Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TERMINATE = 0x0001
+QUERY_LIMITED = 0x1000
+SYNCHRONIZE = 0x10_0000
+
+_INFINITE = 0xFFFF_FFFF
+_TIMEOUT = 258
+_APC_RAN = 192
+
+_BOOL = wintypes.BOOL
+_DWORD = wintypes.DWORD
+_HANDLE = wintypes.HANDLE
+_POINTER = ctypes.c_void_p
+
+_kernel32 = dll("kernel32")
+close = succeeding(_kernel32, "CloseHandle", _BOOL, _HANDLE)
+_open_process = succeeding(_kernel32, "OpenProcess", _HANDLE, _DWORD, _BOOL, _DWORD)
+_exit_code = succeeding(_kernel32, "GetExitCodeProcess", _BOOL, _HANDLE, ctypes.POINTER(_DWORD))
+_terminate = succeeding(_kernel32, "TerminateProcess", _BOOL, _HANDLE, ctypes.c_uint)
+_create_event = succeeding(_kernel32, "CreateEventW", _HANDLE, _POINTER, _BOOL, _BOOL, wintypes.LPCWSTR)
+set_event = succeeding(_kernel32, "SetEvent", _BOOL, _HANDLE)
+
+
+def _check_wait(value: int, *_: object) -> int:
+    if value == _INFINITE:
+        raise Win32Failure(ctypes.get_last_error(), "WaitForMultipleObjectsEx")
+    return value
+
+
+_wait = _kernel32.WaitForMultipleObjectsEx
+_wait.argtypes = (_DWORD, ctypes.POINTER(_HANDLE), _BOOL, _DWORD, _BOOL)
+_wait.restype = _DWORD
+_wait.errcheck = _check_wait  # type: ignore[assignment]
+_sleep = _kernel32.SleepEx
+_sleep.argtypes = (_DWORD, _BOOL)
+_sleep.restype = _DWORD
+
+
+def event() -> int:
+    """A new event that stays set once it is."""
+    handle: int = _create_event(None, True, False, None)
+    return handle
+
+
+def wait_for_any(handles: Sequence[int], seconds: float) -> int | None:
+    """Which handle is signalled; None when the time is up or a call queued to this thread has run."""
+    milliseconds = _milliseconds(seconds)
+    if not handles:
+        _sleep(milliseconds, True)
+        return None
+    result: int = _wait(len(handles), (_HANDLE * len(handles))(*handles), False, milliseconds, True)
+    return None if result in (_TIMEOUT, _APC_RAN) else result
+
+
+def run_queued_calls() -> None:
+    """Those queued to this thread (APCs)."""
+    while _sleep(0, True) == _APC_RAN:
+        pass
+
+
+def _milliseconds(seconds: float) -> int:
+    # Rounded up: one that waits too briefly would spin until its deadline.
+    return min(math.ceil(max(seconds, 0) * 1000), _INFINITE - 1) if seconds != math.inf else _INFINITE
+
+
+class Process:
+    """An open process. Its id is not given to another one while it is open."""
+
+    def __init__(self, pid: int, access: int = SYNCHRONIZE | QUERY_LIMITED) -> None:
+        self.pid = pid
+        self.handle: int = _open_process(access, False, pid)
+
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        if wait_for_any([self.handle], 0) is None:
+            return None
+        code = _DWORD()
+        _exit_code(self.handle, code)
+        return code.value
+
+    def terminate(self, exit_code: int) -> None:
+        _terminate(self.handle, exit_code)
+
+    def close(self) -> None:
+        close(self.handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

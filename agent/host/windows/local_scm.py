@@ -1,0 +1,73 @@
+"""This machine's service control manager, for `services`."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import winreg
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.protection import SERVICE_KEY
+from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, set_key_descriptor
+from agent.host.windows.api.service_control import CONNECT, CREATE_SERVICE, ENUMERATE, Manager
+from agent.host.windows.scm import ServiceKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.host.port import ServiceStatus
+    from agent.host.windows.api.service_control import ServiceHandle
+    from agent.host.windows.scm import Registration
+
+_WRITE_DAC = 0x4_0000
+_WRITE_OWNER = 0x8_0000
+_SERVICES = "SYSTEM\\CurrentControlSet\\Services\\"
+
+
+class LocalServiceControlManager:
+    """Connects for each question: that is quick, and a connection kept would not survive everything."""
+
+    def open(self, name: str, access: int) -> ServiceHandle:
+        with Manager(CONNECT) as manager:
+            return manager.open(name, access)
+
+    def create(self, registration: Registration, access: int) -> ServiceHandle:
+        with Manager(CONNECT | CREATE_SERVICE) as manager:
+            return manager.create(registration, access)
+
+    def list(self) -> Mapping[str, ServiceStatus]:
+        with Manager(CONNECT | ENUMERATE) as manager:
+            return dict(manager.services())
+
+    def key(self, name: str) -> ServiceKey:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _SERVICES + name) as key:
+            pairs = (line.partition("=") for line in _strings(key, "Environment"))
+            services = _strings(key, "DependOnService")
+            groups = _strings(key, "DependOnGroup")
+        return ServiceKey(
+            environment={variable: value for variable, _, value in pairs},
+            dependencies=(*services, *(f"+{group}" for group in groups)),
+        )
+
+    def set_environment(self, name: str, environment: Mapping[str, str]) -> None:
+        rights = winreg.KEY_SET_VALUE | _WRITE_DAC | _WRITE_OWNER
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _SERVICES + name, 0, rights) as key:
+            if environment:
+                # First closed to users, then filled.
+                set_key_descriptor(key.handle, OWNER | DACL | PROTECTED_DACL, str(SERVICE_KEY))
+                lines = [f"{variable}={value}" for variable, value in environment.items()]
+                winreg.SetValueEx(key, "Environment", 0, winreg.REG_MULTI_SZ, lines)
+            else:
+                with suppress(FileNotFoundError):
+                    winreg.DeleteValue(key, "Environment")
+
+
+def _strings(key: winreg.HKEYType, name: str) -> list[str]:
+    try:
+        value, kind = winreg.QueryValueEx(key, name)
+    except FileNotFoundError:
+        return []
+    return list(value or []) if kind == winreg.REG_MULTI_SZ else []

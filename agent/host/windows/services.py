@@ -1,0 +1,302 @@
+"""Services, as the service control manager keeps them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from agent.host import commandline
+from agent.host.definitions import differing_fields
+from agent.host.errors import AccessDenied, HostError, NotFound, host_error
+from agent.host.port import (
+    Control,
+    InstalledService,
+    Recovery,
+    RecoveryAction,
+    ServiceDefinition,
+    SidType,
+    StartType,
+)
+from agent.host.waiting import wait_for
+from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.scm import (
+    CHANGE_CONFIG,
+    DELETE,
+    QUERY_CONFIG,
+    QUERY_STATUS,
+    START,
+    STOP,
+    RecoverySetting,
+    Registration,
+    Setting,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from agent.host.port import Clock, ServiceEvent, ServiceProgram, ServiceState, ServiceStatus, Watch
+    from agent.host.waiting import ServiceView
+    from agent.host.windows.scm import OpenService, ServiceControlManager, SettingValue
+
+DELETE_SECONDS = 10.0
+"""How long others may keep a handle to a deleted service: an open services.msc does so until it is closed."""
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 0.5
+
+_NO_PROGRAM = {2, 3}
+_DOES_NOT_EXIST = 1060
+_MARKED_FOR_DELETE = 1072
+_UNKNOWN = {120, 124}
+"""CALL_NOT_IMPLEMENTED and INVALID_LEVEL: an info level that this SCM lacks."""
+_AUTOMATIC, _MANUAL, _DISABLED = 2, 3, 4
+_START_NUMBERS = {
+    StartType.AUTOMATIC: _AUTOMATIC,
+    StartType.DELAYED: _AUTOMATIC,
+    StartType.MANUAL: _MANUAL,
+    StartType.DISABLED: _DISABLED,
+}
+_START_TYPES = {_MANUAL: StartType.MANUAL, _DISABLED: StartType.DISABLED}
+
+_DEFAULTS: dict[Setting, SettingValue] = {
+    Setting.DESCRIPTION: "",
+    Setting.RECOVERY: RecoverySetting((), 0),
+    Setting.DELAYED: False,
+    Setting.ON_ERROR_EXIT: False,
+    Setting.SID_TYPE: SidType.NONE.value,
+}
+"""What a service has that was just registered, and what is told where the SCM doesn't know the question."""
+
+_REGISTERED = frozenset({"command", "display_name", "start", "dependencies", "account"})
+"""Fields of the definition that are parts of the registration itself."""
+
+_FIELDS = {
+    Setting.DESCRIPTION: "description",
+    Setting.RECOVERY: "recovery",
+    Setting.DELAYED: "start",
+    Setting.ON_ERROR_EXIT: "recovery",
+    Setting.SID_TYPE: "sid_type",
+    Setting.PRESHUTDOWN: "preshutdown_milliseconds",
+}
+
+
+class WindowsServices:
+    """Services of the port. The three functions at the end are the parts that only Windows can run."""
+
+    def __init__(
+        self,
+        scm: ServiceControlManager,
+        clock: Clock,
+        view: Callable[[str], AbstractContextManager[ServiceView]],
+        watch: Callable[[Iterable[str]], Watch[ServiceEvent]],
+        serve: Callable[[str, ServiceProgram], int],
+    ) -> None:
+        self._scm = scm
+        self._clock = clock
+        self._view = view
+        self.watch = watch
+        self.serve = serve
+
+    def list(self) -> Mapping[str, ServiceStatus]:
+        with telling("list", "services"):
+            return self._scm.list()
+
+    def read(self, name: str) -> InstalledService | None:
+        with (
+            suppress(NotFound),
+            telling("read", _subject(name)),
+            self._scm.open(name, QUERY_CONFIG) as service,
+        ):
+            return self._read(name, service)
+        return None
+
+    def status(self, name: str) -> ServiceStatus:
+        with telling("ask for the state of", _subject(name)), self._scm.open(name, QUERY_STATUS) as service:
+            return service.status()
+
+    def create(self, definition: ServiceDefinition) -> Sequence[str]:
+        subject = _subject(definition.name)
+        access = QUERY_CONFIG | CHANGE_CONFIG | START | DELETE
+        registration = _registration(definition, _REGISTERED)
+        with telling("create", subject), self._scm.create(registration, access) as service:
+            try:
+                unsupported = _set(service, _DEFAULTS, _settings(definition))
+                if definition.environment:
+                    self._scm.set_environment(definition.name, definition.environment)
+            except BaseException:
+                # What made the creation fail is what to tell, not that undoing it failed too.
+                with suppress(HostError), telling("delete", subject):
+                    service.delete()
+                raise
+        return unsupported
+
+    def change(self, definition: ServiceDefinition) -> Sequence[str]:
+        name = definition.name
+        access = QUERY_CONFIG | CHANGE_CONFIG | START
+        with telling("change", _subject(name)), self._scm.open(name, access) as service:
+            installed = self._read(name, service)
+            fields = differing_fields(definition, installed)
+            if registered := _REGISTERED.intersection(fields):
+                service.register(_registration(definition, registered))
+            unsupported = _set(service, _settings(installed.definition), _settings(definition))
+            if "environment" in fields:
+                self._scm.set_environment(name, definition.environment)
+        return unsupported
+
+    def delete(self, name: str) -> None:
+        with telling("delete", _subject(name)):
+            with self._scm.open(name, DELETE) as service:
+                try:
+                    service.delete()
+                except Win32Failure as failure:
+                    if failure.code != _MARKED_FOR_DELETE:
+                        raise
+            self._wait_until_free(name)
+
+    def start(self, name: str, arguments: Sequence[str] = ()) -> None:
+        with telling("start", _subject(name)), self._scm.open(name, START) as service:
+            try:
+                service.start(arguments)
+            except Win32Failure as failure:
+                if failure.code in _NO_PROGRAM:
+                    raise host_error("start", f"the program of service {name}", failure.code) from failure
+                raise
+
+    def stop(self, name: str) -> None:
+        with telling("stop", _subject(name)), self._scm.open(name, STOP) as service:
+            service.control(Control.STOP.value)
+
+    def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
+        with self._view(name) as view:
+            return wait_for(view, self._clock, name, state, seconds)
+
+    def _read(self, name: str, service: OpenService) -> InstalledService:
+        registration = service.registration()
+        settings, unsupported = _ask(service)
+        environment, dependencies = dict[str, str](), registration.dependencies or ()
+        try:
+            with telling("read", f"the registry key of service {name}"):
+                key = self._scm.key(name)
+            environment, dependencies = dict(key.environment), key.dependencies
+        except AccessDenied:
+            # Its environment may hold secrets; then only administrators read the key.
+            unsupported.append("environment")
+        return InstalledService(
+            definition=_definition(registration, settings, environment, dependencies),
+            image_path=registration.image_path or "",
+            unsupported=tuple(unsupported),
+        )
+
+    def _wait_until_free(self, name: str) -> None:
+        """A deleted service lives until the last handle is closed. No event tells of that."""
+        deadline = self._clock.monotonic() + DELETE_SECONDS
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                self._scm.open(name, QUERY_STATUS).close()
+            except Win32Failure as failure:
+                if failure.code == _DOES_NOT_EXIST:
+                    return
+                if failure.code != _MARKED_FOR_DELETE:
+                    raise
+            if self._clock.monotonic() + pause > deadline:
+                raise Win32Failure(_MARKED_FOR_DELETE, "OpenServiceW")
+            self._clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+
+def _subject(name: str) -> str:
+    return f"service {name}"
+
+
+def _registration(definition: ServiceDefinition, fields: Collection[str]) -> Registration:
+    """What of these fields CreateService and ChangeServiceConfig set."""
+    return Registration(
+        name=definition.name,
+        display_name=definition.display_name or definition.name if "display_name" in fields else None,
+        start=_START_NUMBERS[definition.start] if "start" in fields else None,
+        image_path=commandline.join(definition.command) if "command" in fields else None,
+        dependencies=definition.dependencies if "dependencies" in fields else None,
+        account=definition.account if "account" in fields else None,
+    )
+
+
+def _settings(definition: ServiceDefinition) -> dict[Setting, SettingValue]:
+    """What ChangeServiceConfig2 sets."""
+    recovery = definition.recovery
+    actions = tuple((action.value, milliseconds) for action, milliseconds in recovery.actions)
+    settings: dict[Setting, SettingValue] = {
+        Setting.DESCRIPTION: definition.description,
+        Setting.RECOVERY: RecoverySetting(actions, recovery.reset_seconds),
+        Setting.ON_ERROR_EXIT: recovery.on_error_exit,
+        Setting.SID_TYPE: definition.sid_type.value,
+    }
+    if _START_NUMBERS[definition.start] == _AUTOMATIC:
+        # Of a service that doesn't start by itself the SCM refuses to hear of a delay.
+        settings[Setting.DELAYED] = definition.start is StartType.DELAYED
+    if definition.preshutdown_milliseconds is not None:
+        settings[Setting.PRESHUTDOWN] = definition.preshutdown_milliseconds
+    return settings
+
+
+def _set(
+    service: OpenService, present: Mapping[Setting, SettingValue], wanted: Mapping[Setting, SettingValue]
+) -> list[str]:
+    """Returns the fields that the SCM does not know, or takes but cannot tell."""
+    unsupported: list[str] = []
+    for setting, value in wanted.items():
+        if present.get(setting) == value:
+            continue
+        try:
+            service.set(setting, value)
+            service.setting(setting)
+        except Win32Failure as failure:
+            _note_unknown(setting, failure, unsupported)
+    return unsupported
+
+
+def _ask(service: OpenService) -> tuple[dict[Setting, SettingValue], list[str]]:
+    """All settings, and the fields that the SCM does not know."""
+    settings, unsupported = dict(_DEFAULTS), list[str]()
+    for setting in Setting:
+        try:
+            settings[setting] = service.setting(setting)
+        except Win32Failure as failure:
+            _note_unknown(setting, failure, unsupported)
+    return settings, unsupported
+
+
+def _note_unknown(setting: Setting, failure: Win32Failure, unsupported: list[str]) -> None:
+    if failure.code not in _UNKNOWN:
+        raise failure
+    if (field := _FIELDS[setting]) not in unsupported:
+        unsupported.append(field)
+
+
+def _definition(
+    registration: Registration,
+    settings: Mapping[Setting, Any],
+    environment: Mapping[str, str],
+    dependencies: tuple[str, ...],
+) -> ServiceDefinition:
+    start = _START_TYPES.get(registration.start or 0, StartType.AUTOMATIC)
+    if start is StartType.AUTOMATIC and settings[Setting.DELAYED]:
+        start = StartType.DELAYED
+    actions, reset_seconds = settings[Setting.RECOVERY]
+    return ServiceDefinition(
+        name=registration.name,
+        command=commandline.split(registration.image_path) if registration.image_path else (),
+        display_name=registration.display_name or "",
+        description=settings[Setting.DESCRIPTION],
+        start=start,
+        dependencies=dependencies,
+        account=registration.account or "LocalSystem",
+        recovery=Recovery(
+            actions=tuple((RecoveryAction(kind), milliseconds) for kind, milliseconds in actions),
+            reset_seconds=reset_seconds,
+            on_error_exit=bool(settings[Setting.ON_ERROR_EXIT]),
+        ),
+        environment=environment,
+        preshutdown_milliseconds=settings.get(Setting.PRESHUTDOWN),
+        sid_type=SidType(settings[Setting.SID_TYPE]),
+    )
