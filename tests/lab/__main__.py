@@ -2,77 +2,89 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lab import cache, machine, means
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 COULD_NOT_RUN = 2
 
 
-def _setup(_: argparse.Namespace) -> int:
+@dataclass(frozen=True)
+class Command:
+    usage: str
+    does: str
+    run: Callable[[Sequence[str]], int]
+    takes_arguments: bool = True
+
+
+def _setup(_: Sequence[str]) -> int:
     return machine.enter(["true"])
 
 
-def _enter(chosen: argparse.Namespace) -> int:
-    return machine.enter(chosen.command)
+def _enter(arguments: Sequence[str]) -> int:
+    return machine.enter(arguments[1:] if arguments[:1] == ["--"] else arguments)
 
 
-def _shell(_: argparse.Namespace) -> int:
+def _shell(_: Sequence[str]) -> int:
     return machine.enter([sys.executable, "-m", "lab.shell"])
 
 
-def _exe(_: argparse.Namespace) -> int:
+def _python(arguments: Sequence[str]) -> int:
+    return machine.enter([sys.executable, "-m", "lab.windows_tests", "python", *arguments])
+
+
+def _exe(_: Sequence[str]) -> int:
     from lab import exe
 
     return exe.build()
 
 
-def _test_windows(chosen: argparse.Namespace) -> int:
-    return machine.enter([sys.executable, "-m", "lab.windows_tests", *chosen.arguments])
+def _test_windows(arguments: Sequence[str]) -> int:
+    return machine.enter([sys.executable, "-m", "lab.windows_tests", "all", *arguments])
 
 
-def _test_cluster(chosen: argparse.Namespace) -> int:
-    return machine.enter([sys.executable, "-m", "pytest", "tests/cluster", *chosen.arguments])
+def _test_cluster(arguments: Sequence[str]) -> int:
+    return machine.enter([sys.executable, "-m", "pytest", "tests/cluster", *arguments])
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+COMMANDS = {
+    "setup": Command(
+        "", "download and build what the lab needs, so that the rest starts at once", _setup, False
+    ),
+    "enter": Command("-- CMD...", "run a command inside the lab's namespaces", _enter),
+    "shell": Command("", "a shell beside a fresh Windows node: `wine cmd` is its prompt", _shell, False),
+    "python": Command("[ARG...]", "Windows Python on a fresh node, in the repository", _python),
+    "exe": Command("", "build dist/wmcb.exe", _exe, False),
+    "test-windows": Command(
+        "[ARG...]", "all tests that need Windows; with ARGs pytest tests/windows ARG...", _test_windows
+    ),
+    "test-cluster": Command("[ARG...]", "pytest tests/cluster ARG...", _test_cluster),
+}
 
-    def command(name: str, does: str, run: object) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=does, description=does)
-        added.set_defaults(run=run)
-        return added
 
-    command(
-        "setup", "download and build all that the lab needs, so that later commands start at once", _setup
-    )
-    command("enter", "run a command inside the lab's namespaces", _enter).add_argument(
-        "command", nargs="+", metavar="CMD", help="after --"
-    )
-    command("shell", "a shell in the root, beside a fresh Windows node", _shell)
-    command("exe", "build dist/wmcb.exe", _exe)
-    for name, does, run in (
-        ("test-windows", "the tests that need Windows", _test_windows),
-        ("test-cluster", "the tests that need a cluster and a Windows node", _test_cluster),
-    ):
-        command(name, does, run).add_argument("arguments", nargs=argparse.REMAINDER, help="for pytest")
-    return parser.parse_args(arguments)
+def _help() -> str:
+    lines = [f"  {f'{name} {command.usage}':24} {command.does}" for name, command in COMMANDS.items()]
+    return "\n".join(["usage: python -m lab COMMAND", "", *lines, ""])
 
 
 def main(arguments: Sequence[str]) -> int:
-    chosen = _parse(arguments)
+    if list(arguments[:1]) in (["-h"], ["--help"]):
+        sys.stdout.write(_help())
+        return 0
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    if command is None or (arguments[1:] and not command.takes_arguments):
+        sys.stderr.write(_help())
+        return COULD_NOT_RUN
     try:
-        code: int = chosen.run(chosen)
+        return command.run(arguments[1:])
     except means.Missing as missing:
         cache.say(str(missing))
         return COULD_NOT_RUN
-    return code
 
 
 if __name__ == "__main__":
