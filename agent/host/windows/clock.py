@@ -1,0 +1,25 @@
+"""Time."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import time
+
+from agent.host.windows.api.clock import uptime_seconds
+
+
+class WindowsClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def boot_time(self) -> float:
+        return time.time() - uptime_seconds()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
