@@ -166,9 +166,11 @@ _BY_CODE: dict[int, type[HostError]] = {
     206: BadName,  # FILENAME_EXCED_RANGE
     267: WrongKind,  # DIRECTORY: a file where a folder was meant
     303: InUse,  # DELETE_PENDING
+    336: WrongKind,  # DIRECTORY_NOT_SUPPORTED: a folder where a file was meant
     1051: DependentsRunning,
     1052: ServiceCannotAccept,  # INVALID_SERVICE_CONTROL
     1053: TimedOut,  # SERVICE_REQUEST_TIMEOUT
+    1055: InUse,  # SERVICE_DATABASE_LOCKED
     1056: ServiceAlreadyRunning,
     1058: ServiceDisabled,
     1060: NotFound,  # SERVICE_DOES_NOT_EXIST
@@ -179,9 +181,12 @@ _BY_CODE: dict[int, type[HostError]] = {
     1072: MarkedForDeletion,
     1073: AlreadyExists,  # SERVICE_EXISTS
     1075: DependencyFailed,  # SERVICE_DEPENDENCY_DELETED
-    1224: InUse,  # USER_MAPPED_FILE
+    1078: AlreadyExists,  # DUPLICATE_SERVICE_NAME: its display name is taken
+    1224: InUse,  # USER_MAPPED_FILE: also what runs
+    1307: AccessDenied,  # INVALID_OWNER: only with a privilege may a file be given to others
     1314: AccessDenied,  # PRIVILEGE_NOT_HELD
     4390: WrongKind,  # NOT_A_REPARSE_POINT
+    4395: ReparsePoint,  # REPARSE_POINT_ENCOUNTERED
 }
 
 

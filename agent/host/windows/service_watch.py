@@ -121,6 +121,8 @@ class ServiceWatch:
         return []
 
     def close(self) -> None:
+        if self._closed:
+            return
         set_event(self._closing)
         with self._busy:
             if self._closed:

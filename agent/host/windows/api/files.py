@@ -1,0 +1,312 @@
+"""Files by handle (ntdll, kernel32).
+
+NtCreateFile and not CreateFile: it opens a name relative to the open handle of its folder. So a path can be
+walked element by element, each looked at before the next is opened in it, and nobody can put a junction in
+the place of a folder that was already looked at. It knows neither a longest path nor names of devices.
+"""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import ctypes
+import struct
+from contextlib import nullcontext
+from ctypes import wintypes
+from typing import NamedTuple
+
+from agent.host.windows.api.binding import dll, judged, succeeding
+from agent.host.windows.api.security import binary_descriptor
+from agent.host.windows.failure import Win32Failure
+
+# Access
+READ_DATA = LIST_DIRECTORY = 0x0001
+WRITE_DATA = 0x0002
+APPEND_DATA = 0x0004
+READ_ATTRIBUTES = 0x0080
+WRITE_ATTRIBUTES = 0x0100
+DELETE = 0x1_0000
+READ_CONTROL = 0x2_0000
+WRITE_DAC = 0x4_0000
+WRITE_OWNER = 0x8_0000
+SYNCHRONIZE = 0x10_0000
+
+# Sharing
+SHARE_NOTHING = 0
+SHARE_READ = 1
+SHARE_WRITE = 2
+SHARE_DELETE = 4
+SHARE_ALL = 7
+
+# Dispositions
+OPEN = 1
+CREATE = 2
+OPEN_OR_CREATE = 3
+
+# Options
+DIRECTORY = 0x0000_0001
+WRITE_THROUGH = 0x0000_0002
+SYNCHRONOUS = 0x0000_0020
+NOT_DIRECTORY = 0x0000_0040
+BACKUP_INTENT = 0x0000_4000
+REPARSE_POINT_ITSELF = 0x0020_0000
+
+# Attributes
+READ_ONLY = 0x0001
+IS_DIRECTORY = 0x0010
+NORMAL = 0x0080
+IS_REPARSE_POINT = 0x0400
+
+_CASE_INSENSITIVE = 0x40
+_RENAME = 10
+_NAMES = 12
+_DISPOSITION = 13
+_DISPOSITION_EX = 64
+_RENAME_EX = 65
+_DISPOSITION_FLAGS = 0x01 | 0x02 | 0x10  # DELETE, POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
+_RENAME_FLAGS = 0x02 | 0x40  # POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
+_REPLACE = 0x01
+_NO_MORE_FILES = 0x8000_0006
+_DELAY_UNTIL_REBOOT = 4
+
+# Server 2019 and newer know these on NTFS; without them, the old way refuses what is open or read-only.
+_UNKNOWN_CLASS = {0xC000_0002, 0xC000_0003, 0xC000_000D, 0xC000_00BB}
+"""NOT_IMPLEMENTED, INVALID_INFO_CLASS, INVALID_PARAMETER, NOT_SUPPORTED: by this Windows or file system."""
+
+_TOLD_BETTER = {
+    0xC000_0056: 303,  # DELETE_PENDING, of which RtlNtStatusToDosError makes 'access denied'
+    0xC000_00BA: 336,  # FILE_IS_A_DIRECTORY, likewise: DIRECTORY_NOT_SUPPORTED
+    0xC000_0121: 1224,  # CANNOT_DELETE, likewise: a program runs from it, USER_MAPPED_FILE
+}
+
+_FILETIME_OF_1970 = 11_644_473_600
+_FILETIMES_A_SECOND = 10_000_000
+
+_BOOL = wintypes.BOOL
+_DWORD = wintypes.DWORD
+_HANDLE = wintypes.HANDLE
+_POINTER = ctypes.c_void_p
+_STATUS = ctypes.c_uint32
+
+
+class _UnicodeString(ctypes.Structure):
+    """UNICODE_STRING"""
+
+    _fields_ = (("bytes", wintypes.USHORT), ("room", wintypes.USHORT), ("text", _POINTER))
+
+
+class _ObjectAttributes(ctypes.Structure):
+    """OBJECT_ATTRIBUTES"""
+
+    _fields_ = (
+        ("size", wintypes.ULONG),
+        ("folder", _HANDLE),
+        ("name", ctypes.POINTER(_UnicodeString)),
+        ("attributes", wintypes.ULONG),
+        ("descriptor", _POINTER),
+        ("quality", _POINTER),
+    )
+
+
+class _IoStatus(ctypes.Structure):
+    """IO_STATUS_BLOCK"""
+
+    _fields_ = (("status", _POINTER), ("information", ctypes.c_size_t))
+
+
+class _Information(ctypes.Structure):
+    """BY_HANDLE_FILE_INFORMATION"""
+
+    _fields_ = (
+        ("attributes", _DWORD),
+        ("created", _DWORD * 2),
+        ("accessed", _DWORD * 2),
+        ("written", _DWORD * 2),
+        ("volume", _DWORD),
+        ("size_high", _DWORD),
+        ("size_low", _DWORD),
+        ("links", _DWORD),
+        ("index", _DWORD * 2),
+    )
+
+
+class Information(NamedTuple):
+    attributes: int
+    size: int
+    modified: float
+
+
+_ntdll = dll("ntdll")
+_kernel32 = dll("kernel32")
+_dos_error = judged(_ntdll, "RtlNtStatusToDosError", wintypes.ULONG, _STATUS)
+# fmt: off
+_create_file = judged(
+    _ntdll, "NtCreateFile", _STATUS,
+    ctypes.POINTER(_HANDLE), _DWORD, ctypes.POINTER(_ObjectAttributes), ctypes.POINTER(_IoStatus), _POINTER,
+    wintypes.ULONG, wintypes.ULONG, wintypes.ULONG, wintypes.ULONG, _POINTER, wintypes.ULONG,
+)
+_set_information = judged(
+    _ntdll, "NtSetInformationFile", _STATUS,
+    _HANDLE, ctypes.POINTER(_IoStatus), _POINTER, wintypes.ULONG, ctypes.c_int,
+)
+_query_directory = judged(
+    _ntdll, "NtQueryDirectoryFile", _STATUS,
+    _HANDLE, _HANDLE, _POINTER, _POINTER, ctypes.POINTER(_IoStatus), _POINTER, wintypes.ULONG, ctypes.c_int,
+    wintypes.BOOLEAN, _POINTER, wintypes.BOOLEAN,
+)
+close = succeeding(_kernel32, "CloseHandle", _BOOL, _HANDLE)
+_get_information = succeeding(
+    _kernel32, "GetFileInformationByHandle", _BOOL, _HANDLE, ctypes.POINTER(_Information)
+)
+_read = succeeding(
+    _kernel32, "ReadFile", _BOOL, _HANDLE, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER
+)
+_write = succeeding(
+    _kernel32, "WriteFile", _BOOL, _HANDLE, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER
+)
+_flush = succeeding(_kernel32, "FlushFileBuffers", _BOOL, _HANDLE)
+_seek = succeeding(
+    _kernel32, "SetFilePointerEx", _BOOL, _HANDLE, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), _DWORD
+)
+_move = succeeding(_kernel32, "MoveFileExW", _BOOL, wintypes.LPCWSTR, wintypes.LPCWSTR, _DWORD)
+# fmt: on
+
+
+def open_in(
+    folder: int | None,
+    name: str,
+    access: int,
+    *,
+    share: int = SHARE_ALL,
+    disposition: int = OPEN,
+    options: int = 0,
+    descriptor: str | None = None,
+) -> int:
+    """Open or make `name` in an open folder; without one, `name` is the kernel's name of a whole path.
+
+    What is made is born with the descriptor, given as SDDL. A reparse point is opened itself.
+    """
+    text = ctypes.create_unicode_buffer(name)
+    length = ctypes.sizeof(text) - ctypes.sizeof(ctypes.c_wchar)
+    unicode = _UnicodeString(length, length, ctypes.addressof(text))
+    handle, outcome = _HANDLE(), _IoStatus()
+    with binary_descriptor(descriptor) if descriptor is not None else nullcontext() as address:
+        size = ctypes.sizeof(_ObjectAttributes)
+        # fmt: off
+        attributes = _ObjectAttributes(
+            size, folder, ctypes.pointer(unicode), _CASE_INSENSITIVE, address, None
+        )
+        status = _create_file(
+            handle, access | READ_ATTRIBUTES | SYNCHRONIZE, attributes, outcome, None,
+            NORMAL, share, disposition, options | REPARSE_POINT_ITSELF, None, 0,
+        )
+        # fmt: on
+    _check(status, "NtCreateFile")
+    return handle.value or 0
+
+
+def information(handle: int) -> Information:
+    found = _Information()
+    _get_information(handle, found)
+    low, high = found.written
+    return Information(
+        attributes=found.attributes,
+        size=found.size_high << 32 | found.size_low,
+        modified=(high << 32 | low) / _FILETIMES_A_SECOND - _FILETIME_OF_1970,
+    )
+
+
+def names(folder: int) -> list[str]:
+    found: list[str] = []
+    buffer = ctypes.create_string_buffer(0x1_0000)
+    outcome = _IoStatus()
+    restart = True
+    while True:
+        # fmt: off
+        status = _query_directory(
+            folder, None, None, None, outcome, buffer, len(buffer), _NAMES, False, None, restart
+        )
+        # fmt: on
+        if status == _NO_MORE_FILES:
+            return [name for name in found if name not in (".", "..")]
+        _check(status, "NtQueryDirectoryFile")
+        found += linked_names(buffer.raw, name_offset=12)
+        restart = False
+
+
+def linked_names(data: bytes, name_offset: int) -> list[str]:
+    """Out of records that each begin with the distance to the next and have the name's length before it."""
+    found = []
+    place = 0
+    while True:
+        (step,) = struct.unpack_from("<I", data, place)
+        (length,) = struct.unpack_from("<I", data, place + name_offset - 4)
+        start = place + name_offset
+        found.append(data[start : start + length].decode("utf-16-le", "surrogatepass"))
+        if not step:
+            return found
+        place += step
+
+
+def rename(handle: int, folder: int, name: str, *, replace: bool) -> None:
+    """Move what is open to another name in an open folder. What is there may be marked as read-only."""
+    flags = _REPLACE if replace else 0
+    status = _rename(handle, folder, name, _RENAME_EX, flags | _RENAME_FLAGS)
+    if status in _UNKNOWN_CLASS:
+        status = _rename(handle, folder, name, _RENAME, flags)
+    _check(status, "NtSetInformationFile")
+
+
+def remove(handle: int) -> None:
+    """Its name is gone as soon as this handle is closed, whoever else has it open for reading."""
+    status = _set(handle, _DISPOSITION_EX, struct.pack("<I", _DISPOSITION_FLAGS))
+    if status in _UNKNOWN_CLASS:
+        status = _set(handle, _DISPOSITION, b"\1")
+    _check(status, "NtSetInformationFile")
+
+
+def read(handle: int, size: int) -> bytes:
+    """At most so much; nothing at the end."""
+    buffer = ctypes.create_string_buffer(size)
+    count = _DWORD()
+    _read(handle, buffer, size, count, None)
+    return buffer.raw[: count.value]
+
+
+def write(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        block = bytes(view[: 1 << 20])
+        count = _DWORD()
+        _write(handle, block, len(block), count, None)
+        view = view[count.value :]
+
+
+def flush(handle: int) -> None:
+    _flush(handle)
+
+
+def seek(handle: int, offset: int) -> None:
+    _seek(handle, offset, None, 0)
+
+
+def remove_at_reboot(path: str) -> None:
+    _move(path, None, _DELAY_UNTIL_REBOOT)
+
+
+def _rename(handle: int, folder: int, name: str, kind: int, flags: int) -> int:
+    # FILE_RENAME_INFORMATION: flags (or a boolean), the folder's handle, the name's length, the name
+    encoded = name.encode("utf-16-le", "surrogatepass")
+    return _set(handle, kind, struct.pack("<I4xQI", flags, folder, len(encoded)) + encoded + b"\0\0")
+
+
+def _set(handle: int, kind: int, data: bytes) -> int:
+    status: int = _set_information(handle, _IoStatus(), data, len(data), kind)
+    return status
+
+
+def _check(status: int, call: str) -> None:
+    if status:
+        raise Win32Failure(_TOLD_BETTER.get(status) or _dos_error(status), call)

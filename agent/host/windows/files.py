@@ -1,0 +1,264 @@
+"""Files and folders. No reparse point is followed, and none can be slipped in while a path is walked."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.host.port import FileKind, FileState
+from agent.host.replacing import patiently, put_in_place
+from agent.host.sddl import SecurityDescriptor
+from agent.host.windows.api import files as api
+from agent.host.windows.api import security
+from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Clock, FileChange, Watch
+
+_BLOCK = 1 << 20
+
+_FILE_NOT_FOUND = 2
+_ACCESS_DENIED = 5
+_SHARING_VIOLATION = 32
+_NEEDS_PRIVILEGE = {_ACCESS_DENIED, 1307}
+"""The other is INVALID_OWNER: only with SeRestorePrivilege may a file be given to anybody."""
+
+
+class WindowsFiles:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._volume = _Volume()
+
+    def observe(self, path: PureWindowsPath) -> FileState | None:
+        with suppress(NotFound), telling("look at", str(path)), opened(path, 0) as handle:
+            found = api.information(handle)
+            kind = kind_of(found)
+            return FileState(
+                kind=kind,
+                size=found.size if kind is FileKind.FILE else 0,
+                modified=found.modified,
+                read_only=bool(found.attributes & api.READ_ONLY),
+            )
+        return None
+
+    def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
+        with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:
+            parts = []
+            left = limit
+            while left is None or left > 0:
+                part = api.read(handle, _BLOCK if left is None else min(left, _BLOCK))
+                if not part:
+                    break
+                parts.append(part)
+                left = None if left is None else left - len(part)
+            return b"".join(parts)
+
+    def blocks(self, path: PureWindowsPath) -> Iterator[bytes]:
+        with telling("read", str(path)), _file(path, api.SHARE_READ | api.SHARE_DELETE) as handle:
+            while block := api.read(handle, _BLOCK):
+                yield block
+
+    def tail(self, path: PureWindowsPath, limit: int) -> bytes:
+        with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:
+            api.seek(handle, max(0, api.information(handle).size - limit))
+            # Not to the end: whoever writes to it meanwhile could keep this busy for ever.
+            tail = b""
+            while len(tail) < limit and (part := api.read(handle, limit - len(tail))):
+                tail += part
+            return tail
+
+    def list(self, path: PureWindowsPath) -> Sequence[str]:
+        with telling("list", str(path)), opened(path, api.LIST_DIRECTORY) as handle:
+            expect(handle, FileKind.DIRECTORY)
+            return sorted(api.names(handle), key=str.casefold)
+
+    def make_directory(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        options = api.DIRECTORY | api.SYNCHRONOUS
+        born = str(descriptor)
+        with (
+            telling("make folder", str(path)),
+            opened(path, 0, disposition=api.CREATE, options=options, descriptor=born),
+        ):
+            pass
+
+    def write(
+        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        return put_in_place(self._volume, self._clock, path, content, descriptor)
+
+    def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
+        with (
+            telling("add to", str(path)),
+            opened(
+                path,
+                api.APPEND_DATA,
+                share=api.SHARE_READ,
+                disposition=api.OPEN_OR_CREATE,
+                descriptor=str(descriptor),
+            ) as handle,
+        ):
+            expect(handle, FileKind.FILE)
+            api.write(handle, content)
+            api.flush(handle)
+
+    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        self._volume.move(path, target)
+
+    def remove(self, path: PureWindowsPath) -> None:
+        patiently(self._clock, lambda: self._volume.remove(path))
+
+    def remove_directory(self, path: PureWindowsPath) -> None:
+        with telling("remove folder", str(path)), opened(path, api.DELETE) as handle:
+            expect(handle, FileKind.DIRECTORY)
+            api.remove(handle)
+
+    def remove_at_reboot(self, path: PureWindowsPath) -> None:
+        with telling("remove at the next start of Windows", str(path)):
+            with opened(path, 0):
+                pass
+            # Windows keeps the path, not the file. The prefix spares it the limit of 260 characters.
+            api.remove_at_reboot(f"\\\\?\\{path}")
+
+    def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
+        parts = security.OWNER | security.GROUP | security.DACL
+        with telling("ask for the descriptor of", str(path)):
+            try:
+                text = _descriptor(path, parts, 0)
+            except Win32Failure as failure:
+                if failure.code != _ACCESS_DENIED:
+                    raise
+                security.enable_privileges(security.BACKUP)
+                text = _descriptor(path, parts, api.BACKUP_INTENT)
+        return SecurityDescriptor.parse(text)
+
+    def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        with telling("set the descriptor of", str(path)):
+            try:
+                _set_descriptor(path, descriptor, 0)
+            except Win32Failure as failure:
+                if failure.code not in _NEEDS_PRIVILEGE:
+                    raise
+                # Somebody left a descriptor that keeps administrators out. They may mend it all the same.
+                security.enable_privileges(security.BACKUP, security.RESTORE, security.TAKE_OWNERSHIP)
+                _set_descriptor(path, descriptor, api.BACKUP_INTENT)
+
+    def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
+        from agent.host.windows.file_watch import FileWatch
+
+        return FileWatch(path, recursive, self._clock)
+
+
+class _Volume:
+    """The primitives of agent.host.replacing."""
+
+    def check_target(self, path: PureWindowsPath) -> None:
+        with telling("write", str(path)):
+            try:
+                with opened(path, 0) as handle:
+                    expect(handle, FileKind.FILE)
+            except Win32Failure as failure:
+                if failure.code != _FILE_NOT_FOUND:
+                    raise
+
+    def create(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> int:
+        with telling("write", str(path)), folder_of(path) as folder:
+            return api.open_in(
+                folder,
+                path.name,
+                api.WRITE_DATA,
+                share=api.SHARE_NOTHING,
+                disposition=api.CREATE,
+                options=api.NOT_DIRECTORY | api.SYNCHRONOUS,
+                descriptor=str(descriptor),
+            )
+
+    def write(self, handle: int, block: bytes) -> None:
+        with telling("write", "a new file"):
+            api.write(handle, block)
+
+    def flush(self, handle: int) -> None:
+        with telling("flush", "a new file"):
+            api.flush(handle)
+
+    def close(self, handle: int) -> None:
+        api.close(handle)
+
+    def move_over(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        with telling("write", str(target)):
+            try:
+                _rename(path, target, replace=True)
+            except Win32Failure as failure:
+                if failure.code == _ACCESS_DENIED and _is_held(target):
+                    # The kernel says the same of a file that is open as of one that may not be replaced.
+                    raise Win32Failure(_SHARING_VIOLATION, "NtSetInformationFile") from failure
+                raise
+
+    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        with telling("move", f"{path} to {target}"):
+            _rename(path, target, replace=False)
+
+    def remove(self, path: PureWindowsPath) -> None:
+        with telling("remove", str(path)), opened(path, api.DELETE | api.WRITE_ATTRIBUTES) as handle:
+            if kind_of(api.information(handle)) is FileKind.DIRECTORY:
+                expect(handle, FileKind.FILE)
+            api.remove(handle)
+
+    def is_running(self, path: PureWindowsPath) -> bool:
+        """The kernel lets a running program be renamed, but not be opened for writing."""
+        return _can_open(path, api.DELETE, api.SHARE_ALL) and not _can_open(
+            path, api.WRITE_DATA, api.SHARE_ALL
+        )
+
+
+@contextmanager
+def _file(path: PureWindowsPath, share: int) -> Iterator[int]:
+    with opened(path, api.READ_DATA, share=share) as handle:
+        expect(handle, FileKind.FILE)
+        yield handle
+
+
+def _rename(path: PureWindowsPath, target: PureWindowsPath, *, replace: bool) -> None:
+    # Write-through: the new name is on the disk when this returns.
+    options = api.SYNCHRONOUS | api.WRITE_THROUGH
+    with opened(path, api.DELETE, options=options) as handle, folder_of(target) as folder:
+        refuse_link(handle)
+        api.rename(handle, folder or 0, target.name, replace=replace)
+
+
+def _is_held(path: PureWindowsPath) -> bool:
+    return not _can_open(path, api.DELETE, api.SHARE_NOTHING)
+
+
+def _can_open(path: PureWindowsPath, access: int, share: int) -> bool:
+    """False when somebody's handle is in the way."""
+    try:
+        with opened(path, access, share=share):
+            return True
+    except Win32Failure as failure:
+        return failure.code != _SHARING_VIOLATION
+
+
+def _descriptor(path: PureWindowsPath, parts: int, options: int) -> str:
+    with opened(path, api.READ_CONTROL, options=api.SYNCHRONOUS | options) as handle:
+        refuse_link(handle)
+        return security.descriptor_text(handle, parts)
+
+
+def _set_descriptor(path: PureWindowsPath, descriptor: SecurityDescriptor, options: int) -> None:
+    parts = security.DACL | (security.PROTECTED_DACL if descriptor.protected else security.UNPROTECTED_DACL)
+    access = api.WRITE_DAC
+    if descriptor.owner is not None:
+        parts |= security.OWNER
+        access |= api.WRITE_OWNER
+    with opened(path, access, options=api.SYNCHRONOUS | options) as handle:
+        refuse_link(handle)
+        security.set_descriptor(handle, parts, str(descriptor))

@@ -1,0 +1,101 @@
+"""Opening what a path names without following a reparse point on the way or at its end.
+
+Each folder is opened in the one before it and looked at through its handle, so the one that was looked at is
+the one that is used: nobody can change its name for a junction in between.
+"""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from agent.host.names import check_path
+from agent.host.port import FileKind
+from agent.host.windows.api import files as api
+from agent.host.windows.failure import Win32Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import PureWindowsPath
+
+    from agent.host.windows.api.files import Information
+
+_FILE_NOT_FOUND = 2
+_PATH_NOT_FOUND = 3
+_NOT_A_FOLDER = 267
+_IS_A_FOLDER = 336
+_REPARSE_POINT_ENCOUNTERED = 4395
+
+
+@contextmanager
+def opened(
+    path: PureWindowsPath,
+    access: int,
+    *,
+    share: int = api.SHARE_ALL,
+    disposition: int = api.OPEN,
+    options: int = api.SYNCHRONOUS,
+    descriptor: str | None = None,
+) -> Iterator[int]:
+    """A handle of what lies there, or is made there. It may be a reparse point itself: see `expect`."""
+    with folder_of(path, options & api.BACKUP_INTENT) as folder:
+        handle = api.open_in(
+            folder,
+            path.name or kernel_name(path),
+            access,
+            share=share,
+            disposition=disposition,
+            options=options,
+            descriptor=descriptor,
+        )
+    try:
+        yield handle
+    finally:
+        api.close(handle)
+
+
+@contextmanager
+def folder_of(path: PureWindowsPath, backup_intent: int = 0) -> Iterator[int | None]:
+    """A handle of the folder that the path's last element is in; None when it is a drive's root."""
+    check_path("reach", path)
+    options = api.DIRECTORY | api.SYNCHRONOUS | backup_intent
+    with ExitStack() as handles:
+        folder: int | None = None
+        for element in path.parts[:-1]:
+            try:
+                name = element if folder else kernel_name(path)
+                folder = api.open_in(folder, name, 0, options=options)
+            except Win32Failure as failure:
+                if failure.code in (_FILE_NOT_FOUND, _NOT_A_FOLDER):
+                    raise Win32Failure(_PATH_NOT_FOUND, "NtCreateFile") from failure
+                raise
+            handles.callback(api.close, folder)
+            expect(folder, FileKind.DIRECTORY)
+        yield folder
+
+
+def expect(handle: int, kind: FileKind) -> None:
+    """Refuse what is of another kind, and every reparse point."""
+    refuse_link(handle)
+    if kind_of(api.information(handle)) is not kind:
+        raise Win32Failure(_NOT_A_FOLDER if kind is FileKind.DIRECTORY else _IS_A_FOLDER, "NtCreateFile")
+
+
+def refuse_link(handle: int) -> None:
+    if kind_of(api.information(handle)) is FileKind.LINK:
+        raise Win32Failure(_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
+
+
+def kind_of(found: Information) -> FileKind:
+    if found.attributes & api.IS_REPARSE_POINT:
+        return FileKind.LINK
+    return FileKind.DIRECTORY if found.attributes & api.IS_DIRECTORY else FileKind.FILE
+
+
+def kernel_name(path: PureWindowsPath) -> str:
+    """The name that the kernel has for the root of the path's drive."""
+    return f"\\??\\{path.drive}\\"
