@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab import cache, machine, means
+from lab import cache, kubernetes, machine, means
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ class Command:
 
 
 def _setup(_: Sequence[str]) -> int:
+    kubernetes.prepare()
     return machine.enter(["true"])
 
 
@@ -49,6 +50,7 @@ def _test_windows(arguments: Sequence[str]) -> int:
 
 
 def _test_cluster(arguments: Sequence[str]) -> int:
+    kubernetes.prepare()
     return machine.enter([sys.executable, "-m", "pytest", "tests/cluster", *arguments])
 
 

@@ -86,6 +86,14 @@ EDITS = (
 )
 
 
+def prepare() -> tuple[Path, ...]:
+    """All that a cluster with nodes needs, got or built where it is not there yet; there is no network
+    inside.
+    """
+    means.ensure("etcd", "openssl")
+    return linux(), windows(), kubelet(), container_runtime()
+
+
 def linux() -> Path:
     """The folder of the control plane's programs, kubeadm and kubectl."""
     key = cache.digest(LOCKS / "lab.txt", MODULE, *LINUX, *_FLAGS)
@@ -220,7 +228,7 @@ if __name__ == "__main__":
         if sys.argv[1:] == ["lock"]:
             lock()
         else:
-            for made in (linux(), windows(), kubelet(), container_runtime()):
+            for made in prepare():
                 print(made)  # noqa: T201 - what this command is for
     except means.Missing as missing:
         sys.exit(f"lab: {missing}")

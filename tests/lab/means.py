@@ -14,6 +14,7 @@ DEBIAN_PACKAGES = {
     "debootstrap": "debootstrap",
     "etcd": "etcd-server",
     "ip": "iproute2",
+    "openssl": "openssl",
     "osslsigncode": "osslsigncode",
     "unshare": "util-linux",
 }

@@ -1,0 +1,68 @@
+"""One control plane for the session, and for each test a cluster that no other test has left anything in."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab import kubernetes, namespace
+from lab.cluster.cluster import Cluster
+from lab.cluster.control_plane import ControlPlane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+_numbers = count(1)
+_figures: dict[str, float] = {}
+
+
+@pytest.fixture(scope="session")
+def figures() -> dict[str, float]:
+    """Seconds by what they were spent on, printed when the session ends."""
+    return _figures
+
+
+@pytest.fixture
+def timed(figures: dict[str, float]) -> Callable[[str], AbstractContextManager[None]]:
+    """Adds to the figures how long a block took."""
+
+    @contextmanager
+    def measure(what: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        figures[what] = time.monotonic() - began
+
+    return measure
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _figures:
+        terminalreporter.section("figures")
+        for what, seconds in _figures.items():
+            terminalreporter.write_line(f"{seconds:8.2f} s  {what}")
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    if not namespace.inside():
+        pytest.fail("this needs the lab: make test-cluster")
+    started = ControlPlane(kubernetes.linux())
+    started.start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The API server is up, the network good, no Node there; `cluster.namespace` is the test's own."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:50].strip("-")
+    lent = Cluster(control_plane, f"{name}-{next(_numbers)}")
+    lent.begin()
+    yield lent
+    lent.tidy()

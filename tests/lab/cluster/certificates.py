@@ -1,0 +1,136 @@
+"""Certificates of the cluster's authority with whatever dates a test wants."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import tempfile
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from lab.means import Missing
+
+# A kubelet rotates, and others warn, by the whole life of a certificate: this one has been valid for a year.
+LONG_AGO = timedelta(days=-366)
+_LATELY = timedelta(minutes=-5)
+
+_CONFIGURATION = """\
+[ca]
+default_ca = cluster
+[cluster]
+new_certs_dir = {folder}
+database = {folder}/index
+default_md = sha256
+policy = anything
+x509_extensions = extensions
+copy_extensions = copy
+unique_subject = no
+rand_serial = yes
+[anything]
+organizationName = optional
+commonName = supplied
+[extensions]
+keyUsage = critical, digitalSignature, keyEncipherment
+extendedKeyUsage = {usage}
+basicConstraints = critical, CA:FALSE
+[request]
+distinguished_name = nothing
+[nothing]
+"""
+
+CLIENT = "clientAuth"
+SERVER = "serverAuth"
+
+
+class Authority:
+    """The cluster's own, in kubeadm's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.certificate = folder / "ca.crt"
+        self._key = folder / "ca.key"
+
+    def public_key_hash(self) -> str:
+        """As kubeadm's discovery wants it."""
+        key = _openssl("x509", "-in", str(self.certificate), "-noout", "-pubkey")
+        return f"sha256:{sha256(_decoded(key)).hexdigest()}"
+
+    def client(self, user: str, groups: list[str], valid_for: timedelta = timedelta(days=365)) -> str:
+        """A client's certificate and key, as PEM. A negative time gives one that ended that long ago."""
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            key, request = folder / "key.pem", folder / "request.pem"
+            subject = "".join(f"/O={group}" for group in groups) + f"/CN={user}"
+            _configure(folder, CLIENT)
+            new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", str(key)]
+            # Several groups are several values of O; a slash in a user's name is not the end of it.
+            _openssl(
+                *("req", "-new", "-config", str(folder / "openssl.cnf"), "-section", "request", *new_key),
+                *("-subj", subject, "-out", str(request)),
+            )
+            return self._sign(folder, request, valid_for) + key.read_text()
+
+    def expired(self, certificate_and_key: str, usage: str = CLIENT, ended: timedelta = _LATELY) -> str:
+        """The same certificate, of the same key, except that its time is over. Without the key."""
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            pair, request = folder / "pair.pem", folder / "request.pem"
+            pair.write_text(certificate_and_key)
+            _configure(folder, usage)
+            _openssl(
+                *(
+                    "x509",
+                    "-x509toreq",
+                    "-copy_extensions",
+                    "copyall",
+                    "-in",
+                    str(pair),
+                    "-signkey",
+                    str(pair),
+                ),
+                *("-out", str(request)),
+            )
+            return self._sign(folder, request, ended)
+
+    def _sign(self, folder: Path, request: Path, ends_in: timedelta) -> str:
+        now = datetime.now(UTC)
+        begins = now + (LONG_AGO if ends_in < timedelta() else _LATELY)
+        signed = folder / "signed.pem"
+        _openssl(
+            *(
+                "ca",
+                "-batch",
+                "-config",
+                str(folder / "openssl.cnf"),
+                "-notext",
+                "-preserveDN",
+            ),
+            *("-cert", str(self.certificate), "-keyfile", str(self._key), "-in", str(request)),
+            *("-startdate", _written(begins), "-enddate", _written(now + ends_in), "-out", str(signed)),
+        )
+        return signed.read_text()
+
+
+def _configure(folder: Path, usage: str) -> None:
+    (folder / "index").touch()
+    (folder / "openssl.cnf").write_text(_CONFIGURATION.format(folder=folder, usage=usage))
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y%m%d%H%M%SZ")
+
+
+def _decoded(pem: str) -> bytes:
+    body = re.search(r"-----BEGIN [^-]+-----(.+?)-----END", pem, re.DOTALL)
+    assert body is not None
+    return base64.b64decode(body[1])
+
+
+def _openssl(*arguments: str) -> str:
+    done = subprocess.run(
+        ["openssl", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise Missing(f"openssl {arguments[0]} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return done.stdout

@@ -1,0 +1,221 @@
+"""The cluster as one test has it."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import shutil
+import ssl
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from lab.cluster.certificates import SERVER
+from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
+from lab.cluster.fleet import LEASES, NODES, Fleet
+from lab.cluster.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lab.cluster.audit import Request
+    from lab.cluster.control_plane import ControlPlane
+    from lab.cluster.proxy import Traffic
+
+SECRETS = "/api/v1/namespaces/kube-system/secrets"
+CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+# What tokens made by kubeadm may do: ask for a node's certificate.
+_MAY_JOIN = "system:bootstrappers:kubeadm:default-node-token"
+
+_KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: lab
+clusters: [{{name: lab, cluster: {{server: "https://{address}", certificate-authority-data: {authority}}}}}]
+users: [{{name: lab, user: {{client-certificate-data: {certificate}, client-key-data: {key}}}}}]
+contexts: [{{name: lab, context: {{cluster: lab, user: lab}}}}]
+"""
+
+
+class Cluster:
+    """What nodes see lies behind `proxy`; `api` and `kubectl` go past it, as the highest administrator."""
+
+    # What a node is given, or an administrator has.
+    address = f"{HOST}:{PORT}"
+    admin = KUBERNETES / "admin.conf"
+    super_admin = KUBERNETES / "super-admin.conf"
+
+    def __init__(self, control_plane: ControlPlane, namespace: str) -> None:
+        self._control_plane = control_plane
+        self.api = control_plane.api
+        self.kubectl = control_plane.kubectl
+        self.proxy = control_plane.proxy
+        self.authority = control_plane.authority
+        self.ca_hash = control_plane.authority.public_key_hash()
+        self.namespace = namespace
+
+    @property
+    def ca_certificate(self) -> str:
+        return self.authority.certificate.read_text()
+
+    # The API server's life
+
+    def start_api_server(self) -> None:
+        self._control_plane.start_api_server()
+
+    def stop_api_server(self) -> None:
+        self._control_plane.stop_api_server()
+
+    def kill_api_server(self) -> None:
+        self._control_plane.kill_api_server()
+
+    def restart_api_server(self) -> None:
+        self._control_plane.restart_api_server()
+
+    # What it was asked
+
+    def requests(self, program: str | None = None, user: str | None = None) -> list[Request]:
+        """What was asked since the test began, by a program (the first word of its user agent) or a user."""
+        return [
+            request
+            for request in self._control_plane.audit.requests()
+            if program in (None, request.program) and user in (None, request.user)
+        ]
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes by the name of the program at the other end, since the test began."""
+        return self.proxy.traffic()
+
+    def forget_requests(self) -> None:
+        """Sets both counts to nothing, as the beginning of a test does."""
+        self._control_plane.audit.forget()
+        self.proxy.forget()
+
+    # Tokens and certificates
+
+    def fresh_bootstrap_token(
+        self, ttl: timedelta = timedelta(hours=1), *, expired: bool = False, groups: str = _MAY_JOIN
+    ) -> str:
+        """A token that a node can join with at once: cluster-info is signed with it already."""
+        name, secret = secrets.token_hex(3), secrets.token_hex(8)
+        self.api.create(
+            SECRETS,
+            {
+                "metadata": {"name": f"bootstrap-token-{name}"},
+                "type": "bootstrap.kubernetes.io/token",
+                "stringData": {
+                    "token-id": name,
+                    "token-secret": secret,
+                    "expiration": _timestamp(ttl),
+                    "usage-bootstrap-authentication": "true",
+                    "usage-bootstrap-signing": "true",
+                    "auth-extra-groups": groups,
+                },
+            },
+        )
+        until(lambda: self._signed_with(name), f"cluster-info is signed with the token {name}")
+        if expired:
+            self.expire_token(f"{name}.{secret}")
+        return f"{name}.{secret}"
+
+    def expire_token(self, token: str) -> None:
+        """Ends a token's time; the cluster then forgets it, as it does with every expired token."""
+        name = token.partition(".")[0]
+        self.api.patch(
+            f"{SECRETS}/bootstrap-token-{name}",
+            {"stringData": {"expiration": _timestamp(timedelta(hours=-1))}},
+        )
+        until(
+            lambda: (
+                not self._signed_with(name) and self.api.find(f"{SECRETS}/bootstrap-token-{name}") is None
+            ),
+            f"the expired token {name} is gone",
+        )
+
+    def _signed_with(self, token_id: str) -> bool:
+        return f"jws-kubeconfig-{token_id}" in self.api.get(CLUSTER_INFO)["data"]
+
+    def kubeconfig(
+        self, place: Path, user: str, groups: list[str], valid_for: timedelta = timedelta(days=365)
+    ) -> Path:
+        """Writes a kubeconfig with a client certificate, whose time is over if `valid_for` is negative."""
+        pair = self.authority.client(user, groups, valid_for)
+        certificate, _, key = pair.partition("-----BEGIN PRIVATE KEY")
+        place.write_text(
+            _KUBECONFIG.format(
+                address=self.address,
+                authority=_base64(self.ca_certificate),
+                certificate=_base64(certificate),
+                key=_base64(f"-----BEGIN PRIVATE KEY{key}"),
+            )
+        )
+        return place
+
+    @contextmanager
+    def expired_serving_certificate(self) -> Iterator[None]:
+        """The API server shows whoever connects a certificate whose time is over, the lab's tools too."""
+        serving, kept = PKI / "apiserver.crt", PKI / "apiserver.crt.kept"
+        shutil.copyfile(serving, kept)
+        pair = serving.read_text() + (PKI / "apiserver.key").read_text()
+        try:
+            self._serve_with(self.authority.expired(pair, SERVER))
+            yield
+        finally:
+            self._serve_with(kept.read_text())
+            kept.unlink()
+
+    def _serve_with(self, certificate: str) -> None:
+        # By a rename: the API server must not read half a certificate.
+        unfinished = PKI / "apiserver.crt.new"
+        unfinished.write_text(certificate)
+        unfinished.rename(PKI / "apiserver.crt")
+        wanted = ssl.PEM_cert_to_DER_cert(certificate)
+        until(
+            lambda: ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate((DIRECT, PORT))) == wanted,
+            "the API server shows its other certificate",
+            90,  # it looks once a minute where it is not told by the kernel
+        )
+
+    # Nodes
+
+    def make_nodes(self, count: int, name: str = "fleet") -> Fleet:
+        """Node objects with their leases, made as kubelets make them; no machines are behind them."""
+        fleet = Fleet(self.api, count, name)
+        fleet.register()
+        return fleet
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = self.api.find(f"{NODES}/{name}")
+        return found
+
+    def is_ready(self, name: str) -> bool:
+        node = self.node(name)
+        conditions = node["status"].get("conditions", []) if node else []
+        return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+    # The next test
+
+    def begin(self) -> None:
+        self.api.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+        self.forget_requests()
+
+    def tidy(self) -> None:
+        """Leaves what the next test may rely on: a network without faults, no Node, no request, no token."""
+        self.proxy.delay(0)
+        self._control_plane.start_api_server()
+        for collection in (NODES, LEASES, REQUESTS):
+            self.api.delete(collection)
+        for secret in self.api.items(f"{SECRETS}?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken"):
+            self.api.delete(f"{SECRETS}/{secret['metadata']['name']}")
+        # Its content goes in the background; the next test has another namespace.
+        self.api.delete(f"/api/v1/namespaces/{self.namespace}")
+
+
+def _timestamp(from_now: timedelta) -> str:
+    return (datetime.now(UTC) + from_now).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

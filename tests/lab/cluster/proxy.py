@@ -1,0 +1,256 @@
+"""What stands between the nodes and the API server: it counts, and it can be a bad network.
+
+It passes bytes on and looks into none of them, so that certificates are those of the API server and of the
+client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
+
+from lab.cluster import peers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+Result = TypeVar("Result")
+_CHUNK = 1 << 16
+
+
+class Way(Enum):
+    OPEN = "everything passes"
+    SILENT = "nothing passes, and nobody is told"
+    CLOSED = "connections are ended and refused"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What went through, seen from the client."""
+
+    connections: int = 0
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass(eq=False)
+class _Connection:
+    writer: asyncio.StreamWriter
+    client: str = "unknown"
+    sent: int = 0
+    received: int = 0
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+
+class Proxy:
+    """Listens on one address and connects to another. It is used from any thread; its work is done in its
+    own.
+    """
+
+    def __init__(self, listen: tuple[str, int], target: tuple[str, int]) -> None:
+        self.address = listen
+        self._target = target
+        self._way = Way.CLOSED
+        self._latency = 0.0
+        self._connections: set[_Connection] = set()
+        self._ended: defaultdict[str, list[Traffic]] = defaultdict(list)
+        self._loop = asyncio.new_event_loop()
+        self._passing = asyncio.Event()
+        self._server: asyncio.Server | None = None
+        threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True).start()
+
+    # What the network is like
+
+    def open(self) -> None:
+        """Everything passes, also what was held back."""
+        self._call(self._become(Way.OPEN))
+
+    def close(self) -> None:
+        """Connections are reset and refused, as when nobody listens."""
+        self._call(self._become(Way.CLOSED))
+
+    def silence(self) -> None:
+        """Nothing passes and nobody is told, as when a cable is cut."""
+        self._call(self._become(Way.SILENT))
+
+    def delay(self, seconds: float) -> None:
+        """Everything arrives later by this, in each direction."""
+        self._latency = seconds
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        self.close()
+        try:
+            yield
+        finally:
+            self.open()
+
+    @contextmanager
+    def cut_off(self) -> Iterator[None]:
+        self.silence()
+        try:
+            yield
+        finally:
+            self.open()
+
+    @contextmanager
+    def slow(self, seconds: float) -> Iterator[None]:
+        self.delay(seconds)
+        try:
+            yield
+        finally:
+            self.delay(0)
+
+    def drop_connections(self) -> None:
+        """Resets what is connected; new connections are welcome."""
+        self._call(self._drop())
+
+    # What went through
+
+    def traffic(self) -> dict[str, Traffic]:
+        """By the name of the program at the other end, since the counts were last set to nothing."""
+        return self._call(self._count())
+
+    def forget(self) -> None:
+        """Sets the counts to nothing."""
+        self._call(self._forget())
+
+    # In the loop's thread from here on
+
+    def _call(self, what: Coroutine[None, None, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result(30)
+
+    async def _become(self, way: Way) -> None:
+        self._way = way
+        if way is Way.CLOSED:
+            self._passing.clear()
+            if self._server is not None:
+                self._server.close()
+                self._server = None
+            await self._drop()
+            return
+        if self._server is None:
+            self._server = await asyncio.start_server(
+                self._serve, sock=socket.create_server(self.address, backlog=1024)
+            )
+        if way is Way.OPEN:
+            self._passing.set()
+        else:
+            self._passing.clear()
+
+    async def _drop(self) -> None:
+        for connection in list(self._connections):
+            _reset(connection.writer)
+            for task in connection.tasks:
+                task.cancel()
+
+    async def _count(self) -> dict[str, Traffic]:
+        by_client = defaultdict(list, {client: list(entries) for client, entries in self._ended.items()})
+        for connection in self._connections:
+            by_client[connection.client].append(Traffic(1, connection.sent, connection.received))
+        return {
+            client: Traffic(
+                sum(entry.connections for entry in entries),
+                sum(entry.sent for entry in entries),
+                sum(entry.received for entry in entries),
+            )
+            for client, entries in by_client.items()
+        }
+
+    async def _forget(self) -> None:
+        self._ended.clear()
+        for connection in self._connections:
+            connection.sent = connection.received = 0
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = _Connection(writer)
+        self._connections.add(connection)
+        task = asyncio.current_task()
+        assert task is not None
+        connection.tasks.append(task)
+        try:
+            connection.client = await self._loop.run_in_executor(
+                None, peers.program_at, writer.get_extra_info("peername"), writer.get_extra_info("sockname")
+            )
+            await self._passing.wait()
+            await self._connect(connection, reader)
+        except (OSError, asyncio.CancelledError):
+            _reset(writer)
+        finally:
+            self._connections.discard(connection)
+            self._ended[connection.client].append(Traffic(1, connection.sent, connection.received))
+
+    async def _connect(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
+        their_reader, their_writer = await asyncio.open_connection(*self._target)
+
+        def sent(count: int) -> None:
+            connection.sent += count
+
+        def received(count: int) -> None:
+            connection.received += count
+
+        pumps = [
+            asyncio.create_task(self._pump(reader, their_writer, sent)),
+            asyncio.create_task(self._pump(their_reader, connection.writer, received)),
+        ]
+        connection.tasks += pumps
+        try:
+            await asyncio.gather(*pumps)
+            their_writer.close()
+            connection.writer.close()
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            if not their_writer.is_closing():
+                _reset(their_writer)
+
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: Callable[[int], None]
+    ) -> None:
+        """Passes on what one side sends until it ends."""
+        under_way: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue(maxsize=256)
+        reading = asyncio.create_task(self._read_ahead(reader, under_way))
+        try:
+            while True:
+                due, data = await under_way.get()
+                await asyncio.sleep(max(0.0, due - self._loop.time()))
+                await self._passing.wait()
+                if data is None:
+                    raise ConnectionResetError
+                if not data:
+                    writer.write_eof()
+                    return
+                count(len(data))
+                writer.write(data)
+                await writer.drain()
+        finally:
+            reading.cancel()
+
+    async def _read_ahead(
+        self, reader: asyncio.StreamReader, under_way: asyncio.Queue[tuple[float, bytes | None]]
+    ) -> None:
+        """Reads on while earlier bytes wait for their time, so that a delay is a delay and not a
+        bandwidth.
+        """
+        data: bytes | None = b"-"
+        while data:
+            try:
+                data = await reader.read(_CHUNK)
+            except OSError:
+                data = None
+            await under_way.put((self._loop.time() + self._latency, data))
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Ends a connection as an error and not in good order, which is what a lingering time of 0 means."""
+    connected: socket.socket = writer.get_extra_info("socket")
+    if connected.fileno() != -1:
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
