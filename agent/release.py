@@ -1,3 +1,28 @@
-"""The release that this source tree is, and the commit that a built exe came from."""
+"""The release that this source tree is, and what a built exe was made from."""
+
+from __future__ import annotations
+
+import sys
 
 RELEASE = "0.1.0"
+
+
+class Build:
+    """Where a program came from. The exe carries it; a source tree knows less."""
+
+    __slots__ = ("commit", "openssl")
+
+    def __init__(self, commit: str | None, openssl: str | None) -> None:
+        self.commit = commit
+        self.openssl = openssl
+        """What `ssl.OPENSSL_VERSION` was at build: to import ssl takes longer than all of `wmcb version`."""
+
+
+def build() -> Build:
+    """What build.spec wrote down, or what can be told of a source tree."""
+    facts = sys.modules.get("wmcb_built")
+    if facts is not None:
+        return Build(commit=facts.COMMIT, openssl=facts.OPENSSL)
+    import ssl
+
+    return Build(commit=None, openssl=ssl.OPENSSL_VERSION)

@@ -1,0 +1,139 @@
+"""Arguments in, a request out.
+
+Imported at each start, so it is small and imports nothing: argparse and what it draws in take as long as all
+the rest of `wmcb version`.
+"""
+
+from __future__ import annotations
+
+from agent.cli.failure import BadUsage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class Option:
+    """`--name VALUE`, or a switch where there is no placeholder."""
+
+    __slots__ = ("choices", "name", "placeholder", "short", "summary")
+
+    def __init__(
+        self, name: str, summary: str, *, placeholder: str = "", choices: Sequence[str] = (), short: str = ""
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.placeholder = placeholder or "|".join(choices)
+        self.choices = choices
+        self.short = short
+
+
+class Command:
+    """Something to do. `run` names its function as module:function, imported only when it is called."""
+
+    __slots__ = ("examples", "name", "options", "run", "summary")
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        *,
+        run: str,
+        options: Sequence[Option] = (),
+        examples: Sequence[str] = (),
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.run = run
+        self.options = options
+        self.examples = examples
+
+
+class Request:
+    """What was asked for. `command` is None when help is wanted for several, or all."""
+
+    __slots__ = ("command", "values", "words")
+
+    def __init__(self, words: Sequence[str], command: Command | None, values: Mapping[str, str]) -> None:
+        self.words = words
+        self.command = command
+        self.values = values
+
+    def has(self, option: Option) -> bool:
+        return option.name in self.values
+
+    def value(self, option: Option, default: str) -> str:
+        return self.values.get(option.name, default)
+
+
+HELP = Option("--help", "show this, or what a command does", short="-h")
+VERBOSE = Option("--verbose", "say more; a traceback for what should not have happened", short="-v")
+OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"))
+COMMON = (HELP, VERBOSE)
+
+
+def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
+    """Options may stand anywhere, as `--name value` or `--name=value`."""
+    known = {}
+    for option in [*COMMON, *(option for command in commands for option in command.options)]:
+        known[option.name] = option
+        if option.short:
+            known[option.short] = option
+    words: list[str] = []
+    values: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word.startswith("-"):
+            option, value = _option(word, rest, known)
+            if option.name in values:
+                raise BadUsage(f"{option.name} is given twice")
+            values[option.name] = value
+        else:
+            words.append(word)
+    return _request(words, values, commands)
+
+
+def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Option, str]:
+    name, equals, value = word.partition("=")
+    option = known.get(name)
+    if option is None:
+        raise BadUsage(f"unknown option {name}{suggestion(name, known)}")
+    if not option.placeholder:
+        if equals:
+            raise BadUsage(f"{name} takes no value")
+        return option, ""
+    if not equals:
+        if not rest:
+            raise BadUsage(f"{name} needs a value: {name} {option.placeholder}")
+        value = rest.pop(0)
+    if option.choices and value not in option.choices:
+        raise BadUsage(f"{name} {value}: it can be {' or '.join(option.choices)}")
+    return option, value
+
+
+def _request(words: Sequence[str], values: Mapping[str, str], commands: Sequence[Command]) -> Request:
+    name = " ".join(words)
+    command = next((each for each in commands if each.name == name), None)
+    if command is not None:
+        allowed = [option.name for option in (*COMMON, *command.options)]
+        for option in values:
+            if option not in allowed:
+                raise BadUsage(f"{name} has no option {option}{suggestion(option, allowed)}")
+        return Request(words, command, values)
+    below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
+    if HELP.name in values and below:
+        return Request(words, None, values)
+    if not name:
+        raise BadUsage("no command given; wmcb --help lists them")
+    if below:
+        raise BadUsage(f"{name}: say which of {', '.join(below)}")
+    raise BadUsage(f"unknown command {name}{suggestion(name, [each.name for each in commands])}")
+
+
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """The end of a line that says something is unknown."""
+    import difflib
+
+    near = difflib.get_close_matches(wrong.lower(), list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else "; see wmcb --help"

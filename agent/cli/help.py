@@ -1,0 +1,61 @@
+"""`--help`: plain text that reads well on a console of 80 columns and any code page."""
+
+from __future__ import annotations
+
+from agent.cli.arguments import COMMON
+from agent.release import RELEASE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.cli.arguments import Command, Option
+
+_WHAT = f"wmcb {RELEASE}: turns a Windows Server machine into a Kubernetes worker node\nand keeps it one."
+_EXIT_CODES = (
+    ("0", "done"),
+    ("1", "failed"),
+    ("2", "bad usage or input"),
+    ("3", "refused: administrator's rights or a condition of the machine are missing"),
+)
+
+
+def overview(commands: Sequence[Command]) -> str:
+    """What there is."""
+    examples = [example for command in commands for example in command.examples]
+    return "\n\n".join(
+        (
+            _WHAT,
+            "Usage:\n  wmcb COMMAND [OPTION...]",
+            _table("Commands:", [(command.name, command.summary) for command in commands]),
+            _table("Options of every command:", [_explained(option) for option in COMMON]),
+            _lines("Examples:", examples),
+            _table("Exit codes:", _EXIT_CODES),
+        )
+    )
+
+
+def of_command(command: Command) -> str:
+    """What one command does and takes."""
+    parts = [
+        f"wmcb {command.name}: {command.summary}",
+        f"Usage:\n  wmcb {command.name} [OPTION...]",
+        _table("Options:", [_explained(option) for option in (*command.options, *COMMON)]),
+    ]
+    if command.examples:
+        parts.append(_lines("Examples:", command.examples))
+    return "\n\n".join(parts)
+
+
+def _explained(option: Option) -> tuple[str, str]:
+    names = ", ".join(name for name in (option.short, option.name) if name)
+    return f"{names} {option.placeholder}".rstrip(), option.summary
+
+
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(left) for left, _ in rows)
+    return _lines(title, [f"{left:<{width}}  {right}" for left, right in rows])
+
+
+def _lines(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)])

@@ -1,0 +1,52 @@
+"""Words out, also where nobody can hear them.
+
+A service has no streams at all, whoever detaches a program may close them, and a reader of a pipe may leave
+before it has read all. None of that is a failure of what was asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from agent.cli.failure import Failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+_EPIPE = 32
+_EINVAL = 22  # what Windows' C runtime makes of a pipe whose other end is closed
+
+
+def say(text: str) -> None:
+    """A result, to standard output. Failure when it cannot be kept there: the disk is full, say."""
+    _write(sys.stdout, text)
+
+
+def tell(text: str) -> None:
+    """Progress, a warning or an error, to standard error."""
+    try:  # noqa: SIM105 - contextlib would have to be imported at each start
+        _write(sys.stderr, text)
+    except Failure:
+        pass  # there is nowhere left to tell it
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:
+        return
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except OSError as error:
+        _let_go(stream)
+        if error.errno not in (_EPIPE, _EINVAL):
+            raise Failure(f"cannot write the output: {error.strerror}") from error
+
+
+def _let_go(stream: TextIO) -> None:
+    """What could not be written would be tried again, and complained of, when Python ends."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

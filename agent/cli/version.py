@@ -1,0 +1,40 @@
+"""`wmcb version`."""
+
+from __future__ import annotations
+
+import sys
+
+from agent.cli.arguments import OUTPUT, Request
+from agent.cli.failure import DONE
+from agent.cli.streams import say
+from agent.release import RELEASE, build
+
+
+def show(request: Request) -> int:
+    built = build()
+    facts = {
+        "release": RELEASE,
+        "commit": built.commit,
+        "python": sys.version.split(maxsplit=1)[0],
+        "openssl": built.openssl,
+        "platform": _platform(),
+    }
+    if request.value(OUTPUT, "text") == "json":
+        import json
+
+        say(json.dumps(facts, indent=2))
+    else:
+        commit = f"commit {built.commit}" if built.commit else "from source"
+        say(f"wmcb {RELEASE} ({commit})\nPython {facts['python']}, {facts['openssl']}\n{facts['platform']}")
+    return DONE
+
+
+def _platform() -> str:
+    if sys.platform == "win32":
+        version = sys.getwindowsversion()
+        return f"Windows {version.major}.{version.minor}.{version.build} amd64"
+    else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
+        import os
+
+        system = os.uname()
+        return f"{system.sysname} {system.release} {system.machine}"

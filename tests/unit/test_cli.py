@@ -1,0 +1,254 @@
+"""The command line: what it answers, where it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from agent.cli import main, streams
+from agent.cli.commands import COMMANDS
+from agent.cli.failure import Failure, Refused
+from agent.release import RELEASE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.cli.arguments import Request
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Wrong(NamedTuple):
+    name: str
+    arguments: tuple[str, ...]
+    says: str
+
+
+WRONG = [
+    Wrong("nothing", (), "no command given; wmcb --help lists them"),
+    Wrong("a command misspelt", ("versoin",), "unknown command versoin; did you mean version?"),
+    Wrong("a command unheard of", ("xyzzy",), "unknown command xyzzy; see wmcb --help"),
+    Wrong("a word too many", ("version", "now"), "unknown command version now; did you mean version?"),
+    Wrong("half a command", ("daemon",), "daemon: say which of daemon"),
+    Wrong("a misspelt option", ("version", "--ouput=json"), "unknown option --ouput; did you mean --output?"),
+    Wrong("another command's option", ("daemon", "run", "--output=json"), "daemon run has no option --output"),
+    Wrong("an abbreviation", ("version", "--out", "json"), "unknown option --out; did you mean --output?"),
+    Wrong("a value left out", ("version", "--output"), "--output needs a value: --output text|json"),
+    Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),
+    Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose takes no value"),
+    Wrong("an option twice", ("version", "--output=json", "--output=text"), "--output is given twice"),
+    Wrong("help on a command unheard of", ("xyzzy", "--help"), "unknown command xyzzy; see wmcb --help"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name)
+def test_bad_usage_is_one_line_on_stderr_and_exit_code_2(
+    case: Wrong, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(case.arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"wmcb: {case.says}")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("version", "--output", "json"), ("version", "--output=json"), ("--output", "json", "version")],
+    ids=" ".join,
+)
+def test_version_for_programs(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(arguments) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert set(facts) == {"release", "commit", "python", "openssl", "platform"}
+    assert facts["release"] == RELEASE
+    assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert facts["openssl"].startswith("OpenSSL ")
+
+
+def test_version_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["version"]) == 0
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == f"wmcb {RELEASE} (from source)"
+    assert second.startswith("Python 3.")
+    assert "OpenSSL" in second
+    assert third
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("-h",),
+        ("daemon", "--help"),
+        *((*command.name.split(), "--help") for command in COMMANDS),
+    ],
+    ids=" ".join,
+)
+def test_help_reads_well_on_a_plain_console(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(arguments) == 0
+    text = capsys.readouterr().out
+    assert text.isascii()
+    assert max(len(line) for line in text.splitlines()) < 80
+    assert "Usage:" in text
+    assert "Examples:" in text
+
+
+def test_help_on_a_group_lists_that_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    main.run(["daemon", "--help"])
+    text = capsys.readouterr().out
+    assert "daemon run" in text
+    assert "wmcb version" not in text
+
+
+def test_every_command_has_its_function() -> None:
+    for command in COMMANDS:
+        assert callable(main._function(command.run)), command.name
+
+
+def _ends_with(failure: BaseException) -> Callable[[Request], int]:
+    def run(_: Request) -> int:
+        raise failure
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "line"),
+    [
+        (Failure("the disk is on fire"), 1, "wmcb: the disk is on fire\n"),
+        (Refused("an administrator is needed"), 3, "wmcb: an administrator is needed\n"),
+        (KeyboardInterrupt(), 1, "wmcb: interrupted\n"),
+        (
+            ValueError("two\nlines"),
+            1,
+            "wmcb: unexpected ValueError: two lines (please report it; -v shows where it happened)\n",
+        ),
+    ],
+    ids=["a failure", "a refusal", "Ctrl-C", "a fault of ours"],
+)
+def test_a_command_that_fails_says_so_in_one_line(
+    failure: BaseException,
+    code: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(main, "_function", lambda _: _ends_with(failure))
+    assert main.run(["version"]) == code
+    assert capsys.readouterr().err == line
+
+
+def test_what_the_host_refuses_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from agent.host.errors import AccessDenied
+
+    monkeypatch.setattr(main, "_function", lambda _: _ends_with(AccessDenied("write", r"C:\x", 5)))
+    assert main.run(["version"]) == 1
+    assert capsys.readouterr().err == "wmcb: cannot write C:\\x: access is denied (Windows error 5)\n"
+
+
+def test_verbose_shows_where_a_fault_of_ours_happened(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "_function", lambda _: _ends_with(ValueError("x")))
+    assert main.run(["version", "-v"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="tests/windows shows it with the exe itself")
+def test_the_resident_service_needs_windows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["daemon", "run"]) == 2
+    assert capsys.readouterr().err == f"wmcb: daemon run needs Windows; this is {sys.platform}\n"
+
+
+# Streams
+
+
+def _version_to(stdout: int) -> subprocess.CompletedProcess[bytes]:
+    code = "import sys; from agent.cli.main import run; sys.exit(run(['version']))"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+
+
+def test_a_reader_that_leaves_early_is_no_failure() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = _version_to(writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_output_that_cannot_be_kept_is_a_failure() -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    done = _version_to(full)
+    os.close(full)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"wmcb: cannot write the output: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+def test_a_stream_that_does_not_exist_is_no_failure(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, stream, None)
+    assert main.run(["version"]) == 0
+    assert main.run(["versoin"]) == 2
+
+
+def test_text_that_is_no_text_is_written_in_a_way_that_shows_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    target = tmp_path_factory.mktemp("out") / "out"
+    with target.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+        streams._write(stream, "a\udc80b")
+    assert target.read_bytes().replace(b"\r\n", b"\n") == b"a\\udc80b\n"
+
+
+# What start-up costs
+
+
+NEEDED_BY_EVERY_COMMAND = {
+    "agent",
+    "agent.cli",
+    "agent.cli.arguments",
+    "agent.cli.commands",
+    "agent.cli.failure",
+    "agent.cli.main",
+    "agent.cli.streams",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["version"], {"agent.cli.version", "agent.release", "wmcb_built"}),
+        (["--help"], {"agent.cli.help", "agent.release"}),
+    ],
+    ids=["version", "--help"],
+)
+def test_imports_nothing_that_is_not_needed(arguments: list[str], needed: set[str]) -> None:
+    code = f"""
+import sys, types
+built = types.ModuleType("wmcb_built")
+built.COMMIT, built.OPENSSL = "0" * 40, "OpenSSL 3.0.15"
+before = set(sys.modules)
+sys.modules["wmcb_built"] = built
+from agent.cli.main import run
+run({arguments!r})
+sys.stderr.write(" ".join(sorted(set(sys.modules) - before)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = set(done.stderr.split())
+    assert imported - {"__future__", "os"} == NEEDED_BY_EVERY_COMMAND | needed | {"wmcb_built"}
