@@ -38,7 +38,7 @@ WRONG = [
     Wrong("a word too many", ("version", "now"), "unknown command version now; did you mean version?"),
     Wrong("half a command", ("daemon",), "daemon: say which of daemon"),
     Wrong("a misspelt option", ("version", "--ouput=json"), "unknown option --ouput; did you mean --output?"),
-    Wrong("another command's option", ("daemon", "run", "--output=json"), "daemon run has no option --output"),
+    Wrong("another's option", ("daemon", "run", "--output=json"), "daemon run has no option --output"),
     Wrong("an abbreviation", ("version", "--out", "json"), "unknown option --out; did you mean --output?"),
     Wrong("a value left out", ("version", "--output"), "--output needs a value: --output text|json"),
     Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from agent.host.port import Control
 from service.program import STOP_SECONDS, resident
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Scm:
     """Asks what it is told to ask, and writes down what the service says."""
 
     def __init__(self, *requests: Control) -> None:
-        self.arguments: tuple[str, ...] = ()
+        self.arguments: Sequence[str] = ()
         self.heard: list[object] = []
         self._requests = list(requests)
 
