@@ -4,7 +4,7 @@ BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
 SOURCES := agent service tests packaging/exe
 
-.PHONY: test lint exe test-windows test-cluster bench run lock clean
+.PHONY: test lint exe test-windows test-cluster bench lock clean
 
 .venv/ready: packaging/locks/linux-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -22,5 +22,21 @@ lint: .venv/ready
 test: lint
 	$(BIN)/pytest
 
+# Wine, a Windows Python and PyInstaller, all of them made here and kept in the lab's cache; leaves dist/wmcb.exe.
+exe: .venv/ready
+	$(LAB) exe
+
+test-windows: exe
+	$(LAB) test-windows
+
+test-cluster: .venv/ready
+	$(LAB) test-cluster
+
+bench: exe
+	$(LAB) bench
+
 lock: .venv/ready
 	packaging/locks/lock.sh
+
+clean:
+	rm -rf .venv build dist
