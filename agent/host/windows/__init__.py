@@ -1,1 +1,42 @@
 """The port to Windows: Win32 through ctypes, the registry through winreg, COM through pywin32."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+
+
+if sys.platform == "win32":
+
+    def open_windows() -> Host:
+        """This machine. Cheap: what a member needs beyond its own calls is loaded when it is asked."""
+        from agent.host.port import Host
+        from agent.host.windows.access import WindowsAccess
+        from agent.host.windows.clock import WindowsClock
+        from agent.host.windows.environment import WindowsEnvironment
+        from agent.host.windows.events import WindowsEventLog
+        from agent.host.windows.facts import WindowsFacts
+        from agent.host.windows.files import WindowsFiles
+        from agent.host.windows.local_services import local_services
+        from agent.host.windows.power import WindowsPower
+        from agent.host.windows.processes import WindowsProcesses
+        from agent.host.windows.registry import WindowsRegistry
+
+        clock = WindowsClock()
+        registry = WindowsRegistry()
+        facts = WindowsFacts(registry)
+        return Host(
+            files=WindowsFiles(clock),
+            access=WindowsAccess(),
+            services=local_services(clock),
+            environment=WindowsEnvironment(registry),
+            registry=registry,
+            facts=facts,
+            events=WindowsEventLog(registry),
+            power=WindowsPower(registry),
+            processes=WindowsProcesses(facts),
+            clock=clock,
+        )

@@ -125,12 +125,11 @@ class ServiceWatch:
             return
         set_event(self._closing)
         with self._busy:
-            if self._closed:
-                return
-            self._closed = True
-            for known in self._services:
-                known.close()
-            close(self._closing)
+            if not self._closed:
+                self._closed = True
+                for known in self._services:
+                    known.close()
+                close(self._closing)
 
     def _listen_in_this_thread(self) -> None:
         if self._thread != threading.get_ident():

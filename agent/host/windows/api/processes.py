@@ -8,6 +8,7 @@ assert sys.platform == "win32"
 
 import ctypes
 import math
+import time
 from ctypes import wintypes
 from typing import TYPE_CHECKING, Self
 
@@ -15,13 +16,20 @@ from agent.host.windows.api.binding import dll, succeeding
 from agent.host.windows.failure import Win32Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 TERMINATE = 0x0001
+SET_QUOTA = 0x0100
+SUSPEND_RESUME = 0x0800
 QUERY_LIMITED = 0x1000
 SYNCHRONIZE = 0x10_0000
 
+_ALL_PROCESSES = 0x2
+_NO_MORE_FILES = 18
+_LONGEST_PATH = 0x8000
+
 _INFINITE = 0xFFFF_FFFF
+_INVALID_HANDLE = ctypes.c_void_p(-1).value
 _TIMEOUT = 258
 _APC_RAN = 192
 
@@ -36,7 +44,30 @@ _open_process = succeeding(_kernel32, "OpenProcess", _HANDLE, _DWORD, _BOOL, _DW
 _exit_code = succeeding(_kernel32, "GetExitCodeProcess", _BOOL, _HANDLE, ctypes.POINTER(_DWORD))
 _terminate = succeeding(_kernel32, "TerminateProcess", _BOOL, _HANDLE, ctypes.c_uint)
 _create_event = succeeding(_kernel32, "CreateEventW", _HANDLE, _POINTER, _BOOL, _BOOL, wintypes.LPCWSTR)
+# fmt: off
+_image_path = succeeding(
+    _kernel32, "QueryFullProcessImageNameW", _BOOL,
+    _HANDLE, _DWORD, wintypes.LPWSTR, ctypes.POINTER(_DWORD),
+)
+# fmt: on
 set_event = succeeding(_kernel32, "SetEvent", _BOOL, _HANDLE)
+
+
+class _Entry(ctypes.Structure):
+    """PROCESSENTRY32W"""
+
+    _fields_ = (
+        ("size", _DWORD),
+        ("usage", _DWORD),
+        ("pid", _DWORD),
+        ("heap", ctypes.c_size_t),
+        ("module", _DWORD),
+        ("threads", _DWORD),
+        ("parent", _DWORD),
+        ("priority", wintypes.LONG),
+        ("flags", _DWORD),
+        ("file", wintypes.WCHAR * 260),
+    )
 
 
 def _check_wait(value: int, *_: object) -> int:
@@ -52,6 +83,13 @@ _wait.errcheck = _check_wait  # type: ignore[assignment]
 _sleep = _kernel32.SleepEx
 _sleep.argtypes = (_DWORD, _BOOL)
 _sleep.restype = _DWORD
+
+
+_snapshot = _kernel32.CreateToolhelp32Snapshot
+_snapshot.argtypes = (_DWORD, _DWORD)
+_snapshot.restype = _HANDLE
+_first = succeeding(_kernel32, "Process32FirstW", _BOOL, _HANDLE, ctypes.POINTER(_Entry))
+_next = succeeding(_kernel32, "Process32NextW", _BOOL, _HANDLE, ctypes.POINTER(_Entry))
 
 
 def event() -> int:
@@ -88,6 +126,13 @@ class Process:
         self.pid = pid
         self.handle: int = _open_process(access, False, pid)
 
+    def wait(self, seconds: float) -> None:
+        """Until it ends or the time is up."""
+        deadline = time.monotonic() + seconds
+        # A call queued to this thread ends a wait early.
+        while wait_for_any([self.handle], left := deadline - time.monotonic()) is None and left > 0:
+            pass
+
     def exit_code(self) -> int | None:
         """None while it runs."""
         if wait_for_any([self.handle], 0) is None:
@@ -107,3 +152,29 @@ class Process:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def image_path(process: int) -> str:
+    room = _DWORD(_LONGEST_PATH)
+    text = ctypes.create_unicode_buffer(_LONGEST_PATH)
+    _image_path(process, 0, text, room)
+    return text.value
+
+
+def snapshot() -> Iterator[tuple[int, int]]:
+    """Each process and its parent. The parent may be gone, and its id another's by now."""
+    handle = _snapshot(_ALL_PROCESSES, 0)
+    if handle in (None, _INVALID_HANDLE):
+        raise Win32Failure(ctypes.get_last_error(), "CreateToolhelp32Snapshot")
+    entry = _Entry(size=ctypes.sizeof(_Entry))
+    step = _first
+    try:
+        while True:
+            step(handle, entry)
+            yield entry.pid, entry.parent
+            step = _next
+    except Win32Failure as failure:
+        if failure.code != _NO_MORE_FILES:
+            raise
+    finally:
+        close(handle)

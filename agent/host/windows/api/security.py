@@ -56,6 +56,7 @@ _to_text = succeeding(
     _advapi32, "ConvertSecurityDescriptorToStringSecurityDescriptorW", _BOOL,
     _POINTER, _DWORD, _DWORD, ctypes.POINTER(_POINTER), ctypes.POINTER(_DWORD),
 )
+_sid_from_text = succeeding(_advapi32, "ConvertStringSidToSidW", _BOOL, _TEXT, ctypes.POINTER(_POINTER))
 _get_object_security = succeeding(
     _advapi32, "GetKernelObjectSecurity", _BOOL, _HANDLE, _DWORD, _POINTER, _DWORD, ctypes.POINTER(_DWORD)
 )
@@ -77,12 +78,6 @@ _check_membership = succeeding(
 # fmt: on
 
 
-class SecurityAttributes(ctypes.Structure):
-    """SECURITY_ATTRIBUTES"""
-
-    _fields_ = (("size", _DWORD), ("descriptor", _POINTER), ("inherited", _BOOL))
-
-
 @contextmanager
 def binary_descriptor(text: str) -> Iterator[int]:
     """The address of a self-relative descriptor, valid inside the block."""
@@ -95,10 +90,14 @@ def binary_descriptor(text: str) -> Iterator[int]:
 
 
 @contextmanager
-def security_attributes(text: str) -> Iterator[SecurityAttributes]:
-    """For calls that make a kernel object; its handle is not inherited."""
-    with binary_descriptor(text) as address:
-        yield SecurityAttributes(ctypes.sizeof(SecurityAttributes), address, False)
+def binary_sid(text: str) -> Iterator[int]:
+    """The address of a SID, valid inside the block."""
+    address = _POINTER()
+    _sid_from_text(text, address)
+    try:
+        yield address.value or 0
+    finally:
+        _free(address)
 
 
 def descriptor_text(handle: int, parts: int) -> str:

@@ -1,0 +1,175 @@
+"""Adapters and listening ports (iphlpapi)."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import ctypes
+import ipaddress
+import struct
+from ctypes import wintypes
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agent.host.windows.api.binding import coded, dll
+from agent.host.windows.failure import Win32Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ANY_FAMILY = 0
+_IPV4 = 2
+_IPV6 = 23
+_SKIP_ANYCAST_MULTICAST_DNS = 0x2 | 0x4 | 0x8
+_LOOPBACK = 24
+_UP = 1
+_LISTENERS = 3
+"""TCP_TABLE_OWNER_PID_LISTENER"""
+_BUFFER_OVERFLOW = 111
+_INSUFFICIENT_BUFFER = 122
+_NO_DATA = 232
+
+_DWORD = wintypes.DWORD
+_POINTER = ctypes.c_void_p
+
+
+class Address(NamedTuple):
+    interface: str
+    address: str
+    prefix_length: int
+    mac: str
+
+
+class Listener(NamedTuple):
+    address: str
+    port: int
+    pid: int
+
+
+class _SocketAddress(ctypes.Structure):
+    """SOCKET_ADDRESS"""
+
+    _fields_ = (("address", _POINTER), ("size", ctypes.c_int))
+
+
+class _Unicast(ctypes.Structure):
+    """IP_ADAPTER_UNICAST_ADDRESS, to its last field of interest"""
+
+
+_Unicast._fields_ = (
+    ("size", wintypes.ULONG),
+    ("flags", _DWORD),
+    ("next", ctypes.POINTER(_Unicast)),
+    ("address", _SocketAddress),
+    ("prefix_origin", ctypes.c_int),
+    ("suffix_origin", ctypes.c_int),
+    ("dad_state", ctypes.c_int),
+    ("valid_lifetime", wintypes.ULONG),
+    ("preferred_lifetime", wintypes.ULONG),
+    ("lease_lifetime", wintypes.ULONG),
+    ("prefix_length", ctypes.c_ubyte),
+)
+
+
+class _Adapter(ctypes.Structure):
+    """IP_ADAPTER_ADDRESSES, to its last field of interest"""
+
+
+_Adapter._fields_ = (
+    ("size", wintypes.ULONG),
+    ("index", _DWORD),
+    ("next", ctypes.POINTER(_Adapter)),
+    ("name", ctypes.c_char_p),
+    ("unicast", ctypes.POINTER(_Unicast)),
+    ("anycast", _POINTER),
+    ("multicast", _POINTER),
+    ("dns_servers", _POINTER),
+    ("dns_suffix", wintypes.LPWSTR),
+    ("description", wintypes.LPWSTR),
+    ("friendly_name", wintypes.LPWSTR),
+    ("mac", ctypes.c_ubyte * 8),
+    ("mac_length", wintypes.ULONG),
+    ("flags", wintypes.ULONG),
+    ("mtu", wintypes.ULONG),
+    ("type", _DWORD),
+    ("status", ctypes.c_int),
+)
+
+
+_iphlpapi = dll("iphlpapi")
+# fmt: off
+_adapters_addresses = coded(
+    _iphlpapi, "GetAdaptersAddresses",
+    wintypes.ULONG, wintypes.ULONG, _POINTER, _POINTER, ctypes.POINTER(wintypes.ULONG),
+)
+_tcp_table = coded(
+    _iphlpapi, "GetExtendedTcpTable",
+    _POINTER, ctypes.POINTER(_DWORD), wintypes.BOOL, wintypes.ULONG, ctypes.c_int, wintypes.ULONG,
+)
+# fmt: on
+
+
+def addresses() -> Iterator[Address]:
+    """Of adapters that are up, loopback left out."""
+    # fmt: off
+    buffer = _filled(
+        lambda data, size: _adapters_addresses(_ANY_FAMILY, _SKIP_ANYCAST_MULTICAST_DNS, None, data, size),
+    )
+    # fmt: on
+    adapter = ctypes.cast(buffer, ctypes.POINTER(_Adapter)) if buffer else None
+    while adapter:
+        found = adapter.contents
+        if found.status == _UP and found.type != _LOOPBACK:
+            yield from _addresses_of(found)
+        adapter = found.next
+
+
+def listeners() -> Iterator[Listener]:
+    """TCP, both families."""
+    for family, row in ((_IPV4, "<I4s4s4s4sI"), (_IPV6, "<16s4s4s16s4s4sII")):
+        yield from _listeners(family, row)
+
+
+def _listeners(family: int, row: str) -> Iterator[Listener]:
+    buffer = _filled(lambda data, size: _tcp_table(data, size, False, family, _LISTENERS, 0))
+    data = buffer.raw if buffer else b"\0\0\0\0"
+    (count,) = struct.unpack_from("<I", data)
+    for number in range(count):
+        # MIB_TCPROW_OWNER_PID: state, address, port, ...; MIB_TCP6ROW_OWNER_PID: address, scope, port, ...
+        fields = struct.unpack_from(row, data, 4 + number * struct.calcsize(row))
+        address, port = (fields[1], fields[2]) if family == _IPV4 else (fields[0], fields[2])
+        yield Listener(str(ipaddress.ip_address(address)), int.from_bytes(port[:2], "big"), fields[-1])
+
+
+def _addresses_of(adapter: Any) -> Iterator[Address]:
+    mac = ":".join(f"{byte:02x}" for byte in adapter.mac[: adapter.mac_length])
+    unicast = adapter.unicast
+    while unicast:
+        found = unicast.contents
+        address = _address(ctypes.string_at(found.address.address, found.address.size))
+        if address is not None:
+            yield Address(adapter.friendly_name or "", address, found.prefix_length, mac)
+        unicast = found.next
+
+
+def _address(sockaddr: bytes) -> str | None:
+    (family,) = struct.unpack_from("<H", sockaddr)
+    place, size = {_IPV4: (4, 4), _IPV6: (8, 16)}.get(family, (0, 0))
+    return str(ipaddress.ip_address(sockaddr[place : place + size])) if size else None
+
+
+def _filled(ask: Callable[[Any, Any], None]) -> ctypes.Array[ctypes.c_char] | None:
+    """The answer of a function that says how large a buffer it needs; None when there is nothing to tell."""
+    size = wintypes.ULONG(0x4000)
+    while True:
+        buffer = ctypes.create_string_buffer(size.value)
+        try:
+            ask(buffer, size)
+        except Win32Failure as failure:
+            if failure.code == _NO_DATA:
+                return None
+            if failure.code not in (_BUFFER_OVERFLOW, _INSUFFICIENT_BUFFER):
+                raise
+        else:
+            return buffer

@@ -1,0 +1,59 @@
+"""The machine's variables."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.host.errors import BadName
+from agent.host.port import RegistryKind, RegistryValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.host.port import Registry
+
+_KEY = "SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
+_INVALID_NAME = 123
+_REFERENCE = re.compile(r"%[^%=]+%")
+
+
+class WindowsEnvironment:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def list(self) -> Mapping[str, str]:
+        return {
+            name: value.data
+            for name, value in self._registry.values(_KEY).items()
+            if isinstance(value.data, str)
+        }
+
+    def get(self, name: str) -> str | None:
+        value = self._registry.read(_KEY, _checked(name))
+        return value.data if value and isinstance(value.data, str) else None
+
+    def set(self, name: str, value: str) -> None:
+        kind = RegistryKind.EXPANDABLE if _REFERENCE.search(value) else RegistryKind.STRING
+        self._registry.write(_KEY, _checked(name), RegistryValue(kind, value))
+        _tell()
+
+    def remove(self, name: str) -> None:
+        self._registry.remove(_KEY, _checked(name))
+        _tell()
+
+
+def _checked(name: str) -> str:
+    if not name or "=" in name or "\0" in name:
+        raise BadName("use", f"environment variable {name!r}", _INVALID_NAME)
+    return name
+
+
+def _tell() -> None:
+    from agent.host.windows.api.windows import tell_of_environment
+
+    tell_of_environment()

@@ -1,0 +1,116 @@
+"""What the machine is."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound, Unsupported
+from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
+from agent.host.windows.api import machine
+from agent.host.windows.failure import Win32Failure, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.host.port import Registry
+
+_CURRENT_VERSION = "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
+_FOLDERS = "SOFTWARE\\Microsoft\\Windows\\CurrentVersion"
+_PROFILES = f"{_CURRENT_VERSION}\\ProfileList"
+_ARCHITECTURES = {0x8664: "amd64", 0xAA64: "arm64"}
+_NOT_SUPPORTED = 50
+_FILE_NOT_FOUND = 2
+_NOT_A_FOLDER = {_FILE_NOT_FOUND, 3, 267}
+
+
+class WindowsFacts:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def windows_version(self) -> WindowsVersion:
+        with telling("ask for", "the version of Windows"):
+            found = machine.version()
+        revision = self._registry.read(_CURRENT_VERSION, "UBR")
+        return WindowsVersion(
+            major=found.major,
+            minor=found.minor,
+            build=found.build,
+            revision=revision.data if revision and isinstance(revision.data, int) else 0,
+            product=self._text(_CURRENT_VERSION, "ProductName") or "Windows",
+            edition=self._text(_CURRENT_VERSION, "EditionID") or "",
+            server=not found.workstation,
+        )
+
+    def architecture(self) -> str:
+        with telling("ask for", "the processor's architecture"):
+            found = machine.native_machine()
+        try:
+            return _ARCHITECTURES[found]
+        except KeyError:
+            raise Unsupported("tell", f"processor architecture {found:#x}", _NOT_SUPPORTED) from None
+
+    def memory(self) -> int:
+        with telling("ask for", "the memory's size"):
+            return machine.physical_memory()
+
+    def disk(self, path: PureWindowsPath) -> DiskSpace:
+        with telling("ask for the space on the disk of", str(path)):
+            for folder in (path, *path.parents):
+                try:
+                    found = machine.disk_space(str(folder))
+                except Win32Failure as failure:
+                    # It isn't there yet, or is a file.
+                    if failure.code not in _NOT_A_FOLDER:
+                        raise
+                else:
+                    return DiskSpace(total=found.total, free=found.available)
+            raise Win32Failure(_FILE_NOT_FOUND, "GetDiskFreeSpaceExW")
+
+    def addresses(self) -> Sequence[NetworkAddress]:
+        from agent.host.windows.api.network import addresses
+
+        with telling("list", "network addresses"):
+            return [NetworkAddress(*found) for found in addresses()]
+
+    def listening_ports(self) -> Sequence[ListeningPort]:
+        from agent.host.windows.api.network import listeners
+
+        with telling("list", "listening ports"):
+            return [ListeningPort(*found) for found in listeners()]
+
+    def host_name(self) -> str:
+        with telling("ask for", "the machine's name"):
+            return machine.dns_host_name()
+
+    def containers_feature(self) -> bool | None:
+        from agent.host.windows.features import containers
+
+        return containers()
+
+    def system_directory(self) -> PureWindowsPath:
+        with telling("ask for", "the Windows folder"):
+            return PureWindowsPath(machine.windows_directory())
+
+    def program_files(self) -> PureWindowsPath:
+        return self._folder(_FOLDERS, "ProgramFilesDir")
+
+    def program_data(self) -> PureWindowsPath:
+        return self._folder(_PROFILES, "ProgramData")
+
+    def _folder(self, key: str, name: str) -> PureWindowsPath:
+        """Out of the registry: SHGetKnownFolderPath looks there too, but brings all of shell32 along."""
+        found = self._text(key, name)
+        if not found:
+            raise NotFound("ask for", f"the folder {name}", _FILE_NOT_FOUND)
+        # Not by this process' variables, which whoever started it chose.
+        drive = self.system_directory().drive
+        return PureWindowsPath(found.replace("%SystemDrive%", drive))
+
+    def _text(self, key: str, name: str) -> str | None:
+        value = self._registry.read(key, name)
+        return value.data if value and isinstance(value.data, str) else None

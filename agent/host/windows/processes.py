@@ -1,0 +1,133 @@
+"""Processes."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from contextlib import ExitStack, contextmanager
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound, TimedOut
+from agent.host.port import ProcessInfo
+from agent.host.protection import PRIVATE_FILE
+from agent.host.windows.api import files
+from agent.host.windows.api.processes import (
+    QUERY_LIMITED,
+    SYNCHRONIZE,
+    TERMINATE,
+    Process,
+    image_path,
+    snapshot,
+)
+from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.walking import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent.host.port import Completed, Facts
+
+_NO_SUCH_PROCESS = 87
+_HELD = {32, 303}
+"""SHARING_VIOLATION, and DELETE_PENDING while its holder is letting go."""
+_ACCESS_DENIED = 5
+_TIMEOUT = 1460
+_ENDED_BY_US = 1
+
+
+class WindowsProcesses:
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def list(self) -> Sequence[ProcessInfo]:
+        with telling("list", "processes"):
+            return [ProcessInfo(pid, parent, _program(pid)) for pid, parent in snapshot()]
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float,
+        environment: Mapping[str, str] | None = None,
+        directory: PureWindowsPath | None = None,
+        limit: int = 1 << 20,
+    ) -> Completed:
+        from agent.host.windows.running import run
+
+        return run(command, seconds, environment, directory, limit)
+
+    def wait(self, pid: int, seconds: float) -> int:
+        with _open("wait for", pid, SYNCHRONIZE | QUERY_LIMITED) as process:
+            process.wait(seconds)
+            code = process.exit_code()
+        if code is None:
+            raise TimedOut("wait for", _subject(pid), _TIMEOUT, f"it still runs after {seconds:g} seconds")
+        return code
+
+    def end(self, pid: int) -> None:
+        with _open("end", pid, TERMINATE | SYNCHRONIZE | QUERY_LIMITED) as process:
+            try:
+                process.terminate(_ENDED_BY_US)
+            except Win32Failure as failure:
+                # So it says of a process that has ended of itself meanwhile.
+                if failure.code != _ACCESS_DENIED or process.exit_code() is None:
+                    raise
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[bool]:
+        """By a file that only one process can have open, and that Windows removes with its last handle.
+
+        Not by a mutex: any user could make one of that name first, and a private namespace, which guards
+        against it, Wine doesn't have. In the Windows folder only administrators can make files.
+        """
+        with ExitStack() as held:
+            with telling("lock", name):
+                acquired = _acquire(held, self._facts.system_directory() / f"wmcb-{name}.lock")
+            yield acquired
+
+
+def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
+    try:
+        held.enter_context(
+            opened(
+                path,
+                files.DELETE,
+                share=files.SHARE_NOTHING,
+                disposition=files.OPEN_OR_CREATE,
+                options=files.SYNCHRONOUS | files.DELETE_ON_CLOSE,
+                descriptor=str(PRIVATE_FILE),
+            )
+        )
+    except Win32Failure as failure:
+        if failure.code not in _HELD:
+            raise
+        return False
+    return True
+
+
+@contextmanager
+def _open(action: str, pid: int, access: int) -> Iterator[Process]:
+    with telling(action, _subject(pid)):
+        try:
+            process = Process(pid, access)
+        except Win32Failure as failure:
+            if failure.code == _NO_SUCH_PROCESS:
+                raise NotFound(action, _subject(pid), failure.code) from failure
+            raise
+        with process:
+            yield process
+
+
+def _program(pid: int) -> PureWindowsPath | None:
+    try:
+        with Process(pid, QUERY_LIMITED) as process:
+            return PureWindowsPath(image_path(process.handle))
+    except Win32Failure:
+        return None
+
+
+def _subject(pid: int) -> str:
+    return f"process {pid}"

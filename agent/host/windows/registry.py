@@ -1,0 +1,93 @@
+"""HKEY_LOCAL_MACHINE, its 64-bit view."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import winreg
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from agent.host.errors import BadName
+from agent.host.port import RegistryKind, RegistryValue
+from agent.host.windows.api.registry import delete_tree
+from agent.host.windows.failure import telling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_BAD_PATH = 161
+_NO_MORE_ITEMS = 259
+_KINDS = {kind.value: kind for kind in RegistryKind}
+
+
+class WindowsRegistry:
+    def read(self, key: str, name: str) -> RegistryValue | None:
+        with telling("read", f"{name} in {_shown(key)}"), suppress(FileNotFoundError), _opened(key) as handle:
+            return _value(*winreg.QueryValueEx(handle, name))
+        return None
+
+    def values(self, key: str) -> Mapping[str, RegistryValue]:
+        with telling("read", _shown(key)), _opened(key) as handle:
+            return {name: _value(data, kind) for name, data, kind in _each(winreg.EnumValue, handle)}
+
+    def keys(self, key: str) -> Sequence[str]:
+        with telling("read", _shown(key)), _opened(key) as handle:
+            return sorted(_each(winreg.EnumKey, handle), key=str.casefold)
+
+    def write(self, key: str, name: str, value: RegistryValue) -> None:
+        data = list(value.data) if isinstance(value.data, tuple) else value.data
+        access = winreg.KEY_SET_VALUE | winreg.KEY_WOW64_64KEY
+        with (
+            telling("write", f"{name} in {_shown(key)}"),
+            winreg.CreateKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), 0, access) as handle,
+        ):
+            winreg.SetValueEx(handle, name, 0, value.kind.value, data)
+
+    def remove(self, key: str, name: str) -> None:
+        with telling("remove", f"{name} in {_shown(key)}"), _opened(key, winreg.KEY_SET_VALUE) as handle:
+            winreg.DeleteValue(handle, name)
+
+    def remove_key(self, key: str) -> None:
+        with telling("remove", _shown(key)):
+            delete_tree(winreg.HKEY_LOCAL_MACHINE, _checked(key))
+
+
+def _opened(key: str, access: int = winreg.KEY_READ) -> winreg.HKEYType:
+    return winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _checked(key), 0, access | winreg.KEY_WOW64_64KEY)
+
+
+def _checked(key: str) -> str:
+    # An empty name would be the root of all, which to remove would be the end of Windows.
+    if not key.strip("\\") or key.startswith("\\"):
+        raise BadName("use", f"registry key {key!r}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE")
+    return key
+
+
+def _shown(key: str) -> str:
+    return f"registry key HKLM\\{key}"
+
+
+def _value(data: Any, kind: int) -> RegistryValue:
+    known = _KINDS.get(kind, RegistryKind.BINARY)
+    if known is RegistryKind.STRINGS:
+        return RegistryValue(known, tuple(data or ()))
+    if data is None:
+        # What winreg makes of nothing at all.
+        data = b"" if known is RegistryKind.BINARY else ""
+    return RegistryValue(known, data)
+
+
+def _each(ask: Any, handle: winreg.HKEYType) -> Iterator[Any]:
+    number = 0
+    while True:
+        try:
+            item = ask(handle, number)
+        except OSError as failure:
+            if failure.winerror == _NO_MORE_ITEMS:
+                return
+            raise
+        yield item
+        number += 1
