@@ -12,7 +12,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from lab import cache, namespace, programs, root, wine
+from lab import cache, namespace, programs, root, trace, wine
 from lab.means import Missing
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 PREPARING = "/prefix"
 
 # Values that Windows always has and Wine does not; the kubelet reads them at its start.
-REGISTRY = r"""Windows Registry Editor Version 5.00
+REGISTRY = rf"""Windows Registry Editor Version 5.00
 
 [HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion]
 "UBR"=dword:000003e8
 
 [HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig]
-"LastConfig"="{11111111-2222-3333-4444-555555555555}"
+"LastConfig"="{{11111111-2222-3333-4444-555555555555}}"
 
 [HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters]
 "BootId"=dword:00000007
@@ -35,6 +35,11 @@ REGISTRY = r"""Windows Registry Editor Version 5.00
 ; The lab's own library in place of Wine's. In the registry, since services do not inherit WINEDLLOVERRIDES.
 [HKEY_CURRENT_USER\Software\Wine\DllOverrides]
 "pdh"="native"
+
+; What Wine writes down where a test asks for a trace.
+[HKEY_CURRENT_USER\Software\Wine\Debug]
+"RelayInclude"="{";".join(trace.FUNCTIONS)}"
+"RelayFromExclude"=""
 """
 
 

@@ -10,15 +10,28 @@ from lab.repository import LOCKS, STANDINS
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Where they are in the root, and how Windows programs see that.
+PLACE = "/lab/programs"
+ON_WINDOWS = r"Z:\lab\programs"
+
+KUBELET = STANDINS / "kubelet"
+
 
 def folder() -> Path:
-    """All of them in one folder; in the root it is /lab/programs."""
-    sources = sorted(STANDINS.glob("*.c"))
-    return cache.built("programs", cache.digest(LOCKS / "lab.txt", *sources, _compile), _compile)
+    """All of them in one folder."""
+    key = cache.digest(LOCKS / "lab.txt", *sorted(STANDINS.glob("*.c")), KUBELET, _compile)
+    return cache.built("programs", key, _compile)
 
 
 def _compile(into: Path) -> None:
-    toolchains.compile_c(
-        [STANDINS / "noroute6.c"], into / "noroute6.so", "-shared", "-fPIC", "-ldl", target=toolchains.LINUX
-    )
-    toolchains.compile_c([STANDINS / "pdh.c"], into / "pdh.dll", "-shared")
+    for source, output, *options in (
+        ("access.c", "access.exe", "-ladvapi32", "-lntdll"),
+        ("pdh.c", "pdh.dll", "-shared"),
+        ("planted.c", "planted.dll", "-shared"),
+        ("run.c", "run.exe", "-municode", "-ladvapi32"),
+        ("scm.c", "scm.exe", "-municode", "-ladvapi32"),
+    ):
+        toolchains.compile_c([STANDINS / source], into / output, *options)
+    preloaded = ("-shared", "-fPIC", "-ldl")
+    toolchains.compile_c([STANDINS / "noroute6.c"], into / "noroute6.so", *preloaded, target=toolchains.LINUX)
+    toolchains.build_go(KUBELET, into / "kubelet.exe", options=["-ldflags=-s -w"])

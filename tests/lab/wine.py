@@ -27,6 +27,11 @@ def outside(path: str) -> Path:
     return root() / path.lstrip("/")
 
 
+def on_windows(path: Path) -> str:
+    """How Windows programs see a path of the root: below Z:."""
+    return "Z:\\" + str(path.relative_to(root())).replace("/", "\\")
+
+
 def environment(prefix: str, locale: str = "en_US.UTF-8", debug: str = "-all") -> dict[str, str]:
     """What every Wine process starts with, the wineserver first of all: services inherit it from there."""
     return {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Behaviour is read once, at the start, from kubelet.exe.behaviour.json. Without that file it is a healthy kubelet.
+type Behaviour struct {
+	// Where healthz and the commands of http.go are served.
+	Address string `json:"address"`
+	// Exit with this code before anything else: no talk with the Service Control Manager.
+	ExitAtOnce *int `json:"exit_at_once"`
+	// How long to be START_PENDING, and whether to report checkpoints meanwhile or to fall silent.
+	StartMilliseconds int  `json:"start_milliseconds"`
+	StartCheckpoints  bool `json:"start_checkpoints"`
+	// How long to be STOP_PENDING.
+	StopMilliseconds int `json:"stop_milliseconds"`
+	// What a pending start and stop name as the time they need at most.
+	WaitHintMilliseconds uint32 `json:"wait_hint_milliseconds"`
+	// Exit while STOP_PENDING without saying STOPPED, as the real kubelet does.
+	VanishOnStop bool `json:"vanish_on_stop"`
+	// The exit code of a stop, and the service's own one if that is ERROR_SERVICE_SPECIFIC_ERROR (1066).
+	StopCode uint32 `json:"stop_code"`
+	// Start, and then answer neither healthz nor a stop.
+	Hang bool `json:"hang"`
+}
+
+func readBehaviour(path string) (Behaviour, error) {
+	behaviour := Behaviour{Address: "127.0.0.1:10248"}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return behaviour, nil
+	}
+	if err != nil {
+		return behaviour, err
+	}
+	return behaviour, json.Unmarshal(text, &behaviour)
+}
+
+func milliseconds(count int) time.Duration {
+	return time.Duration(count) * time.Millisecond
+}

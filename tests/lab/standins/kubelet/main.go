@@ -1,0 +1,89 @@
+// A stand-in for kubelet.exe: starts within milliseconds, does nothing, and fails in every way that it is told to.
+//
+// It is written in Go, and with golang.org/x/sys/windows/svc, because the real kubelet is: towards the Service
+// Control Manager it then behaves as that does, down to what the package does on its own.
+//
+// It takes any arguments, as it gets the real kubelet's. What it is to do stands in a file beside it (behaviour.go).
+// Each start appends a line of JSON to a second file beside it: arguments, environment and all else that a test may
+// want to know of how it was started.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/svc"
+)
+
+// Start is what one start leaves in kubelet.exe.starts.
+type Start struct {
+	Arguments []string  `json:"arguments"`
+	Environ   []string  `json:"environ"`
+	Folder    string    `json:"folder"`
+	Pid       int       `json:"pid"`
+	Service   bool      `json:"service"`
+	Elevated  bool      `json:"elevated"`
+	Time      time.Time `json:"time"`
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "kubelet stand-in:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	behaviour, err := readBehaviour(program + ".behaviour.json")
+	if err != nil {
+		return err
+	}
+	service, err := svc.IsWindowsService()
+	if err != nil {
+		return err
+	}
+	if err := record(program+".starts", service); err != nil {
+		return err
+	}
+	if behaviour.ExitAtOnce != nil {
+		os.Exit(*behaviour.ExitAtOnce)
+	}
+	kubelet := newKubelet(behaviour)
+	if service {
+		return svc.Run("", &handler{kubelet: kubelet})
+	}
+	return kubelet.serve()
+}
+
+func record(path string, service bool) error {
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	line, err := json.Marshal(Start{
+		Arguments: os.Args,
+		Environ:   os.Environ(),
+		Folder:    folder,
+		Pid:       os.Getpid(),
+		Service:   service,
+		Elevated:  windows.GetCurrentProcessToken().IsElevated(),
+		Time:      time.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = file.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,150 @@
+"""What a program asked of Windows, as Wine itself saw it.
+
+Two witnesses, both outside the product. Calls: Wine's relay, which writes down in order each call that a
+program makes of the functions below. Requests: the wineserver's own account, in which a new file's security
+descriptor stands as it reached the kernel's side.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# The functions whose calls are written down; all of them would be millions of lines.
+FUNCTIONS = (
+    "ChangeServiceConfig2W",
+    "ChangeServiceConfigW",
+    "ControlService",
+    "ConvertStringSecurityDescriptorToSecurityDescriptorW",
+    "CopyFileW",
+    "CreateDirectoryW",
+    "CreateFileW",
+    "CreateProcessW",
+    "CreateServiceW",
+    "DeleteFileW",
+    "DeleteService",
+    "FlushFileBuffers",
+    "LoadLibraryExW",
+    "LoadLibraryW",
+    "MoveFileExW",
+    "NtCreateFile",
+    "NtFlushBuffersFile",
+    "NtOpenFile",
+    "NtSetInformationFile",
+    "NtSetSecurityObject",
+    "NtWriteFile",
+    "RemoveDirectoryW",
+    "ReplaceFileW",
+    "SetDefaultDllDirectories",
+    "SetFileSecurityW",
+    "SetKernelObjectSecurity",
+    "SetNamedSecurityInfoW",
+    "SetSecurityInfo",
+    "StartServiceW",
+    "WriteFile",
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a Win32 function; the arguments as Wine prints them: hexadecimal numbers, texts as L"..."."""
+
+    thread: str
+    function: str
+    arguments: str
+    result: int | None = None
+
+    @property
+    def handle(self) -> str:
+        """The first argument, for functions that take a handle."""
+        return self.arguments.split(",", 1)[0]
+
+
+_CALL = re.compile(r"^([0-9a-f]+):Call \w+\.(\w+)\((.*)\) ret=")
+_RETURN = re.compile(r"^([0-9a-f]+):Ret  \w+\.(\w+)\(.*\) retval=([0-9a-f]+)")
+
+
+def calls(lines: Iterable[str]) -> list[Call]:
+    """The calls in the order of their begin, each with what it returned (None: it never did)."""
+    made: list[Call] = []
+    waiting: dict[tuple[str, str], list[int]] = {}
+    for line in lines:
+        if begun := _CALL.match(line):
+            waiting.setdefault((begun[1], begun[2]), []).append(len(made))
+            made.append(Call(begun[1], begun[2], begun[3]))
+        elif ended := _RETURN.match(line):
+            open_calls = waiting.get((ended[1], ended[2]))
+            if open_calls:
+                at = open_calls.pop()
+                made[at] = Call(made[at].thread, made[at].function, made[at].arguments, int(ended[3], 16))
+    return made
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of an access control list: what it does, for whom, and for which rights."""
+
+    type: str
+    flags: int
+    mask: int
+    sid: str
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A security descriptor as the wineserver got it. `entries` is None where none were given."""
+
+    path: str
+    born: bool
+    owner: str | None
+    protected: bool
+    entries: tuple[Entry, ...] | None
+
+
+_PROTECTED = 0x1000  # SE_DACL_PROTECTED
+_FILE_REQUEST = re.compile(r'^([0-9a-f]+): create_file\( .*?sd=\{(.*)\},name=L"(.*)"\}, filename="')
+_OPENED = re.compile(r"^([0-9a-f]+): (?:create_file|open_file_object)\(\) = 0 \{ handle=([0-9a-f]+)")
+_SET = re.compile(r"^([0-9a-f]+): set_security_object\( handle=([0-9a-f]+), .*?sd=\{(.*)\} \)")
+_ENTRY = re.compile(r"\{type=(\w+),flags=([0-9a-f]+),mask=([0-9a-f]+),sid=(S[\d-]+)\}")
+
+
+def descriptors(lines: Iterable[str]) -> Iterator[Descriptor]:
+    """Every descriptor that a file or directory was born with or given later, in order.
+
+    Handles are told apart by thread, which is enough where a thread opens what it then sets.
+    """
+    asked: dict[str, str] = {}
+    opened: dict[tuple[str, str], str] = {}
+    for line in lines:
+        if created := _FILE_REQUEST.match(line):
+            path = created[3].replace("\\\\", "\\").removeprefix("\\??\\")
+            asked[created[1]] = path
+            if created[2]:
+                yield _descriptor(path, created[2], born=True)
+        elif answered := _OPENED.match(line):
+            if answered[1] in asked:
+                opened[answered[1], answered[2]] = asked.pop(answered[1])
+        elif changed := _SET.match(line):
+            path = opened.get((changed[1], changed[2]), "")
+            yield _descriptor(path, changed[3], born=False)
+
+
+def _descriptor(path: str, text: str, *, born: bool) -> Descriptor:
+    control = re.search(r"control=([0-9a-f]+)", text)
+    owner = re.search(r"owner=(S[\d-]+)", text)
+    listed = re.search(r"dacl=\{(.*)\}", text)
+    entries = listed and tuple(
+        Entry(kind, int(flags, 16), int(mask, 16), sid)
+        for kind, flags, mask, sid in _ENTRY.findall(listed[1])
+    )
+    return Descriptor(
+        path,
+        born,
+        owner[1] if owner else None,
+        bool(control and int(control[1], 16) & _PROTECTED),
+        entries,
+    )

@@ -1,0 +1,32 @@
+"""Waiting for what other processes do: on a condition and with a deadline, never for a while."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Result = TypeVar("Result")
+
+
+def until(
+    condition: Callable[[], Result],
+    what: str,
+    seconds: float = 30.0,
+    explain: Callable[[], object] = lambda: "",
+) -> Result:
+    """What `condition` answers as soon as that is true; an AssertionError that says what never came about,
+    and what `explain` then finds.
+    """
+    deadline = time.monotonic() + seconds
+    pause = 0.01
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what}. {explain()}".rstrip())
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.2)
