@@ -26,7 +26,7 @@ PDH_FUNCTION PdhOpenQueryW(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *query)
 
 /* Go's binding asks for the name without a letter, which the header makes another one of. */
 #undef PdhOpenQuery
-__declspec(dllexport) PDH_STATUS WINAPI PdhOpenQuery(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *query)
+PDH_FUNCTION PdhOpenQuery(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *query)
 {
     return PdhOpenQueryW(source, user, query);
 }
