@@ -1,11 +1,16 @@
-"""How a service that is there differs from the one that is wanted, alike for every host."""
+"""Services, alike for every host: their names, and how one that is there differs from the wanted one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.host.errors import BadName
+
 if TYPE_CHECKING:
     from agent.host.port import InstalledService, ServiceDefinition
+
+_INVALID_NAME = 123
+_LONGEST_NAME = 256
 
 _FIELDS = (
     "command",
@@ -19,6 +24,12 @@ _FIELDS = (
     "preshutdown_milliseconds",
     "sid_type",
 )
+
+
+def check_service_name(action: str, name: str) -> None:
+    """Raises BadName for what the SCM could not take for a service's name."""
+    if not 0 < len(name) <= _LONGEST_NAME or set(name) & {"/", "\\", "\0"}:
+        raise BadName(action, f"service {name[:_LONGEST_NAME]!r}", _INVALID_NAME)
 
 
 def differing_fields(wanted: ServiceDefinition, installed: InstalledService) -> tuple[str, ...]:

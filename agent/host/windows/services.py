@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.host import commandline
-from agent.host.definitions import differing_fields
+from agent.host.definitions import check_service_name, differing_fields
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
 from agent.host.port import (
     Control,
@@ -14,6 +14,7 @@ from agent.host.port import (
     Recovery,
     RecoveryAction,
     ServiceDefinition,
+    ServiceState,
     SidType,
     StartType,
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from agent.host.port import Clock, ServiceEvent, ServiceProgram, ServiceState, ServiceStatus, Watch
+    from agent.host.port import Clock, ServiceEvent, ServiceProgram, ServiceStatus, Watch
     from agent.host.waiting import ServiceView
     from agent.host.windows.scm import OpenService, ServiceControlManager, SettingValue
 
@@ -115,6 +116,7 @@ class WindowsServices:
             return service.status()
 
     def create(self, definition: ServiceDefinition) -> Sequence[str]:
+        check_service_name("create", definition.name)
         subject = _subject(definition.name)
         access = QUERY_CONFIG | CHANGE_CONFIG | START | DELETE
         registration = _registration(definition, _REGISTERED)
@@ -145,12 +147,15 @@ class WindowsServices:
 
     def delete(self, name: str) -> None:
         with telling("delete", _subject(name)):
-            with self._scm.open(name, DELETE) as service:
+            with self._scm.open(name, DELETE | QUERY_STATUS) as service:
                 try:
                     service.delete()
                 except Win32Failure as failure:
                     if failure.code != _MARKED_FOR_DELETE:
                         raise
+                if service.status().state is ServiceState.RUNNING:
+                    # Of itself it goes on: no waiting would free the name.
+                    raise Win32Failure(_MARKED_FOR_DELETE, "DeleteService")
             self._wait_until_free(name)
 
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:

@@ -1,0 +1,61 @@
+"""Why Windows wants a reboot, as its registry tells; alike for every host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.host.port import Registry, RegistryValue
+
+SESSION_MANAGER = r"SYSTEM\CurrentControlSet\Control\Session Manager"
+PENDING_MOVES = "PendingFileRenameOperations"
+
+_CURRENT_VERSION = r"SOFTWARE\Microsoft\Windows\CurrentVersion"
+_TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
+COMPUTER_NAMES = (
+    r"SYSTEM\CurrentControlSet\Control\ComputerName\ActiveComputerName",
+    r"SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName",
+)
+"""Where it stands what the machine is called now, and from its next start on."""
+
+_KEYS = {
+    rf"{_CURRENT_VERSION}\Component Based Servicing\RebootPending": "features or updates wait for it",
+    rf"{_CURRENT_VERSION}\WindowsUpdate\Auto Update\RebootRequired": "Windows Update asks for it",
+}
+_NAMES = (
+    [(key, "ComputerName") for key in COMPUTER_NAMES],
+    [(_TCPIP, "Hostname"), (_TCPIP, "NV Hostname")],
+)
+
+
+def reboot_reasons(registry: Registry) -> Iterator[str]:
+    for key, reason in _KEYS.items():
+        if _exists(registry, key):
+            yield reason
+    moves = (registry.read(SESSION_MANAGER, name) for name in (PENDING_MOVES, f"{PENDING_MOVES}2"))
+    if any(map(_replaces, moves)):
+        yield "files wait to be replaced by others at the next start"
+    if any(_differ(registry.read(*now), registry.read(*later)) for now, later in _NAMES):
+        yield "the machine has been given another name"
+
+
+def _exists(registry: Registry, key: str) -> bool:
+    try:
+        registry.keys(key)
+    except NotFound:
+        return False
+    return True
+
+
+def _replaces(value: RegistryValue | None) -> bool:
+    """Pairs of names, the second empty where a file is only to be removed: for that nothing needs to wait."""
+    return bool(value and isinstance(value.data, tuple) and any(value.data[1::2]))
+
+
+def _differ(now: RegistryValue | None, later: RegistryValue | None) -> bool:
+    # No case: one of the two is in capitals where the name was never changed.
+    return bool(now and later and str(now.data).upper() != str(later.data).upper())
