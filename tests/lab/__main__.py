@@ -39,10 +39,10 @@ def _python(arguments: Sequence[str]) -> int:
     return machine.enter([sys.executable, "-m", "lab.windows_tests", "python", *arguments])
 
 
-def _exe(_: Sequence[str]) -> int:
+def _exe(arguments: Sequence[str]) -> int:
     from lab import exe
 
-    return exe.build()
+    return exe.build_twice() if "--twice" in arguments else exe.build()
 
 
 def _test_windows(arguments: Sequence[str]) -> int:
@@ -61,7 +61,9 @@ COMMANDS = {
     "enter": Command("-- CMD...", "run a command inside the lab's namespaces", _enter),
     "shell": Command("", "a shell beside a fresh Windows node: `wine cmd` is its prompt", _shell, False),
     "python": Command("[ARG...]", "Windows Python on a fresh node, in the repository", _python),
-    "exe": Command("", "build dist/wmcb.exe", _exe, False),
+    "exe": Command(
+        "[--twice]", "build dist/wmcb.exe; or its commit twice, to compare the two byte by byte", _exe
+    ),
     "test-windows": Command(
         "[ARG...]", "all tests that need Windows; with ARGs pytest tests/windows ARG...", _test_windows
     ),

@@ -1,24 +1,83 @@
-"""`python -m lab exe`: builds dist/wmcb.exe with PyInstaller's analysis under Wine."""
+"""`python -m lab exe`: builds dist/wmcb.exe, with PyInstaller's analysis under Wine.
+
+What zig does is done on Linux: the launcher's bytes are the same wherever it is compiled.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
 import sys
+import tempfile
+import time
+from pathlib import Path
 
-from lab import machine, windows_python, wine
+from lab import cache, machine, namespace, repository, toolchains, windows_python, wine
 from lab import prefix as prefixes
 
+WORK = repository.ROOT / "build"
+LAUNCHER = "launcher.exe"
+# How build.spec is told what it cannot find out under Wine.
+_TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}"}
 
-def build() -> int:
-    return machine.enter([sys.executable, "-m", "lab.exe"])
+
+def build(place: str = namespace.REPOSITORY.target) -> int:
+    """Leaves dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
+    started = time.monotonic()
+    commit = _make_launcher()
+    mounts = [
+        namespace.Mount(repository.ROOT, place, writable=True),
+        namespace.Mount(windows_python.folder(), windows_python.PLACE),
+    ]
+    os.environ[machine.PREFIX_VARIABLE] = str(prefixes.prepared())
+    code = namespace.enter([sys.executable, "-m", "lab.exe", place, commit], mounts)
+    if code == 0:
+        exe = repository.ROOT / "dist" / "wmcb.exe"
+        cache.say(
+            f"built {exe.name}, {exe.stat().st_size / 1e6:.1f} MB, in {time.monotonic() - started:.1f} s"
+        )
+    return code
 
 
-def _build_inside() -> None:
-    place = "/lab/nodes/build"
-    prefixes.layer(machine.prepared_prefix(), wine.outside(place))
-    environment = wine.environment(f"{place}/prefix")
-    command = [wine.LOADER, windows_python.PROGRAM, "-m", "PyInstaller", "--noconfirm", "build.spec"]
-    wine.run(command, environment, folder="/repo")
+def build_twice() -> int:
+    """Whether two clones of the commit, in different places, give the same bytes."""
+    sums = []
+    with tempfile.TemporaryDirectory(prefix="wmcb-twice-") as folder:
+        for name, place in (("one", "/repo"), ("another place", "/lab/elsewhere")):
+            clone = Path(folder) / name
+            subprocess.run(["git", "clone", "--quiet", str(repository.ROOT), str(clone)], check=True)
+            program = f"import sys; from lab import exe; sys.exit(exe.build({place!r}))"
+            environment = {**os.environ, "PYTHONPATH": str(clone / "tests")}
+            subprocess.run([sys.executable, "-c", program], cwd=clone, env=environment, check=True)
+            sums.append(hashlib.sha256((clone / "dist" / "wmcb.exe").read_bytes()).hexdigest())
+            cache.say(f"{place}: {sums[-1]}")
+    same = sums[0] == sums[1]
+    cache.say("the two are the same, byte by byte" if same else "the two differ")
+    return 0 if same else 1
+
+
+def _make_launcher() -> str:
+    """Compiles the launcher, and says for which commit."""
+    sys.path.insert(0, str(repository.ROOT / "packaging" / "exe"))
+    from exebuild import assembly
+    from exebuild.compiler import Compiler
+
+    commit = assembly.commit_of(repository.ROOT)
+    compiler = Compiler(WORK / "launcher", [str(toolchains.zig())])
+    headers = windows_python.folder() / "include"
+    launcher = assembly.make_launcher(repository.ROOT, commit, headers, compiler)
+    (WORK / LAUNCHER).write_bytes(launcher)
+    return commit
+
+
+def _build_inside(place: str, commit: str) -> None:
+    node = "/lab/nodes/build"
+    prefixes.layer(machine.prepared_prefix(), wine.outside(node))
+    environment = {**wine.environment(f"{node}/prefix"), **_TOLD, "WMCB_COMMIT": commit}
+    analyser = ["-m", "PyInstaller", "--noconfirm", "--log-level=WARN", "build.spec"]
+    wine.run([wine.LOADER, windows_python.PROGRAM, *analyser], environment, folder=place)
 
 
 if __name__ == "__main__":
-    _build_inside()
+    _build_inside(sys.argv[1], sys.argv[2])

@@ -1,0 +1,11 @@
+"""How wmcb.exe is put together, step by step; build.spec starts it.
+
+sources     which modules the product has, and what they import
+freezing    modules into code, the same bytes each time
+modules     code into the section .modules of the program
+compiler    the launcher, from C
+resources   what Explorer and the loader read in it: version, icon, manifest, event texts
+payload     program and runtime into the section .payload of the shipped file
+image       sections into a program
+assembly    all of these in order
+"""

@@ -1,0 +1,144 @@
+"""From sources to dist/wmcb.exe, in order."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import marshal
+import os
+import re
+import ssl
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exebuild import findings, freezing, image, modules, payload, resources, sources
+from exebuild.compiler import Compiler
+from exebuild.modules import FrozenModule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from exebuild.findings import Analysis, Findings
+
+PROGRAM = "wmcb.exe"
+RUNTIME = "runtime"
+PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
+
+LAUNCHER_SOURCES = Path(__file__).parents[1] / "launcher"
+_LAUNCHER = "WMCB_LAUNCHER"
+"""A launcher that is compiled already, for where zig itself cannot run."""
+_COMMIT = "WMCB_COMMIT"
+"""The commit, for where git cannot be asked."""
+
+
+def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path], Analysis]) -> None:
+    """Leaves in `target` wmcb.exe, its checksum, and the folder that the exe lays out."""
+    own = sources.own(repository)
+    found = findings.collect(sources.imported(own), work, analyse)
+    commit = os.environ.get(_COMMIT) or commit_of(repository)
+
+    code = {
+        **_kept(work, found),
+        **freezing.freeze(own, optimize=freezing.KEEP_ALL),
+        "wmcb_built": _facts(commit, found),
+    }
+    packages = {source.name for source in (*own, *found.modules) if source.is_package}
+    table = modules.build([FrozenModule(name, code[name], name in packages) for name in sorted(code)])
+
+    launcher = _launcher(repository, work, commit)
+    program = image.add_section(launcher, modules.SECTION, table)
+    runtime = {name: path.read_bytes() for name, path in found.files().items()}
+    packed = payload.build(program, runtime, _packing(work))
+    _deliver(target, program, runtime, image.add_section(launcher, payload.SECTION, packed))
+
+
+def commit_of(repository: Path) -> str:
+    """The commit that is checked out; marked when the checkout has been changed since."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(repository), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no")
+    return git("rev-parse", "HEAD") + ("-modified" if changed else "")
+
+
+def release_of(repository: Path) -> str:
+    text = (repository / "agent" / "release.py").read_text("utf-8")
+    (release,) = re.findall(r'^RELEASE = "(.*)"$', text, re.MULTILINE)
+    return str(release)
+
+
+def make_launcher(repository: Path, commit: str, python_headers: Path, compiler: Compiler) -> bytes:
+    """The launcher for this commit."""
+    read_by_windows = resources.build(release_of(repository), commit)
+    return compiler.launcher(LAUNCHER_SOURCES, python_headers, read_by_windows)
+
+
+def _launcher(repository: Path, work: Path, commit: str) -> bytes:
+    made = os.environ.get(_LAUNCHER)
+    if made:
+        return Path(made).read_bytes()
+    headers = Path(sysconfig.get_path("include"))
+    return make_launcher(repository, commit, headers, Compiler(work / "launcher"))
+
+
+def _kept(work: Path, found: Findings) -> dict[str, bytes]:
+    """The code of all modules that are not ours: they take the longest to compile, and rarely change."""
+    digest = hashlib.sha256(sys.version.encode() + Path(freezing.__file__).read_bytes())
+    for source in found.modules:
+        digest.update(source.name.encode() + b"\0" + source.path.read_bytes())
+    place = work / f"third-party-{digest.hexdigest()[:16]}.code"
+    if not place.exists():
+        _put(place, marshal.dumps(freezing.freeze(found.modules, optimize=freezing.WITHOUT_DOCSTRINGS)))
+    table: dict[str, bytes] = marshal.loads(place.read_bytes())  # noqa: S302 - written above
+    return table
+
+
+def _facts(commit: str, found: Findings) -> bytes:
+    extensions = found.files_of_extensions()
+    text = f"COMMIT = {commit!r}\nOPENSSL = {ssl.OPENSSL_VERSION!r}\nEXTENSIONS = {extensions!r}\n"
+    return freezing.compile_module("wmcb_built", text.encode(), is_package=False, optimize=freezing.KEEP_ALL)
+
+
+def _packing(work: Path) -> Callable[[bytes], bytes]:
+    lz4 = importlib.import_module("lz4")
+    block = importlib.import_module("lz4.block")
+    version = f"{lz4.library_version_number()}-{PACKING_LEVEL}"
+    folder = work / "packed"
+    folder.mkdir(exist_ok=True)
+
+    def pack(content: bytes) -> bytes:
+        place = folder / f"{hashlib.sha256(content).hexdigest()}-{version}"
+        if not place.exists():
+            _put(
+                place,
+                block.compress(content, mode="high_compression", compression=PACKING_LEVEL, store_size=False),
+            )
+        return place.read_bytes()
+
+    return pack
+
+
+def _put(place: Path, content: bytes) -> None:
+    """Whole or not at all: the next build takes it for good."""
+    unfinished = place.with_name(place.name + ".unfinished")
+    unfinished.write_bytes(content)
+    unfinished.replace(place)
+
+
+def _deliver(target: Path, program: bytes, runtime: Mapping[str, bytes], shipped: bytes) -> None:
+    laid_out = target / "wmcb"
+    (laid_out / RUNTIME).mkdir(parents=True, exist_ok=True)
+    for path in (laid_out / RUNTIME).iterdir():
+        if path.name not in runtime:
+            path.unlink()
+    for name, content in runtime.items():
+        (laid_out / RUNTIME / name).write_bytes(content)
+    (laid_out / PROGRAM).write_bytes(program)
+    (target / PROGRAM).write_bytes(shipped)
+    checksum = f"{hashlib.sha256(shipped).hexdigest()} *{PROGRAM}\n"
+    (target / f"{PROGRAM}.sha256").write_bytes(checksum.encode())

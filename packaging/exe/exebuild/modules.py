@@ -1,0 +1,33 @@
+"""The section .modules of the program: Python modules, compiled, in one table."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SECTION = ".modules"
+
+_MODULE = struct.Struct("<IIII")  # name, code, code's size, whether it is a package
+
+
+class FrozenModule(NamedTuple):
+    name: str
+    code: bytes
+    """As `marshal` writes it."""
+    is_package: bool
+
+
+def build(modules: Sequence[FrozenModule]) -> bytes:
+    """What launcher/interpreter.c reads. Python looks through it from the start at each import."""
+    place = 4 + _MODULE.size * len(modules)
+    names = b"".join(module.name.encode("ascii") + b"\0" for module in modules)
+    code_place = place + len(names)
+    index = b""
+    for module in modules:
+        index += _MODULE.pack(place, code_place, len(module.code), module.is_package)
+        place += len(module.name) + 1
+        code_place += len(module.code)
+    return struct.pack("<I", len(modules)) + index + names + b"".join(module.code for module in modules)

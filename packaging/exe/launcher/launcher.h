@@ -1,0 +1,58 @@
+/* The launcher of wmcb.exe. The same code makes two programs, told apart by a section of their own image:
+ *
+ *   .modules   the program itself: Python modules, run by the Python that lies in the folder `runtime` beside it.
+ *   .payload   that program and its runtime, packed: the one file that is shipped. It lays them out in a folder
+ *              of its own, runs the program there as its child, and removes the folder again.
+ *
+ * Both are found in the image that Windows has mapped, never in a file that is opened by name: what runs is
+ * what was started (and consented to, and signed), whatever has been put at its path since.
+ *
+ * Only KnownDLLs are linked, and no C runtime: nothing beside the exe, in the current directory or on PATH is
+ * ever loaded.
+ */
+#ifndef WMCB_LAUNCHER_H
+#define WMCB_LAUNCHER_H
+
+#define UNICODE
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+/* Windows' own limit, and room for the name of a file beside the program. */
+#define PATH_CAPACITY (32768 + 128)
+
+typedef struct {
+    const BYTE *start;
+    DWORD size;
+} Section;
+
+/* text.c */
+void append(WCHAR path[PATH_CAPACITY], const WCHAR *part);
+void fail_after(void (*tidying)(void)); /* what `fail` does before it ends the process */
+DECLSPEC_NORETURN void fail(const WCHAR *what, const WCHAR *which, DWORD error);
+
+/* folder.c: where the shipped file lays its program out */
+typedef struct {
+    WCHAR parent[PATH_CAPACITY]; /* ends with a backslash */
+    WCHAR path[PATH_CAPACITY];
+    SECURITY_ATTRIBUTES security;
+    HANDLE lock;
+} Folder;
+
+void make_folder(Folder *folder);
+void remove_folder(const Folder *folder);
+void sweep_folders(const Folder *folder);
+
+/* removal.c */
+BOOL remove_tree(const WCHAR *path);
+
+/* payload.c */
+void lay_out(const Section *payload, Folder *folder, const WCHAR *program);
+
+/* child.c */
+HANDLE start_child(const WCHAR *program);
+DWORD wait_for_child(HANDLE process);
+
+/* interpreter.c */
+UINT run_python(const Section *modules, const WCHAR *program, const WCHAR *directory);
+
+#endif

@@ -1,0 +1,66 @@
+/* Paths put together, and the one line that tells of a failure. */
+#include "launcher.h"
+
+/* clang turns loops and assignments into calls of these, and there is no C runtime to have them. */
+void *memcpy(void *restrict to, const void *restrict from, size_t count)
+{
+    void *result = to;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+    return result;
+}
+
+void *memset(void *to, int value, size_t count)
+{
+    void *result = to;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(value) : "memory");
+    return result;
+}
+
+static void (*before_the_end)(void);
+
+void fail_after(void (*tidying)(void))
+{
+    before_the_end = tidying;
+}
+
+void append(WCHAR path[PATH_CAPACITY], const WCHAR *part)
+{
+    int end = lstrlenW(path), length = lstrlenW(part);
+    if (end + length >= PATH_CAPACITY) {
+        fail(L"a path is too long", NULL, 0);
+    }
+    memcpy(path + end, part, (size_t)(length + 1) * sizeof(WCHAR));
+}
+
+static void write_error(const WCHAR *text, DWORD length)
+{
+    static char utf8[8192];
+    HANDLE stream = GetStdHandle(STD_ERROR_HANDLE);
+    DWORD mode, written;
+    if (GetConsoleMode(stream, &mode)) {
+        WriteConsoleW(stream, text, length, &written, NULL);
+        return;
+    }
+    int size = WideCharToMultiByte(CP_UTF8, 0, text, (int)length, utf8, sizeof utf8, NULL, NULL);
+    WriteFile(stream, utf8, (DWORD)size, &written, NULL);
+}
+
+void fail(const WCHAR *what, const WCHAR *which, DWORD error)
+{
+    static WCHAR reason[512], line[2048];
+    DWORD_PTR words[] = {(DWORD_PTR)what, (DWORD_PTR)(which ? which : L""), error, (DWORD_PTR)reason};
+    const WCHAR *form = error ? L"wmcb: %1 %2: %4(error %3!u!)%n" : L"wmcb: %1 %2%n";
+    if (error) {
+        FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL,
+                       error, 0, reason, 512, NULL);
+    }
+    DWORD length = FormatMessageW(FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_ARGUMENT_ARRAY, form, 0, 0, line, 2048,
+                                  (va_list *)words);
+    write_error(line, length);
+    if (before_the_end) {
+        void (*tidy)(void) = before_the_end;
+        before_the_end = NULL; /* or a failure in it would come back here */
+        tidy();
+    }
+    ExitProcess(1);
+}

@@ -1,0 +1,70 @@
+"""What Windows reads in the exe, where it needs no exe to look at; the rest is in tests/windows."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from exebuild import icon, resources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _entries(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    place = 0
+    while place < len(content):
+        size, header_size, _, kind, _, name = struct.unpack_from("<IIHHHH", content, place)
+        yield kind, name, content[place + header_size : place + header_size + size]
+        place += -(-(header_size + size) // 4) * 4
+
+
+def test_a_resource_file_holds_all_kinds() -> None:
+    found = [(kind, name) for kind, name, _ in _entries(resources.build("1.2.3", "c" * 40))]
+    assert found == [(0, 0), (3, 1), (3, 2), (3, 3), (11, 1), (14, 1), (16, 1), (24, 1)]
+
+
+def test_the_icon_group_names_each_picture_with_its_size() -> None:
+    kinds = {(kind, name): content for kind, name, content in _entries(resources.build("1.2.3", "c"))}
+    group = kinds[14, 1]
+    for i, size in enumerate(icon.SIZES):
+        width, height, *_, length, number = struct.unpack_from("<BBBBHHIH", group, 6 + 14 * i)
+        assert (width, height) == (size, size)
+        assert len(kinds[3, number]) == length
+
+
+def test_an_icon_is_clear_outside_and_has_a_window_in_it() -> None:
+    size = 48
+    pixels = icon.bitmap(size)[40:]
+
+    def pixel(x: int, y: int) -> bytes:
+        place = 4 * ((size - 1 - y) * size + x)
+        return pixels[place : place + 4]
+
+    assert pixel(0, 0)[3] == 0
+    assert pixel(24, 24)[3] == 255
+    assert pixel(18, 18) == b"\xff\xff\xff\xff"
+    assert pixel(24, 4)[:3] != pixel(18, 18)[:3]
+
+
+def test_the_manifest_asks_for_no_rights_and_allows_long_paths() -> None:
+    manifest = ElementTree.fromstring(resources.MANIFEST.encode())  # noqa: S314 - our own
+    texts = {element.tag.rpartition("}")[2]: (element.text or "").strip() for element in manifest.iter()}
+    (level,) = (each for each in manifest.iter() if each.tag.endswith("requestedExecutionLevel"))
+    assert level.attrib == {"level": "asInvoker", "uiAccess": "false"}
+    assert texts["longPathAware"] == "true"
+    assert texts["activeCodePage"] == "UTF-8"
+    assert "{8e0f7a12-bfb3-4fe8-b9a5-48fd50a15a9a}" in resources.MANIFEST, "Windows 10, Server 2016 and later"
+
+
+def test_each_event_is_shown_as_it_was_logged() -> None:
+    table = resources.event_texts()
+    blocks, first, last, place = struct.unpack_from("<IIII", table)
+    assert (blocks, first, last) == (1, 1, 255)
+    for _ in range(first, last + 1):
+        length, is_unicode = struct.unpack_from("<HH", table, place)
+        assert is_unicode == 1
+        assert table[place + 4 : place + length].decode("utf-16-le").rstrip("\0") == "%1\r\n"
+        place += length
+    assert place == len(table)
