@@ -52,7 +52,8 @@ def test_it_is_mapped_behind_all_others_and_at_a_page_of_the_file() -> None:
         added.VirtualAddress + 5000 <= parsed.OPTIONAL_HEADER.SizeOfImage < added.VirtualAddress + 5000 + PAGE
     )
     assert added.PointerToRawData % PAGE == 0, "or Windows copies it instead of mapping it"
-    assert not parsed.get_warnings()
+    # It is also wary of a file that has as much padding as this one.
+    assert not [each for each in parsed.get_warnings() if not each.startswith("Byte 0x00 makes up")]
 
 
 def test_it_can_be_read_and_nothing_else() -> None:
