@@ -7,7 +7,7 @@ either all of the new content or all of the old.
 
 from __future__ import annotations
 
-import secrets
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -65,7 +65,7 @@ def put_in_place(
 ) -> PureWindowsPath | None:
     """`Files.write`: returns where a running program was put aside, if there was one."""
     volume.check_target(path)
-    temporary = path.with_name(f"wmcb-{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f"wmcb-{os.urandom(8).hex()}.tmp")
     handle = volume.create(temporary, descriptor)
     try:
         try:
@@ -115,7 +115,7 @@ def _take_name(
 def _put_aside_and_take_name(
     volume: Volume[Handle], temporary: PureWindowsPath, path: PureWindowsPath
 ) -> PureWindowsPath:
-    aside = path.with_name(f"wmcb-{secrets.token_hex(8)}.old")
+    aside = path.with_name(f"wmcb-{os.urandom(8).hex()}.old")
     volume.move(path, aside)
     try:
         volume.move(temporary, path)

@@ -1,0 +1,25 @@
+"""A Windows machine in a folder of any operating system, for trying out, for plans and for tests.
+
+The folder stands for C:, and what Windows keeps outside its files lies in `.sandbox` there. See `state` for
+how several processes share it, `descriptors` and `held` for what stands for Windows' protection and locks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from agent.host.port import Host
+
+
+def open_sandbox(directory: pathlib.Path, *, run_services: bool = False) -> Host:
+    """The machine in that folder, newly installed if it is empty.
+
+    With `run_services` the programs of services are started for real where this system can run them;
+    otherwise services are only recorded as running.
+    """
+    from agent.host.sandbox.machine import Machine
+
+    return Machine(directory, run_services=run_services).host

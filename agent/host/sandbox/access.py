@@ -1,0 +1,60 @@
+"""Who may do what, computed from the descriptors by Windows' rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AccessDenied
+from agent.host.port import Principal
+from agent.host.sddl import ADMINISTRATORS, AUTHENTICATED_USERS, EVERYONE, INTERACTIVE, SYSTEM, USERS
+
+if TYPE_CHECKING:
+    from agent.host.sandbox.descriptors import Descriptors
+    from agent.host.sandbox.facts import SandboxFacts
+    from agent.host.sandbox.places import Place
+    from agent.host.sddl import SecurityDescriptor
+
+_MACHINE = "S-1-5-21-1004336348-1177238915-682003330"
+SIDS = {
+    Principal.SYSTEM: frozenset({SYSTEM, ADMINISTRATORS, EVERYONE, AUTHENTICATED_USERS}),
+    Principal.ADMINISTRATOR: frozenset(
+        {f"{_MACHINE}-500", "LA", ADMINISTRATORS, USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE}
+    ),
+    Principal.USER: frozenset({f"{_MACHINE}-1001", USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE}),
+}
+
+READ_DATA = 0x0001
+ADD_FILE = 0x0002
+ADD_FOLDER = APPEND_DATA = 0x0004
+DELETE_CHILD = 0x0040
+DELETE = 0x0001_0000
+READ_CONTROL = 0x0002_0000
+WRITE_DAC = 0x0004_0000
+
+
+class SandboxAccess:
+    """The caller is an administrator, unless the sandbox's facts say otherwise."""
+
+    def __init__(self, facts: SandboxFacts, descriptors: Descriptors) -> None:
+        self._facts = facts
+        self._descriptors = descriptors
+
+    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
+        return descriptor.granted(SIDS[principal])
+
+    def is_administrator(self) -> bool:
+        return self._facts.is_administrator()
+
+    def require(self, action: str, place: Place, mask: int) -> None:
+        """Raises AccessDenied where the caller lacks a right to what is there."""
+        if not self._has(place, mask):
+            raise AccessDenied(action, str(place.path), 5)
+
+    def require_removal(self, action: str, place: Place) -> None:
+        """A file may be removed or renamed by whoever may delete it, or delete in its folder."""
+        if not (self._has(place, DELETE) or (place.folder and self._has(place.folder, DELETE_CHILD))):
+            raise AccessDenied(action, str(place.path), 5)
+
+    def _has(self, place: Place, mask: int) -> bool:
+        caller = Principal.ADMINISTRATOR if self.is_administrator() else Principal.USER
+        return self.granted(self._descriptors.of(place), caller) & mask == mask

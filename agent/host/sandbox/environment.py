@@ -1,0 +1,72 @@
+"""The machine's variables, kept where Windows keeps them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.host.errors import BadName
+from agent.host.port import RegistryKind, RegistryValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.host.sandbox.registry import SandboxRegistry
+
+KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+_INVALID_NAME = 123
+
+_AT_INSTALLATION = {
+    "ComSpec": r"%SystemRoot%\system32\cmd.exe",
+    "NUMBER_OF_PROCESSORS": "4",
+    "OS": "Windows_NT",
+    "Path": r"%SystemRoot%\system32;%SystemRoot%",
+    "PATHEXT": ".COM;.EXE;.BAT;.CMD",
+    "PROCESSOR_ARCHITECTURE": "AMD64",
+    "TEMP": r"%SystemRoot%\TEMP",
+    "TMP": r"%SystemRoot%\TEMP",
+    "windir": r"%SystemRoot%",
+}
+_FROM_ELSEWHERE = {"SYSTEMROOT": r"C:\Windows", "SYSTEMDRIVE": "C:"}
+_REFERENCE = re.compile("%([^%=]+)%")
+
+
+class SandboxEnvironment:
+    def __init__(self, registry: SandboxRegistry) -> None:
+        self._registry = registry
+
+    def install(self) -> None:
+        """What every Windows has from the beginning."""
+        for name, value in _AT_INSTALLATION.items():
+            self.set(name, value)
+
+    def list(self) -> Mapping[str, str]:
+        return {name: str(value.data) for name, value in self._registry.values(KEY).items()}
+
+    def get(self, name: str) -> str | None:
+        value = self._registry.read(KEY, _checked(name))
+        return None if value is None else str(value.data)
+
+    def set(self, name: str, value: str) -> None:
+        kind = RegistryKind.EXPANDABLE if _REFERENCE.search(value) else RegistryKind.STRING
+        self._registry.write(KEY, _checked(name), RegistryValue(kind, value))
+
+    def remove(self, name: str) -> None:
+        self._registry.remove(KEY, _checked(name))
+
+    def expanded(self) -> Mapping[str, str]:
+        """As a program that starts now gets them."""
+        known = dict(_FROM_ELSEWHERE)
+        variables = self.list()
+        known |= {name.upper(): value for name, value in variables.items() if not _REFERENCE.search(value)}
+
+        def resolve(reference: re.Match[str]) -> str:
+            return known.get(reference[1].upper(), reference[0])
+
+        return {name: _REFERENCE.sub(resolve, value) for name, value in variables.items()}
+
+
+def _checked(name: str) -> str:
+    if not name or "=" in name or "\0" in name:
+        raise BadName("use", f"environment variable {name!r}", _INVALID_NAME)
+    return name

@@ -1,0 +1,115 @@
+"""What the sandbox's machine is: a plausible Windows Server, or what facts.json in its state says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+from agent.host.errors import NotFound
+from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from agent.host.sandbox.programs import Programs
+    from agent.host.sandbox.state import State
+
+_DOCUMENT = "facts.json"
+_FILE_NOT_FOUND = 2
+
+# Each may be given in facts.json under the same name; so may `administrator`, `disk` and `listening_ports`.
+_DEFAULTS: dict[str, Any] = {
+    "windows_version": {
+        "major": 10,
+        "minor": 0,
+        "build": 20348,
+        "revision": 4294,
+        "product": "Windows Server 2022 Datacenter",
+        "edition": "ServerDatacenter",
+        "server": True,
+    },
+    "architecture": "amd64",
+    "memory": 16 << 30,
+    "addresses": [
+        {
+            "interface": "Ethernet",
+            "address": "192.0.2.10",
+            "prefix_length": 24,
+            "mac": "00:15:5d:00:02:0a",
+        }
+    ],
+    "host_name": "winworker",
+    "containers_feature": True,
+    "administrator": True,
+}
+
+
+class SandboxFacts:
+    def __init__(self, state: State, programs: Programs) -> None:
+        self._state = state
+        self._programs = programs
+
+    def windows_version(self) -> WindowsVersion:
+        return WindowsVersion(**self._fact("windows_version"))
+
+    def architecture(self) -> str:
+        return str(self._fact("architecture"))
+
+    def memory(self) -> int:
+        return int(self._fact("memory"))
+
+    def disk(self, path: PureWindowsPath) -> DiskSpace:
+        if path.drive.upper() != "C:":
+            raise NotFound("ask for the space on the disk of", str(path), _FILE_NOT_FOUND)
+        if given := self._state.read(_DOCUMENT).get("disk"):
+            return DiskSpace(**given)
+        usage = shutil.disk_usage(self._state.directory)
+        return DiskSpace(usage.total, usage.free)
+
+    def addresses(self) -> Sequence[NetworkAddress]:
+        return [NetworkAddress(**address) for address in self._fact("addresses")]
+
+    def listening_ports(self) -> Sequence[ListeningPort]:
+        """Without a word in facts.json, those of the programs that the sandbox has started."""
+        given = self._state.read(_DOCUMENT).get("listening_ports")
+        if given is not None:
+            return [ListeningPort(**port) for port in given]
+        return _listening_ports(self._programs.running())
+
+    def host_name(self) -> str:
+        return str(self._fact("host_name"))
+
+    def containers_feature(self) -> bool | None:
+        installed: bool | None = self._fact("containers_feature")
+        return installed
+
+    def system_directory(self) -> PureWindowsPath:
+        return PureWindowsPath(r"C:\Windows")
+
+    def program_files(self) -> PureWindowsPath:
+        return PureWindowsPath(r"C:\Program Files")
+
+    def program_data(self) -> PureWindowsPath:
+        return PureWindowsPath(r"C:\ProgramData")
+
+    def is_administrator(self) -> bool:
+        return bool(self._fact("administrator"))
+
+    def _fact(self, name: str) -> Any:
+        return self._state.read(_DOCUMENT).get(name, _DEFAULTS[name])
+
+
+def _listening_ports(pids: Collection[int]) -> Sequence[ListeningPort]:
+    if not pids:
+        return []
+    import psutil
+
+    return [
+        ListeningPort(connection.laddr.ip, connection.laddr.port, connection.pid)
+        for connection in psutil.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+        and connection.laddr
+        and connection.pid is not None
+        and connection.pid in pids
+    ]

@@ -1,0 +1,69 @@
+"""Changes below a folder, seen by looking again every 50 ms: Python's standard library has nothing better."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+from agent.host.port import FileChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent.host.sandbox.places import Place
+
+_POLL_SECONDS = 0.05
+
+_Look = tuple[int, int, int, int]
+
+
+class FileWatch:
+    def __init__(self, folder: Place, *, recursive: bool) -> None:
+        self._folder = folder
+        self._recursive = recursive
+        self._closed = False
+        self._seen = self._look()
+
+    def wait(self, seconds: float) -> Sequence[FileChange]:
+        deadline = time.monotonic() + seconds
+        while not self._closed:
+            before, self._seen = self._seen, self._look()
+            if before != self._seen:
+                return [self._change(file) for file in sorted(_differing(before, self._seen))]
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            time.sleep(min(left, _POLL_SECONDS))
+        return []
+
+    def close(self) -> None:
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _look(self) -> dict[str, _Look]:
+        return dict(self._entries(self._folder.file))
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, _Look]]:
+        # What vanishes while it is looked at is a change of its own.
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    state = entry.stat(follow_symlinks=False)
+                    yield entry.path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+                if self._recursive and entry.is_dir(follow_symlinks=False):
+                    yield from self._entries(entry.path)
+
+    def _change(self, file: str) -> FileChange:
+        below = os.path.relpath(file, self._folder.file)
+        return FileChange(self._folder.path / below)
+
+
+def _differing(before: dict[str, _Look], after: dict[str, _Look]) -> set[str]:
+    return {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}

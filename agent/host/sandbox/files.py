@@ -1,0 +1,183 @@
+"""Files and folders in the sandbox's C:."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AlreadyExists, NotEmpty, NotFound, WrongKind
+from agent.host.port import FileKind, FileState
+from agent.host.replacing import patiently, put_in_place
+from agent.host.sandbox import held
+from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_CONTROL, READ_DATA, WRITE_DAC
+from agent.host.sandbox.failure import telling
+from agent.host.sandbox.state import FOLDER_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Clock, FileChange, Watch
+    from agent.host.sandbox.access import SandboxAccess
+    from agent.host.sandbox.descriptors import Descriptors
+    from agent.host.sandbox.places import Drive, Place
+    from agent.host.sandbox.registry import SandboxRegistry
+    from agent.host.sandbox.volume import SandboxVolume
+    from agent.host.sddl import SecurityDescriptor
+
+_BLOCK = 1 << 20
+_ALREADY_EXISTS = 183
+_DIR_NOT_EMPTY = 145
+_DIRECTORY = 267
+_DIRECTORY_NOT_SUPPORTED = 336
+
+
+class SandboxFiles:
+    def __init__(
+        self,
+        drive: Drive,
+        volume: SandboxVolume,
+        descriptors: Descriptors,
+        access: SandboxAccess,
+        registry: SandboxRegistry,
+        clock: Clock,
+    ) -> None:
+        self._drive = drive
+        self._volume = volume
+        self._descriptors = descriptors
+        self._access = access
+        self._registry = registry
+        self._clock = clock
+
+    def observe(self, path: PureWindowsPath) -> FileState | None:
+        try:
+            place = self._drive.locate("look at", path)
+        except NotFound:
+            return None
+        state = place.state
+        if state is None:
+            return None
+        kind = FileKind.LINK if place.is_link else FileKind.DIRECTORY if place.is_folder else FileKind.FILE
+        size = state.st_size if kind is FileKind.FILE else 0
+        return FileState(kind, size, state.st_mtime, read_only=not state.st_mode & 0o200)
+
+    def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
+        with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
+            return _read(descriptor, os.fstat(descriptor).st_size + _BLOCK if limit is None else limit)
+
+    def blocks(self, path: PureWindowsPath) -> Iterator[bytes]:
+        with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
+            source = os.fdopen(os.dup(descriptor), "rb", buffering=0)
+
+        def pieces() -> Iterator[bytes]:
+            with source, telling("read", path):
+                while block := source.read(_BLOCK):
+                    yield block
+
+        return pieces()
+
+    def tail(self, path: PureWindowsPath, limit: int) -> bytes:
+        with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
+            os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - limit), os.SEEK_SET)
+            return _read(descriptor, limit)
+
+    def list(self, path: PureWindowsPath) -> Sequence[str]:
+        place = self._folder("list", path)
+        self._access.require("list", place, READ_DATA)
+        with telling("list", path):
+            names = os.listdir(place.file)  # noqa: PTH208 - names are all that is wanted
+        if place.folder is None:
+            names = [name for name in names if name != FOLDER_NAME]
+        return sorted(names, key=str.casefold)
+
+    def make_directory(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        place = self._drive.locate("create", path)
+        if place.state is not None or place.folder is None:
+            raise AlreadyExists("create", str(path), _ALREADY_EXISTS)
+        self._access.require("create", place.folder, ADD_FOLDER)
+        self._descriptors.expect(place, descriptor)
+        mode = self._descriptors.mode(descriptor)
+        with telling("create", path):
+            os.mkdir(place.file, mode)  # noqa: PTH102
+            os.chmod(place.file, mode)  # noqa: PTH101
+
+    def write(
+        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        return put_in_place(self._volume, self._clock, path, content, descriptor)
+
+    def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
+        self._volume.check_target(path)
+        place = self._drive.locate("append to", path)
+        if place.state is None:
+            handle = self._volume.create(path, descriptor)
+            try:
+                self._volume.write(handle, content)
+            finally:
+                self._volume.close(handle)
+            return
+        self._access.require("append to", place, APPEND_DATA)
+        with held.opened("append to", place, os.O_WRONLY | os.O_APPEND) as opened:
+            self._volume.write(opened, content)
+
+    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        self._volume.move(path, target)
+
+    def remove(self, path: PureWindowsPath) -> None:
+        patiently(self._clock, lambda: self._volume.remove(path))
+
+    def remove_directory(self, path: PureWindowsPath) -> None:
+        place = self._folder("remove", path)
+        self._access.require_removal("remove", place)
+        try:
+            with telling("remove", path):
+                os.rmdir(place.file)  # noqa: PTH106
+        except AlreadyExists as failure:
+            # What some systems say of a folder that isn't empty.
+            raise NotEmpty("remove", str(path), _DIR_NOT_EMPTY) from failure
+        self._descriptors.forget(place)
+
+    def remove_at_reboot(self, path: PureWindowsPath) -> None:
+        from agent.host.sandbox.power import remove_at_reboot
+
+        remove_at_reboot(self._registry, self._drive.existing("remove", path).path)
+
+    def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
+        place = self._drive.existing("ask for the protection of", path)
+        self._access.require("ask for the protection of", place, READ_CONTROL)
+        return self._descriptors.of(place)
+
+    def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        place = self._drive.existing("protect", path)
+        if not self._access.is_administrator():
+            # Administrators need no right: they may take ownership of anything.
+            self._access.require("protect", place, WRITE_DAC)
+        with telling("protect", path):
+            self._descriptors.set(place, descriptor)
+
+    def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
+        from agent.host.sandbox.file_watch import FileWatch
+
+        return FileWatch(self._folder("watch", path), recursive=recursive)
+
+    def _readable(self, path: PureWindowsPath) -> Place:
+        place = self._drive.existing("read", path)
+        if place.is_folder:
+            raise WrongKind("read", str(path), _DIRECTORY_NOT_SUPPORTED)
+        self._access.require("read", place, READ_DATA)
+        return place
+
+    def _folder(self, action: str, path: PureWindowsPath) -> Place:
+        place = self._drive.existing(action, path)
+        if not place.is_folder:
+            raise WrongKind(action, str(path), _DIRECTORY)
+        return place
+
+
+def _read(descriptor: int, limit: int) -> bytes:
+    """A read of the operating system may give less than there is."""
+    parts = []
+    while limit > 0 and (part := os.read(descriptor, min(limit, _BLOCK))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)

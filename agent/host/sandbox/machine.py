@@ -1,0 +1,117 @@
+"""The parts of a sandbox put together, and what happens to the machine as a whole."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError
+from agent.host.port import (
+    Host,
+    Principal,
+    RegistryKind,
+    RegistryValue,
+    ServiceState,
+    StartType,
+)
+from agent.host.reboot_reasons import COMPUTER_NAMES
+from agent.host.sandbox.access import SIDS, SandboxAccess
+from agent.host.sandbox.descriptors import Descriptors
+from agent.host.sandbox.environment import SandboxEnvironment
+from agent.host.sandbox.events import SandboxEventLog
+from agent.host.sandbox.facts import SandboxFacts
+from agent.host.sandbox.files import SandboxFiles
+from agent.host.sandbox.places import Drive
+from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files
+from agent.host.sandbox.processes import SandboxProcesses
+from agent.host.sandbox.programs import Programs
+from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.service_document import ServiceDocument
+from agent.host.sandbox.service_records import NEVER_STARTED, run
+from agent.host.sandbox.services import SandboxServices
+from agent.host.sandbox.state import State
+from agent.host.sandbox.volume import SandboxVolume
+from agent.host.sddl import SecurityDescriptor
+
+if TYPE_CHECKING:
+    import pathlib
+
+_TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
+_PROGRAMS = f"O:{_TRUSTED_INSTALLER}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
+_AT_INSTALLATION = {
+    "C:\\Windows": _PROGRAMS,
+    "C:\\Windows\\System32": _PROGRAMS,
+    "C:\\Windows\\TEMP": "O:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICIIO;FA;;;CO)(A;CI;0x100026;;;BU)",
+    "C:\\Program Files": _PROGRAMS,
+    # Every user may make files and folders here, and does with them as the owner likes.
+    "C:\\ProgramData": "O:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICIIO;GA;;;CO)(A;OICI;0x1200a9;;;BU)"
+    "(A;CI;DCLCRPCR;;;BU)",
+}
+
+
+class Machine:
+    def __init__(self, directory: pathlib.Path, *, run_services: bool) -> None:
+        directory = directory.absolute()
+        self._state = state = State(directory)
+        drive = Drive(directory)
+        registry = SandboxRegistry(state)
+        self._registry = registry
+        self._environment = SandboxEnvironment(registry)
+        self._programs = programs = Programs(state)
+        facts = SandboxFacts(state, programs)
+        descriptors = Descriptors(state, SIDS[Principal.USER])
+        access = SandboxAccess(facts, descriptors)
+        clock = SandboxClock(state)
+        self._services = services = ServiceDocument(state, programs)
+        volume = SandboxVolume(drive, descriptors, access, programs.runs_from)
+        self.host = Host(
+            files=SandboxFiles(drive, volume, descriptors, access, registry, clock),
+            access=access,
+            services=SandboxServices(
+                services, directory, drive, self._environment, programs, clock, run_services=run_services
+            ),
+            environment=self._environment,
+            registry=registry,
+            facts=facts,
+            events=SandboxEventLog(state, registry),
+            power=SandboxPower(state, registry),
+            processes=SandboxProcesses(state, drive, services),
+            clock=clock,
+        )
+        if not state.read(POWER):
+            self._install()
+
+    def shut_down(self) -> None:
+        """All programs that services run are ended, unasked."""
+        self._programs.end_all()
+        with self._services.changing() as document:
+            for record in document.values():
+                record["run"] = run(ServiceState.STOPPED, exit_code=NEVER_STARTED)
+
+    def start_up(self) -> None:
+        """What Windows does first: remove what was to be removed now, start what starts by itself."""
+        remove_pending_files(self._registry, self.host.files)
+        with self._state.changing(POWER) as power:
+            power.pop("asked", None)
+            power["booted"] = time.time()
+        for name, record in self._services.read().items():
+            if record["start"] in (StartType.AUTOMATIC.name, StartType.DELAYED.name):
+                # One that cannot start stays as it is; so does Windows leave it.
+                with suppress(HostError):
+                    self.host.services.start(name)
+
+    def _install(self) -> None:
+        """What every Windows has from the beginning."""
+        with self._state.changing(POWER) as power:
+            if power:
+                return
+            for path, text in _AT_INSTALLATION.items():
+                if self.host.files.observe(PureWindowsPath(path)) is None:
+                    self.host.files.make_directory(PureWindowsPath(path), SecurityDescriptor.parse(text))
+            self._environment.install()
+            name = RegistryValue(RegistryKind.STRING, self.host.facts.host_name()[:15].upper())
+            for key in COMPUTER_NAMES:
+                self._registry.write(key, "ComputerName", name)
+            power["booted"] = time.time()

@@ -1,0 +1,90 @@
+"""Reboots: asked for, pending, and what one does."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError, WrongKind, host_error
+from agent.host.port import RegistryKind, RegistryValue
+from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER, reboot_reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.host.port import Files
+    from agent.host.sandbox.registry import SandboxRegistry
+    from agent.host.sandbox.state import State
+
+POWER = "power.json"
+_PREFIX = "\\??\\"
+
+_SHUTDOWN_IN_PROGRESS = 1115
+
+
+class SandboxPower:
+    def __init__(self, state: State, registry: SandboxRegistry) -> None:
+        self._state = state
+        self._registry = registry
+
+    def reboot_pending(self) -> Sequence[str]:
+        return list(reboot_reasons(self._registry))
+
+    def reboot(self, reason: str, seconds: int) -> None:
+        with self._state.changing(POWER) as document:
+            if "asked" in document:
+                raise host_error("reboot", "the machine", _SHUTDOWN_IN_PROGRESS)
+            document["asked"] = {"reason": reason, "seconds": seconds, "at": time.time()}
+
+    def cancel_reboot(self) -> None:
+        with self._state.changing(POWER) as document:
+            document.pop("asked", None)
+
+
+class SandboxClock:
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def boot_time(self) -> float:
+        return float(self._state.read(POWER)["booted"])
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def remove_at_reboot(registry: SandboxRegistry, path: PureWindowsPath) -> None:
+    """Windows keeps pairs of a path and its new one, which is empty where it is to be removed."""
+    pairs = [*_pairs(registry), f"{_PREFIX}{path}", ""]
+    registry.write(SESSION_MANAGER, PENDING_MOVES, RegistryValue(RegistryKind.STRINGS, tuple(pairs)))
+
+
+def remove_pending_files(registry: SandboxRegistry, files: Files) -> None:
+    pairs = _pairs(registry)
+    if not pairs:
+        return
+    for path, target in zip(pairs[::2], pairs[1::2], strict=True):
+        if not target:
+            # What is gone already, or a folder that isn't empty, Windows passes over.
+            with suppress(HostError):
+                _remove(files, PureWindowsPath(path.removeprefix(_PREFIX)))
+    registry.remove(SESSION_MANAGER, PENDING_MOVES)
+
+
+def _remove(files: Files, path: PureWindowsPath) -> None:
+    try:
+        files.remove(path)
+    except WrongKind:
+        files.remove_directory(path)
+
+
+def _pairs(registry: SandboxRegistry) -> list[str]:
+    value = registry.read(SESSION_MANAGER, PENDING_MOVES)
+    return list(value.data) if value is not None and isinstance(value.data, tuple) else []

@@ -1,0 +1,192 @@
+"""Processes: those of the operating system that the sandbox runs on."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import IO, TYPE_CHECKING
+
+from agent.host import commandline
+from agent.host.errors import AccessDenied, BadName, NotFound, TimedOut
+from agent.host.port import Completed, ProcessInfo
+from agent.host.sandbox.failure import telling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from agent.host.sandbox.places import Drive
+    from agent.host.sandbox.service_document import ServiceDocument
+    from agent.host.sandbox.state import State
+
+_ACCESS_DENIED = 5
+_INVALID_PARAMETER = 87
+_BAD_PATH = 161
+_TIMEOUT = 1460
+
+
+class SandboxProcesses:
+    def __init__(self, state: State, drive: Drive, services: ServiceDocument) -> None:
+        self._state = state
+        self._drive = drive
+        self._services = services
+
+    def list(self) -> Sequence[ProcessInfo]:
+        import psutil
+
+        return [
+            ProcessInfo(process.pid, process.info["ppid"] or 0, self._program(process.info["exe"]))
+            for process in psutil.process_iter(["ppid", "exe"])
+        ]
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float,
+        environment: Mapping[str, str] | None = None,
+        directory: PureWindowsPath | None = None,
+        limit: int = 1 << 20,
+    ) -> Completed:
+        program, *arguments = command
+        _check(command)
+        where = self._drive.existing("run a program in", directory).file if directory else None
+        # Into files, for a pipe would be kept open by a child that outlives the program.
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            with telling("run", program):
+                process = _start([self._file(program), *arguments], output, errors, environment, where)
+            try:
+                exit_code = process.wait(seconds)
+            except subprocess.TimeoutExpired as failure:
+                raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} s") from failure
+            finally:
+                _end_all(process)
+            return Completed(exit_code, _first(output, limit), _first(errors, limit))
+
+    def wait(self, pid: int, seconds: float) -> int:
+        subject = f"process {pid}"
+        try:
+            # Only a parent is told the exit code; of a service's program the sandbox keeps it.
+            codes = (_wait(pid, seconds), self._services.exit_code(pid))
+        except TimeoutError as failure:
+            raise TimedOut("wait for", subject, _TIMEOUT, f"it still runs after {seconds:g} s") from failure
+        except ProcessLookupError as failure:
+            raise NotFound("wait for", subject, _INVALID_PARAMETER) from failure
+        return next((code for code in codes if code is not None), 0)
+
+    def end(self, pid: int) -> None:
+        import psutil
+
+        try:
+            psutil.Process(pid).kill()
+        except psutil.NoSuchProcess as failure:
+            raise NotFound("end", f"process {pid}", _INVALID_PARAMETER) from failure
+        except psutil.AccessDenied as failure:
+            raise AccessDenied("end", f"process {pid}", _ACCESS_DENIED) from failure
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        return self._state.exclusive(f"exclusive-{name}")
+
+    def _file(self, program: str) -> str:
+        """A path with a drive is the sandbox's, any other the operating system's own."""
+        path = PureWindowsPath(program)
+        return self._drive.existing("run", path).file if path.drive else program
+
+    def _program(self, file: str | None) -> PureWindowsPath | None:
+        return self._drive.path_of(file) if file else None
+
+
+def _check(command: Sequence[str]) -> None:
+    """Windows would look for a program without a path in the current folder too."""
+    program = command[0]
+    path = PureWindowsPath(program)
+    if not (path.is_absolute() if path.drive else pathlib.Path(program).is_absolute()):
+        raise BadName("run", program, _BAD_PATH, "give its whole path")
+    if path.suffix.lower() in (".bat", ".cmd"):
+        raise BadName("run", program, _BAD_PATH, "run cmd.exe with it as an argument")
+    commandline.join(command)
+
+
+if sys.platform == "win32":
+
+    def _start(
+        command: Sequence[str],
+        output: IO[bytes],
+        errors: IO[bytes],
+        environment: Mapping[str, str] | None,
+        directory: str | None,
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment, cwd=directory
+        )
+
+    def _end_all(process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        process.wait()
+
+else:
+
+    def _start(
+        command: Sequence[str],
+        output: IO[bytes],
+        errors: IO[bytes],
+        environment: Mapping[str, str] | None,
+        directory: str | None,
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            env=environment,
+            cwd=directory,
+            start_new_session=True,
+        )
+
+    def _end_all(process: subprocess.Popen[bytes]) -> None:
+        """The program and all its children, which share its process group."""
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+if sys.platform == "linux":
+
+    def _wait(pid: int, seconds: float) -> int | None:
+        """The exit code, for a child of this process; it is left for whoever started it to ask again."""
+        process = os.pidfd_open(pid)
+        try:
+            poll = select.poll()
+            poll.register(process, select.POLLIN)
+            if not poll.poll(seconds * 1000):
+                raise TimeoutError
+            with suppress(ChildProcessError):
+                ended = os.waitid(os.P_PIDFD, process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                return ended.si_status if ended else None
+            return None
+        finally:
+            os.close(process)
+
+else:
+
+    def _wait(pid: int, seconds: float) -> int | None:
+        import psutil
+
+        try:
+            return psutil.Process(pid).wait(seconds)
+        except psutil.TimeoutExpired as failure:
+            raise TimeoutError from failure
+        except psutil.NoSuchProcess as failure:
+            raise ProcessLookupError from failure
+
+
+def _first(output: IO[bytes], limit: int) -> bytes:
+    output.seek(0)
+    return output.read(limit)

@@ -1,0 +1,268 @@
+"""The sandbox's service control manager: a document, and processes where programs are really run.
+
+Nothing resident keeps it. Whoever looks at a service first sees whether its process has ended since, and
+writes that down; so recovery actions are kept, but nobody acts on them.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host import commandline
+from agent.host.definitions import check_service_name
+from agent.host.errors import HostError, MarkedForDeletion, NotFound, host_error
+from agent.host.port import Control, InstalledService, ServiceState, StartType
+from agent.host.sandbox.places import name_key
+from agent.host.sandbox.programs import can_run
+from agent.host.sandbox.service_document import existing, unmarked
+from agent.host.sandbox.service_records import (
+    definition_of,
+    new_record,
+    registration,
+    run,
+    state_of,
+    status_of,
+)
+from agent.host.waiting import FIRST_WORD_SECONDS, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agent.host.port import (
+        Clock,
+        ServiceDefinition,
+        ServiceEvent,
+        ServiceProgram,
+        ServiceStatus,
+        Watch,
+    )
+    from agent.host.sandbox.environment import SandboxEnvironment
+    from agent.host.sandbox.places import Drive
+    from agent.host.sandbox.programs import Programs
+    from agent.host.sandbox.service_document import ServiceDocument
+    from agent.host.sandbox.state import Document
+
+DELETE_SECONDS = 10.0
+
+DIRECTORY_VARIABLE = "WMCB_SANDBOX"
+SERVICE_VARIABLE = "WMCB_SANDBOX_SERVICE"
+"""How a program that the sandbox starts finds its sandbox, and knows that it is a service."""
+_OF_THE_SYSTEM = ("HOME", "LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TMPDIR")
+"""Variables without which this system's programs don't run."""
+
+_FILE_NOT_FOUND = 2
+_DEPENDENT_SERVICES_RUNNING = 1051
+_SERVICE_ALREADY_RUNNING = 1056
+_SERVICE_DISABLED = 1058
+_CIRCULAR_DEPENDENCY = 1059
+_CANNOT_ACCEPT_CONTROL = 1061
+_SERVICE_NOT_ACTIVE = 1062
+_DEPENDENCY_FAILED = 1068
+_MARKED_FOR_DELETE = 1072
+_SERVICE_EXISTS = 1073
+_DEPENDENCY_DELETED = 1075
+
+_SCM_HINT_MILLISECONDS = 2000
+
+
+class SandboxServices:
+    def __init__(
+        self,
+        document: ServiceDocument,
+        directory: pathlib.Path,
+        drive: Drive,
+        environment: SandboxEnvironment,
+        programs: Programs,
+        clock: Clock,
+        *,
+        run_services: bool,
+    ) -> None:
+        self._document = document
+        self._directory = directory
+        self._drive = drive
+        self._environment = environment
+        self._programs = programs
+        self._clock = clock
+        self._run_services = run_services
+
+    def list(self) -> Mapping[str, ServiceStatus]:
+        return {record["name"]: status_of(record) for _, record in sorted(self._document.read().items())}
+
+    def read(self, name: str) -> InstalledService | None:
+        record = self._document.read().get(name_key(name))
+        return InstalledService(definition_of(record), record["image_path"]) if record else None
+
+    def status(self, name: str) -> ServiceStatus:
+        return status_of(existing(self._document.read(), "ask for the state of", name))
+
+    def create(self, definition: ServiceDefinition) -> Sequence[str]:
+        name = definition.name
+        check_service_name("create", name)
+        with self._document.changing() as document:
+            if (record := document.get(name_key(name))) is not None:
+                code = _MARKED_FOR_DELETE if record["marked"] else _SERVICE_EXISTS
+                raise host_error("create", _subject(name), code)
+            _check_for_circles(document, "create", definition)
+            document[name_key(name)] = new_record(definition)
+        return ()
+
+    def change(self, definition: ServiceDefinition) -> Sequence[str]:
+        with self._document.changing() as document:
+            record = unmarked(document, "change", definition.name)
+            _check_for_circles(document, "change", definition)
+            record |= registration(definition) | {"name": record["name"]}
+        return ()
+
+    def delete(self, name: str) -> None:
+        with self._document.changing() as document:
+            record = existing(document, "delete", name)
+            record["marked"] = True
+        if state_of(record) is ServiceState.RUNNING:
+            # Of itself it goes on: no waiting would free the name.
+            raise MarkedForDeletion("delete", _subject(name), _MARKED_FOR_DELETE)
+        deadline = self._clock.monotonic() + DELETE_SECONDS
+        with closing(self._document.bell()) as bell:
+            while name_key(name) in self._document.read():
+                left = deadline - self._clock.monotonic()
+                if left <= 0:
+                    raise MarkedForDeletion("delete", _subject(name), _MARKED_FOR_DELETE)
+                self._document.wait(bell, [name], left)
+
+    def start(self, name: str, arguments: Sequence[str] = ()) -> None:
+        document = self._document.read()
+        record = unmarked(document, "start", name)
+        if record["start"] == StartType.DISABLED.name:
+            raise host_error("start", _subject(name), _SERVICE_DISABLED)
+        if state_of(record) is not ServiceState.STOPPED:
+            raise host_error("start", _subject(name), _SERVICE_ALREADY_RUNNING)
+        for dependency in _services_of(record):
+            self._start_dependency(document, name, dependency)
+        with self._document.changing() as document:
+            self._launch(unmarked(document, "start", name), arguments)
+
+    def stop(self, name: str) -> None:
+        with self._document.changing() as document:
+            record = existing(document, "stop", name)
+            state = state_of(record)
+            if state is ServiceState.STOPPED:
+                raise host_error("stop", _subject(name), _SERVICE_NOT_ACTIVE)
+            if state in (ServiceState.START_PENDING, ServiceState.STOP_PENDING):
+                raise host_error("stop", _subject(name), _CANNOT_ACCEPT_CONTROL)
+            if dependents := _running_dependents(document, name):
+                advice = f"stop {', '.join(dependents)} first"
+                raise host_error("stop", _subject(name), _DEPENDENT_SERVICES_RUNNING, advice)
+            _ask_to_stop(record)
+
+    def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
+        from agent.host.sandbox.service_watch import WatchedService
+
+        with WatchedService(self._document, name) as service:
+            return wait_for(service, self._clock, name, state, seconds)
+
+    def watch(self, names: Iterable[str]) -> Watch[ServiceEvent]:
+        from agent.host.sandbox.service_watch import ServiceWatch
+
+        return ServiceWatch(self._document, names, self._clock)
+
+    def serve(self, name: str, program: ServiceProgram) -> int:
+        from agent.host.sandbox.service_program import serve
+
+        return serve(self._document, name, program)
+
+    def _start_dependency(self, document: Document, name: str, dependency: str) -> None:
+        record = document.get(name_key(dependency))
+        if record is None:
+            advice = f"it depends on service {dependency}, which does not exist"
+            raise host_error("start", _subject(name), _DEPENDENCY_DELETED, advice)
+        try:
+            if state_of(record) is ServiceState.STOPPED:
+                self.start(dependency)
+            self.wait(dependency, ServiceState.RUNNING, FIRST_WORD_SECONDS)
+        except HostError as failure:
+            raise host_error("start", _subject(name), _DEPENDENCY_FAILED, str(failure)) from failure
+
+    def _launch(self, record: Document, arguments: Sequence[str]) -> None:
+        if state_of(record) is not ServiceState.STOPPED:
+            raise host_error("start", _subject(record["name"]), _SERVICE_ALREADY_RUNNING)
+        program, *rest = commandline.split(record["image_path"])
+        file = self._program(record["name"], program)
+        if not (self._run_services and can_run(file)):
+            record["run"] = run(ServiceState.RUNNING)
+            return
+        # The document is locked: the program, which may ask at once, finds itself in it.
+        process = self._programs.start(record["name"], [file, *rest], self._environment_of(record))
+        record["run"] = run(ServiceState.START_PENDING, hint=_SCM_HINT_MILLISECONDS) | {
+            "process": process,
+            "since": time.time(),
+            # A program of ours will call `serve`; any other is taken for one that knows nothing of services.
+            "speaks": pathlib.Path(file).samefile(sys.executable),
+            "arguments": list(arguments),
+            "controls": [],
+        }
+
+    def _program(self, service: str, program: str) -> str:
+        """The operating system's file that the service's program is."""
+        subject = f"{program}, the program of service {service}"
+        path = PureWindowsPath(program)
+        file, found = program, pathlib.Path(program).is_file()
+        if path.drive:
+            place = self._drive.locate("start", path)
+            file, found = place.file, place.is_file
+        if not found:
+            raise NotFound("start", subject, _FILE_NOT_FOUND)
+        return file
+
+    def _environment_of(self, record: Document) -> Mapping[str, str]:
+        system = {name: os.environ[name] for name in _OF_THE_SYSTEM if name in os.environ}
+        marks = {DIRECTORY_VARIABLE: os.fspath(self._directory), SERVICE_VARIABLE: record["name"]}
+        return {**self._environment.expanded(), **record["environment"], **system, **marks}
+
+
+def _subject(name: str) -> str:
+    return f"service {name}"
+
+
+def _services_of(record: Document) -> list[str]:
+    """What it depends on, load-order groups (+NAME) left out."""
+    return [name for name in record["dependencies"] if not name.startswith("+")]
+
+
+def _running_dependents(document: Document, name: str) -> list[str]:
+    return [
+        record["name"]
+        for record in document.values()
+        if name_key(name) in map(name_key, _services_of(record))
+        and state_of(record) is not ServiceState.STOPPED
+    ]
+
+
+def _check_for_circles(document: Document, action: str, definition: ServiceDefinition) -> None:
+    reached: set[str] = set()
+    names = list(definition.dependencies)
+    while names:
+        key = name_key(names.pop())
+        if key == name_key(definition.name):
+            raise host_error(action, _subject(definition.name), _CIRCULAR_DEPENDENCY, "it depends on itself")
+        if key not in reached and key in document:
+            reached.add(key)
+            names += _services_of(document[key])
+
+
+def _ask_to_stop(record: Document) -> None:
+    now = record["run"]
+    process = now.get("process")
+    if not process:
+        record["run"] = run(ServiceState.STOPPED)
+    elif now["speaks"]:
+        now["controls"].append(Control.STOP.value)
+    else:
+        now |= run(ServiceState.STOP_PENDING)
+        with suppress(ProcessLookupError):
+            os.kill(process["pid"], signal.SIGTERM)

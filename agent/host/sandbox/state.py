@@ -1,0 +1,133 @@
+"""The folder in which a sandbox keeps what Windows keeps outside its files: C: doesn't show it.
+
+Several processes use a sandbox at once. Whoever changes a document holds the lock from reading it to writing
+it; whoever only reads needs none, because a document is replaced as a whole. Nothing is flushed down to
+the disk: a sandbox has to outlive the kill of a process, not the loss of power, and a flush takes longer
+than all the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from agent.host.sandbox.bell import Bell, ring
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator
+
+FOLDER_NAME = ".sandbox"
+_RETRY_SECONDS = 0.005
+
+Document = dict[str, Any]
+
+
+class State:
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.directory = directory
+        self.folder = directory / FOLDER_NAME
+        self._locks = self.folder / "locks"
+        self._bells = self.folder / "bells"
+        for folder in (self._locks, self._bells):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, name: str) -> Document:
+        """Empty where there is none yet."""
+        try:
+            content = (self.folder / name).read_bytes()
+        except FileNotFoundError:
+            return {}
+        document: Document = json.loads(content)
+        return document
+
+    @contextmanager
+    def changing(self, name: str) -> Iterator[Document]:
+        """The document, to be changed in place; written at the block's end unless that fails."""
+        with self._lock(name):
+            document = self.read(name)
+            before = json.dumps(document)
+            yield document
+            after = json.dumps(document)
+            if after != before:
+                _replace(self.folder / name, after.encode())
+                ring(self._bells)
+
+    def add_line(self, name: str, line: Document) -> None:
+        with self._lock(name), (self.folder / name).open("a", encoding="utf-8") as log:
+            log.write(json.dumps(line) + "\n")
+
+    def bell(self) -> Bell:
+        """Rung whenever any process changes a document."""
+        return Bell(self._bells)
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[bool]:
+        """Whether this caller has the lock; freed when its process dies."""
+        lock = _take(self._locks / name)
+        try:
+            yield lock is not None
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+    @contextmanager
+    def _lock(self, name: str) -> Iterator[None]:
+        lock = _take_waiting(self._locks / name)
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+
+def _replace(path: pathlib.Path, content: bytes) -> None:
+    """All or nothing, also for a reader who holds no lock and for a process that is killed here."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    _rename_over(temporary, path)
+
+
+if sys.platform == "win32":
+
+    def _rename_over(temporary: pathlib.Path, path: pathlib.Path) -> None:
+        while True:
+            # Refused while somebody reads the old one.
+            with suppress(PermissionError):
+                temporary.replace(path)
+                return
+            time.sleep(_RETRY_SECONDS)
+
+    def _take(path: pathlib.Path) -> int | None:
+        # Windows removes a temporary file when its last handle is closed, also when its process is killed.
+        with suppress(FileExistsError, PermissionError):
+            return os.open(path, os.O_CREAT | os.O_EXCL | os.O_TEMPORARY)
+        return None
+
+    def _take_waiting(path: pathlib.Path) -> int:
+        while (lock := _take(path)) is None:
+            time.sleep(_RETRY_SECONDS)
+        return lock
+
+else:
+    import fcntl
+
+    def _rename_over(temporary: pathlib.Path, path: pathlib.Path) -> None:
+        temporary.replace(path)
+
+    def _take(path: pathlib.Path) -> int | None:
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        return lock
+
+    def _take_waiting(path: pathlib.Path) -> int:
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return lock
