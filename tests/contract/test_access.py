@@ -1,0 +1,158 @@
+"""Descriptors given, asked and set, and what they grant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agent.host.port import Principal
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.sddl import (
+    ADMINISTRATORS,
+    FILE_ALL,
+    FILE_EXECUTE,
+    FILE_READ,
+    FILE_WRITE,
+    READ_CONTROL,
+    SYSTEM,
+    WRITE_DAC,
+    SecurityDescriptor,
+)
+from contract.world import World, wine_cannot
+
+MODE_BITS = "it keeps permission bits in place of descriptors"
+
+FILES = {"private": PRIVATE_FILE, "program": PROGRAM_FILE}
+FOLDERS = {"private": PRIVATE_DIRECTORY, "program": PROGRAM_DIRECTORY}
+WRITING = FILE_WRITE & ~FILE_READ
+
+
+def check(world: World, found: SecurityDescriptor, wanted: SecurityDescriptor) -> None:
+    granted = world.host.access.granted(found, Principal.USER)
+    allowed = world.host.access.granted(wanted, Principal.USER)
+    assert granted & (FILE_READ | WRITING) == allowed & (FILE_READ | WRITING)
+    assert world.host.access.granted(found, Principal.ADMINISTRATOR) & FILE_READ == FILE_READ
+    assert world.under_wine or found.equivalent(wanted)
+
+
+@wine_cannot(MODE_BITS, weaker=True)
+@pytest.mark.parametrize("wanted", FILES.values(), ids=FILES)
+def test_a_new_file_has_its_descriptor(world: World, wanted: SecurityDescriptor) -> None:
+    world.host.files.write(world.folder / "file", b"x", wanted)
+    check(world, world.host.files.descriptor(world.folder / "file"), wanted)
+
+
+@wine_cannot(MODE_BITS, weaker=True)
+@pytest.mark.parametrize("wanted", FILES.values(), ids=FILES)
+def test_a_replaced_file_has_the_new_descriptor(world: World, wanted: SecurityDescriptor) -> None:
+    for descriptor in (*FILES.values(), wanted):
+        world.host.files.write(world.folder / "file", b"x", descriptor)
+    check(world, world.host.files.descriptor(world.folder / "file"), wanted)
+
+
+@wine_cannot(MODE_BITS, weaker=True)
+@pytest.mark.parametrize("wanted", FILES.values(), ids=FILES)
+def test_a_file_that_is_added_to_is_born_with_its_descriptor(
+    world: World, wanted: SecurityDescriptor
+) -> None:
+    for _ in range(2):
+        world.host.files.append(world.folder / "file", b"x", wanted)
+    check(world, world.host.files.descriptor(world.folder / "file"), wanted)
+
+
+@wine_cannot(MODE_BITS)
+def test_adding_to_a_file_leaves_its_descriptor(world: World) -> None:
+    world.host.files.write(world.folder / "file", b"x", PROGRAM_FILE)
+    world.host.files.append(world.folder / "file", b"x", PRIVATE_FILE)
+    assert world.host.files.descriptor(world.folder / "file").equivalent(PROGRAM_FILE)
+
+
+@wine_cannot(MODE_BITS, weaker=True)
+@pytest.mark.parametrize("wanted", FOLDERS.values(), ids=FOLDERS)
+def test_a_new_folder_has_its_descriptor(world: World, wanted: SecurityDescriptor) -> None:
+    world.host.files.make_directory(world.folder / "folder", wanted)
+    check(world, world.host.files.descriptor(world.folder / "folder"), wanted)
+
+
+@wine_cannot(MODE_BITS, weaker=True)
+@pytest.mark.parametrize("wanted", FILES.values(), ids=FILES)
+def test_the_descriptor_of_somebody_elses_file_is_set(world: World, wanted: SecurityDescriptor) -> None:
+    world.plant_file(world.folder / "file", b"x")
+    world.host.files.set_descriptor(world.folder / "file", wanted)
+    check(world, world.host.files.descriptor(world.folder / "file"), wanted)
+    assert world.host.files.read(world.folder / "file") == b"x"
+
+
+@wine_cannot(MODE_BITS, weaker=True)
+@pytest.mark.parametrize("wanted", FOLDERS.values(), ids=FOLDERS)
+def test_the_descriptor_of_somebody_elses_folder_is_set(world: World, wanted: SecurityDescriptor) -> None:
+    world.plant_folder(world.folder / "folder")
+    world.host.files.set_descriptor(world.folder / "folder", wanted)
+    check(world, world.host.files.descriptor(world.folder / "folder"), wanted)
+
+
+@wine_cannot(MODE_BITS)
+def test_a_descriptor_that_keeps_administrators_out_can_be_mended(world: World) -> None:
+    path = world.folder / "file"
+    world.host.files.write(path, b"x", PRIVATE_FILE)
+    world.host.files.set_descriptor(path, SecurityDescriptor.parse("O:SYD:P(A;;FA;;;SY)"))
+    world.host.files.set_descriptor(path, PRIVATE_FILE)
+    assert world.host.files.read(path) == b"x"
+
+
+@wine_cannot(MODE_BITS)
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_what_others_make_in_our_folders_is_as_protected(world: World, folder: SecurityDescriptor) -> None:
+    world.host.files.make_directory(world.folder / "folder", folder)
+    world.plant_folder(world.folder / "folder" / "below")
+    world.plant_file(world.folder / "folder" / "below" / "file", b"x")
+    for path in (world.folder / "folder" / "below", world.folder / "folder" / "below" / "file"):
+        found = world.host.files.descriptor(path)
+        for principal in Principal:
+            assert world.host.access.granted(found, principal) == world.host.access.granted(folder, principal)
+
+
+READ_RUN = FILE_READ | FILE_EXECUTE
+OWNER = READ_CONTROL | WRITE_DAC
+
+
+@pytest.mark.parametrize(
+    ("sddl", "system", "administrator", "user"),
+    [
+        pytest.param(str(PRIVATE_FILE), FILE_ALL, FILE_ALL, 0, id="private"),
+        pytest.param(str(PROGRAM_FILE), FILE_ALL, FILE_ALL, READ_RUN, id="program"),
+        pytest.param("O:SYD:(A;;FR;;;WD)", FILE_READ | OWNER, FILE_READ, FILE_READ, id="everybody"),
+        pytest.param("O:NSD:(A;;GA;;;AU)", FILE_ALL, FILE_ALL, FILE_ALL, id="generic"),
+        pytest.param("O:NSD:NO_ACCESS_CONTROL", FILE_ALL, FILE_ALL, FILE_ALL, id="no-dacl"),
+        pytest.param("O:NSD:", 0, 0, 0, id="empty-dacl"),
+        pytest.param("O:BAD:(D;;FA;;;BU)(A;;FA;;;WD)", FILE_ALL, OWNER, 0, id="denied"),
+        pytest.param("O:NSD:(A;;FA;;;WD)(D;;FA;;;BU)", FILE_ALL, FILE_ALL, FILE_ALL, id="denied-late"),
+        pytest.param("O:NSD:(A;OICIIO;FA;;;WD)(A;;FR;;;BU)", 0, FILE_READ, FILE_READ, id="inherit-only"),
+        pytest.param("O:BAD:(A;;FR;;;BU)", OWNER, FILE_READ | OWNER, FILE_READ, id="owner"),
+        pytest.param("O:BAD:(A;;FX;;;OW)", FILE_EXECUTE, FILE_EXECUTE, 0, id="owner-rights"),
+    ],
+)
+def test_what_a_descriptor_grants(
+    world: World, sddl: str, system: int, administrator: int, user: int
+) -> None:
+    # AccessCheck wants a group, and asks it nothing.
+    descriptor = replace(SecurityDescriptor.parse(sddl), group=SYSTEM)
+    granted = {principal: world.host.access.granted(descriptor, principal) for principal in Principal}
+    assert granted == {
+        Principal.SYSTEM: system,
+        Principal.ADMINISTRATOR: administrator,
+        Principal.USER: user,
+    }
+
+
+def test_the_suite_runs_as_an_administrator(world: World) -> None:
+    assert world.host.access.is_administrator()
+
+
+@wine_cannot(MODE_BITS)
+def test_a_descriptor_is_asked_with_its_owner_and_group(world: World) -> None:
+    world.host.files.write(world.folder / "file", b"x", PRIVATE_FILE)
+    found = world.host.files.descriptor(world.folder / "file")
+    assert found == PRIVATE_FILE
+    assert {ace.sid for ace in found.aces or ()} == {SYSTEM, ADMINISTRATORS}

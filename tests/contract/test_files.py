@@ -1,0 +1,636 @@
+"""Files and folders: what the port says of them, on every host."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.errors import (
+    AccessDenied,
+    AlreadyExists,
+    BadName,
+    HostError,
+    InUse,
+    NotEmpty,
+    NotFound,
+    ReparsePoint,
+    WrongKind,
+)
+from agent.host.port import FileChange, FileKind, Files, FileState, Principal, Watch
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from contract.world import Sharing, World, wine_cannot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import PureWindowsPath
+
+Call = "Callable[[Files, PureWindowsPath], object]"
+
+NO_LINKS = "it has no symbolic links or junctions"
+
+
+# What is there
+
+
+def test_nothing_is_observed_where_nothing_is(world: World) -> None:
+    assert world.host.files.observe(world.folder / "nothing") is None
+
+
+def test_nothing_is_observed_below_what_is_not_there(world: World) -> None:
+    assert world.host.files.observe(world.folder / "nothing" / "below") is None
+
+
+def test_a_file_is_observed(world: World) -> None:
+    path = world.folder / "file"
+    before = time.time()
+    world.host.files.write(path, b"12345", PRIVATE_FILE)
+    state = world.host.files.observe(path)
+    assert state is not None
+    assert state == FileState(FileKind.FILE, 5, state.modified, read_only=False)
+    # File systems count time in steps of their own.
+    assert before - 2 <= state.modified <= time.time() + 2
+
+
+def test_a_folder_is_observed(world: World) -> None:
+    state = world.host.files.observe(world.folder)
+    assert state is not None
+    assert (state.kind, state.size, state.read_only) == (FileKind.DIRECTORY, 0, False)
+
+
+def test_a_read_only_mark_is_observed(world: World) -> None:
+    world.plant_file(world.folder / "file", read_only=True)
+    state = world.host.files.observe(world.folder / "file")
+    assert state is not None
+    assert state.read_only
+
+
+def test_names_have_no_case_and_keep_theirs(world: World) -> None:
+    files = world.host.files
+    files.make_directory(world.folder / "Kubernetes", PRIVATE_DIRECTORY)
+    files.write(world.folder / "KUBERNETES" / "Kubelet.CONF", b"x", PRIVATE_FILE)
+    assert files.list(world.folder) == ["Kubernetes"]
+    assert files.list(world.folder / "kubernetes") == ["Kubelet.CONF"]
+    assert files.read(world.folder / "kubernetes" / "kubelet.conf") == b"x"
+
+
+@pytest.mark.parametrize(
+    "name", ["Straße", "ÅNGSTRÖM", "日本語", "a b", "x" * 200, "%TEMP%", "-", "'"], ids=ascii
+)
+def test_unusual_names_are_kept(world: World, name: str) -> None:
+    world.host.files.write(world.folder / name, b"x", PRIVATE_FILE)
+    assert world.host.files.list(world.folder) == [name]
+    assert world.outside(world.folder / name).read_bytes() == b"x"
+
+
+def test_a_long_path(world: World) -> None:
+    path = world.folder
+    for _ in range(4):
+        path /= "d" * 100
+        world.host.files.make_directory(path, PRIVATE_DIRECTORY)
+    assert world.host.files.write(path / "file", b"x", PRIVATE_FILE) is None
+    assert world.host.files.read(path / "file") == b"x"
+    for folder in (path, *path.parents):
+        with suppress(NotFound):
+            world.host.files.remove(folder / "file")
+        if folder == world.folder:
+            break
+        world.host.files.remove_directory(folder)
+
+
+EVERY_CALL: dict[str, Callable[[Files, PureWindowsPath], object]] = {
+    "observe": lambda files, path: files.observe(path),
+    "read": lambda files, path: files.read(path),
+    "blocks": lambda files, path: list(files.blocks(path)),
+    "tail": lambda files, path: files.tail(path, 1),
+    "list": lambda files, path: files.list(path),
+    "make_directory": lambda files, path: files.make_directory(path, PRIVATE_DIRECTORY),
+    "write": lambda files, path: files.write(path, b"", PRIVATE_FILE),
+    "append": lambda files, path: files.append(path, b"", PRIVATE_FILE),
+    "move": lambda files, path: files.move(path, path.with_name("elsewhere")),
+    "remove": lambda files, path: files.remove(path),
+    "remove_directory": lambda files, path: files.remove_directory(path),
+    "remove_at_reboot": lambda files, path: files.remove_at_reboot(path),
+    "descriptor": lambda files, path: files.descriptor(path),
+    "set_descriptor": lambda files, path: files.set_descriptor(path, PRIVATE_FILE),
+    "watch": lambda files, path: files.watch(path, recursive=False).close(),
+}
+CREATING = {"make_directory", "write", "append"}
+
+
+@pytest.mark.parametrize("call", EVERY_CALL.values(), ids=EVERY_CALL)
+def test_a_name_that_means_another_file_is_refused_by_every_call(
+    world: World, call: Callable[[Files, PureWindowsPath], object]
+) -> None:
+    with pytest.raises(BadName):
+        call(world.host.files, world.folder / "file.")
+
+
+@pytest.mark.parametrize(
+    "name", ["nul", "COM1.log", "a:b", "a ", "a.", "..", "a?", "a\tb", "x" * 256], ids=ascii
+)
+def test_bad_names_are_refused(world: World, name: str) -> None:
+    with pytest.raises(BadName):
+        world.host.files.write(world.folder / name, b"", PRIVATE_FILE)
+    assert world.host.files.list(world.folder) == []
+
+
+@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - CREATING - {"observe"}))
+def test_what_is_not_there_is_not_found(world: World, name: str) -> None:
+    with pytest.raises(NotFound) as refused:
+        EVERY_CALL[name](world.host.files, world.folder / "nothing")
+    assert refused.value.code == 2
+
+
+@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - {"observe"}))
+def test_a_missing_folder_on_the_way_is_told_apart(world: World, name: str) -> None:
+    with pytest.raises(NotFound) as refused:
+        EVERY_CALL[name](world.host.files, world.folder / "nothing" / "below")
+    assert refused.value.code == 3
+
+
+@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - {"observe"}))
+def test_a_file_on_the_way_is_no_folder(world: World, name: str) -> None:
+    world.plant_file(world.folder / "file")
+    with pytest.raises(NotFound) as refused:
+        EVERY_CALL[name](world.host.files, world.folder / "file" / "below")
+    assert refused.value.code == 3
+
+
+@pytest.mark.parametrize("name", ["read", "blocks", "tail", "write", "append", "remove"])
+def test_a_folder_where_a_file_was_meant(world: World, name: str) -> None:
+    world.plant_folder(world.folder / "folder")
+    with pytest.raises(WrongKind):
+        EVERY_CALL[name](world.host.files, world.folder / "folder")
+    assert world.host.files.list(world.folder) == ["folder"]
+
+
+@pytest.mark.parametrize("name", ["list", "remove_directory", "watch"])
+def test_a_file_where_a_folder_was_meant(world: World, name: str) -> None:
+    world.plant_file(world.folder / "file")
+    with pytest.raises(WrongKind):
+        EVERY_CALL[name](world.host.files, world.folder / "file")
+    assert world.host.files.list(world.folder) == ["file"]
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("limit", "content"),
+    [(None, b"0123456789"), (4, b"0123"), (0, b""), (99, b"0123456789")],
+    ids=["all", "four-bytes", "none", "more-than-there-is"],
+)
+def test_read(world: World, limit: int | None, content: bytes) -> None:
+    world.plant_file(world.folder / "file", b"0123456789")
+    assert world.host.files.read(world.folder / "file", limit) == content
+
+
+@pytest.mark.parametrize(
+    ("limit", "content"), [(4, b"6789"), (0, b""), (99, b"0123456789")], ids=["four-bytes", "none", "all"]
+)
+def test_tail(world: World, limit: int, content: bytes) -> None:
+    world.plant_file(world.folder / "file", b"0123456789")
+    assert world.host.files.tail(world.folder / "file", limit) == content
+
+
+def test_a_large_file_in_blocks(world: World) -> None:
+    content = bytes(range(256)) * 12_345
+    world.plant_file(world.folder / "file", content)
+    blocks = list(world.host.files.blocks(world.folder / "file"))
+    assert b"".join(blocks) == content
+    assert len(blocks) > 1
+
+
+def test_a_file_read_in_blocks_may_be_renamed_meanwhile(world: World) -> None:
+    world.plant_file(world.folder / "file", b"x" * 10)
+    blocks = world.host.files.blocks(world.folder / "file")
+    assert next(blocks) == b"x" * 10
+    world.host.files.move(world.folder / "file", world.folder / "moved")
+    assert list(blocks) == []
+
+
+@pytest.mark.parametrize("name", ["read", "blocks", "tail"])
+def test_a_file_that_is_held_alone_cannot_be_read(world: World, name: str) -> None:
+    world.plant_file(world.folder / "file", b"x")
+    with world.hold_open(world.folder / "file", Sharing.NOTHING), pytest.raises(InUse) as refused:
+        EVERY_CALL[name](world.host.files, world.folder / "file")
+    assert refused.value.code == 32
+
+
+def test_a_file_that_is_held_for_reading_can_be_read(world: World) -> None:
+    world.plant_file(world.folder / "file", b"x")
+    with world.hold_open(world.folder / "file", Sharing.READING):
+        assert world.host.files.read(world.folder / "file") == b"x"
+
+
+def test_names_are_listed_in_order_without_regard_to_case(world: World) -> None:
+    for name in ("b", "A", "C", "_", "a1"):
+        world.plant_file(world.folder / name)
+    assert world.host.files.list(world.folder) == ["_", "A", "a1", "b", "C"]
+
+
+# Folders
+
+
+def test_a_folder_is_made_once(world: World) -> None:
+    world.host.files.make_directory(world.folder / "folder", PRIVATE_DIRECTORY)
+    assert world.outside(world.folder / "folder").is_dir()
+    with pytest.raises(AlreadyExists):
+        world.host.files.make_directory(world.folder / "FOLDER", PRIVATE_DIRECTORY)
+
+
+def test_a_folder_is_not_made_over_a_file(world: World) -> None:
+    world.plant_file(world.folder / "file", b"x")
+    with pytest.raises(AlreadyExists):
+        world.host.files.make_directory(world.folder / "file", PRIVATE_DIRECTORY)
+
+
+def test_an_empty_folder_is_removed(world: World) -> None:
+    world.host.files.make_directory(world.folder / "folder", PRIVATE_DIRECTORY)
+    world.host.files.remove_directory(world.folder / "folder")
+    assert world.host.files.list(world.folder) == []
+
+
+def test_a_folder_that_holds_something_stays(world: World) -> None:
+    world.plant_folder(world.folder / "folder")
+    world.plant_file(world.folder / "folder" / "file")
+    with pytest.raises(NotEmpty) as refused:
+        world.host.files.remove_directory(world.folder / "folder")
+    assert refused.value.code == 145
+    assert world.host.files.list(world.folder / "folder") == ["file"]
+
+
+# Writing
+
+
+@pytest.mark.parametrize(
+    "old", [None, b"", b"old content, longer than the new"], ids=["new", "empty", "over-old"]
+)
+@pytest.mark.parametrize(
+    "content", [b"new", b"", [b"n", b"", b"ew"], []], ids=["bytes", "nothing", "pieces", "no-pieces"]
+)
+def test_write(world: World, old: bytes | None, content: bytes | list[bytes]) -> None:
+    path = world.folder / "file"
+    if old is not None:
+        world.plant_file(path, old)
+    assert world.host.files.write(path, content, PRIVATE_FILE) is None
+    assert world.outside(path).read_bytes() == (content if isinstance(content, bytes) else b"".join(content))
+    assert world.host.files.list(world.folder) == ["file"]
+
+
+def test_a_large_file_is_written_in_pieces(world: World) -> None:
+    piece = bytes(range(256)) * 4096
+    world.host.files.write(world.folder / "file", (piece for _ in range(8)), PRIVATE_FILE)
+    assert world.outside(world.folder / "file").read_bytes() == piece * 8
+
+
+def test_the_old_file_stands_until_the_new_one_is_whole(world: World) -> None:
+    path = world.folder / "file"
+    world.host.files.write(path, b"old", PRIVATE_FILE)
+    seen = []
+
+    def content() -> Iterator[bytes]:
+        yield b"ne"
+        seen.append(world.host.files.read(path))
+        yield b"w"
+
+    world.host.files.write(path, content(), PRIVATE_FILE)
+    assert seen == [b"old"]
+    assert world.host.files.read(path) == b"new"
+
+
+@wine_cannot("it keeps permission bits in place of descriptors", weaker=True)
+def test_a_file_has_its_descriptor_before_its_content(world: World) -> None:
+    files = world.host.files
+    seen = []
+
+    def content() -> Iterator[bytes]:
+        (name,) = files.list(world.folder)
+        seen.append(files.descriptor(world.folder / name))
+        yield b"secret"
+        seen.append(files.descriptor(world.folder / name))
+
+    files.write(world.folder / "file", content(), PRIVATE_FILE)
+    for descriptor in seen:
+        assert world.host.access.granted(descriptor, Principal.USER) == 0
+        assert world.under_wine or descriptor.equivalent(PRIVATE_FILE)
+    assert len(seen) == 2
+
+
+def test_a_file_that_is_being_written_is_nobody_elses(world: World) -> None:
+    refused = []
+
+    def content() -> Iterator[bytes]:
+        yield b"half"
+        (name,) = world.host.files.list(world.folder)
+        with pytest.raises(InUse) as refusal:
+            world.host.files.read(world.folder / name)
+        refused.append(refusal.value.code)
+
+    world.host.files.write(world.folder / "file", content(), PRIVATE_FILE)
+    assert refused == [32]
+
+
+def test_content_that_fails_on_its_way_leaves_the_old_file_alone(world: World) -> None:
+    path = world.folder / "file"
+    world.host.files.write(path, b"old", PRIVATE_FILE)
+
+    def content() -> Iterator[bytes]:
+        yield b"ne"
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        world.host.files.write(path, content(), PRIVATE_FILE)
+    assert world.host.files.read(path) == b"old"
+    assert world.host.files.list(world.folder) == ["file"]
+
+
+def test_a_read_only_mark_does_not_hinder(world: World) -> None:
+    world.plant_file(world.folder / "file", b"old", read_only=True)
+    world.host.files.write(world.folder / "file", b"new", PRIVATE_FILE)
+    assert world.host.files.read(world.folder / "file") == b"new"
+    assert world.host.files.observe(world.folder / "file") is not None
+
+
+@pytest.mark.parametrize("sharing", Sharing)
+def test_a_target_that_stays_held_is_given_up(world: World, sharing: Sharing) -> None:
+    path = world.folder / "file"
+    world.plant_file(path, b"old")
+    with world.hold_open(path, sharing), pytest.raises(InUse) as refused:
+        world.host.files.write(path, b"new", PRIVATE_FILE)
+    assert refused.value.code == 32
+    assert world.outside(path).read_bytes() == b"old"
+    assert world.host.files.list(world.folder) == ["file"]
+
+
+@pytest.mark.parametrize("name", ["write", "remove"])
+def test_a_target_that_is_held_for_a_moment_is_tried_again(world: World, name: str) -> None:
+    path = world.folder / "file"
+    world.plant_file(path, b"old")
+    with ExitStack() as held:
+        held.enter_context(world.hold_open(path, Sharing.NOTHING))
+        scanner = threading.Timer(0.3, held.close)
+        scanner.start()
+        EVERY_CALL[name](world.host.files, path)
+        scanner.join()
+    state = world.host.files.observe(path)
+    assert state is None if name == "remove" else state is not None and state.size == 0
+
+
+def test_a_running_program_is_put_aside(world: World) -> None:
+    files = world.host.files
+    path = world.folder / "program.exe"
+    with world.run_from(path):
+        aside = files.write(path, b"new", PROGRAM_FILE)
+        assert aside is not None
+        assert aside.parent == path.parent
+        assert files.read(path) == b"new"
+        assert sorted(files.list(world.folder)) == sorted(["program.exe", aside.name])
+        with pytest.raises(AccessDenied):
+            files.remove(aside)
+    files.remove(aside)
+    assert files.list(world.folder) == ["program.exe"]
+
+
+def test_a_running_program_is_not_removed(world: World) -> None:
+    path = world.folder / "program.exe"
+    with world.run_from(path), pytest.raises(AccessDenied) as refused:
+        world.host.files.remove(path)
+    assert refused.value.code == 5
+    assert world.host.files.list(world.folder) == ["program.exe"]
+
+
+def test_a_running_program_is_moved(world: World) -> None:
+    path = world.folder / "program.exe"
+    with world.run_from(path):
+        world.host.files.move(path, world.folder / "moved.exe")
+    assert world.host.files.list(world.folder) == ["moved.exe"]
+
+
+# Adding to a file
+
+
+def test_append(world: World) -> None:
+    path = world.folder / "journal"
+    for line in (b"one\n", b"", b"two\n"):
+        world.host.files.append(path, line, PRIVATE_FILE)
+    assert world.outside(path).read_bytes() == b"one\ntwo\n"
+
+
+def test_nothing_is_added_to_a_file_that_somebody_else_holds(world: World) -> None:
+    path = world.folder / "journal"
+    world.host.files.append(path, b"one\n", PRIVATE_FILE)
+    with world.hold_open(path, Sharing.NOTHING), pytest.raises(InUse):
+        world.host.files.append(path, b"two\n", PRIVATE_FILE)
+    assert world.outside(path).read_bytes() == b"one\n"
+
+
+# Moving and removing
+
+
+def test_a_file_is_moved_to_another_folder(world: World) -> None:
+    files = world.host.files
+    files.make_directory(world.folder / "folder", PRIVATE_DIRECTORY)
+    files.write(world.folder / "file", b"x", PRIVATE_FILE)
+    files.move(world.folder / "file", world.folder / "folder" / "moved")
+    assert files.list(world.folder) == ["folder"]
+    assert files.read(world.folder / "folder" / "moved") == b"x"
+
+
+def test_a_folder_is_moved_with_what_is_in_it(world: World) -> None:
+    files = world.host.files
+    files.make_directory(world.folder / "folder", PROGRAM_DIRECTORY)
+    files.write(world.folder / "folder" / "file", b"x", PRIVATE_FILE)
+    files.move(world.folder / "folder", world.folder / "moved")
+    assert files.list(world.folder) == ["moved"]
+    assert files.read(world.folder / "moved" / "file") == b"x"
+
+
+@wine_cannot("it keeps permission bits in place of descriptors")
+def test_descriptors_move_along(world: World) -> None:
+    files = world.host.files
+    files.make_directory(world.folder / "folder", PROGRAM_DIRECTORY)
+    files.write(world.folder / "folder" / "file", b"x", PRIVATE_FILE)
+    files.move(world.folder / "folder", world.folder / "moved")
+    assert files.descriptor(world.folder / "moved").equivalent(PROGRAM_DIRECTORY)
+    assert files.descriptor(world.folder / "moved" / "file").equivalent(PRIVATE_FILE)
+
+
+def test_a_name_may_change_its_capitals(world: World) -> None:
+    world.host.files.write(world.folder / "file", b"x", PRIVATE_FILE)
+    world.host.files.move(world.folder / "file", world.folder / "FILE")
+    assert world.host.files.list(world.folder) == ["FILE"]
+    assert world.host.files.read(world.folder / "file") == b"x"
+
+
+def test_a_move_never_replaces(world: World) -> None:
+    for name in ("one", "two"):
+        world.plant_file(world.folder / name, name.encode())
+    with pytest.raises(AlreadyExists):
+        world.host.files.move(world.folder / "one", world.folder / "two")
+    assert world.outside(world.folder / "two").read_bytes() == b"two"
+
+
+def test_a_folder_with_an_open_file_is_not_moved(world: World) -> None:
+    world.plant_folder(world.folder / "folder")
+    world.plant_file(world.folder / "folder" / "file")
+    with world.hold_open(world.folder / "folder" / "file", Sharing.NOTHING), pytest.raises(AccessDenied):
+        world.host.files.move(world.folder / "folder", world.folder / "moved")
+    assert world.host.files.list(world.folder) == ["folder"]
+
+
+@pytest.mark.parametrize("read_only", [False, True], ids=["plain", "read-only"])
+def test_a_file_is_removed(world: World, read_only: bool) -> None:
+    world.plant_file(world.folder / "file", read_only=read_only)
+    world.host.files.remove(world.folder / "file")
+    assert world.host.files.list(world.folder) == []
+
+
+def test_a_file_that_stays_held_is_not_removed(world: World) -> None:
+    world.plant_file(world.folder / "file", b"x")
+    with world.hold_open(world.folder / "file", Sharing.READING), pytest.raises(InUse):
+        world.host.files.remove(world.folder / "file")
+    assert world.host.files.list(world.folder) == ["file"]
+
+
+def test_what_is_to_go_at_the_next_start_is_noted_where_windows_looks(world: World) -> None:
+    path = world.folder / "file"
+    world.plant_file(path)
+    world.host.files.remove_at_reboot(path)
+    key, name = r"SYSTEM\CurrentControlSet\Control\Session Manager", "PendingFileRenameOperations"
+    noted = world.host.registry.read(key, name)
+    assert noted is not None
+    assert isinstance(noted.data, tuple)
+    place = noted.data.index(f"\\??\\{path}")
+    assert noted.data[place : place + 2] == (f"\\??\\{path}", "")
+    assert world.host.files.observe(path) is not None
+
+
+# Links
+
+
+@wine_cannot(NO_LINKS)
+def test_a_link_is_told_as_such(world: World) -> None:
+    world.plant_folder(world.folder / "real")
+    world.plant_link(world.folder / "link", world.folder / "real")
+    state = world.host.files.observe(world.folder / "link")
+    assert state is not None
+    assert state.kind is FileKind.LINK
+
+
+@wine_cannot(NO_LINKS)
+@pytest.mark.parametrize("name", EVERY_CALL)
+def test_no_link_is_followed_on_the_way(world: World, name: str) -> None:
+    world.plant_folder(world.folder / "real")
+    world.plant_file(world.folder / "real" / "file", b"x")
+    world.plant_link(world.folder / "link", world.folder / "real")
+    with pytest.raises(ReparsePoint):
+        EVERY_CALL[name](world.host.files, world.folder / "link" / "file")
+    assert world.outside(world.folder / "real" / "file").read_bytes() == b"x"
+
+
+@wine_cannot(NO_LINKS)
+@pytest.mark.parametrize(
+    "name", sorted(EVERY_CALL.keys() - {"observe", "remove", "make_directory", "remove_at_reboot"})
+)
+def test_no_link_is_followed_at_the_end(world: World, name: str) -> None:
+    world.plant_folder(world.folder / "real")
+    world.plant_link(world.folder / "link", world.folder / "real")
+    with pytest.raises(ReparsePoint):
+        EVERY_CALL[name](world.host.files, world.folder / "link")
+    assert world.host.files.list(world.folder / "real") == []
+
+
+@wine_cannot(NO_LINKS)
+def test_a_link_is_removed_and_what_it_leads_to_stays(world: World) -> None:
+    world.plant_folder(world.folder / "real")
+    world.plant_link(world.folder / "link", world.folder / "real")
+    world.host.files.remove(world.folder / "link")
+    assert world.host.files.list(world.folder) == ["real"]
+
+
+# Watching
+
+PATIENCE = 10.0
+
+
+def changed(watch: Watch[FileChange], wanted: PureWindowsPath) -> bool:
+    """Whether the change is told of, among others that may be."""
+    deadline = time.monotonic() + PATIENCE
+    while (left := deadline - time.monotonic()) > 0:
+        if any(change.path in (None, wanted) for change in watch.wait(left)):
+            return True
+    return False
+
+
+CHANGES: dict[str, Callable[[World], object]] = {
+    "new": lambda world: world.plant_file(world.folder / "new", b"x"),
+    "file": lambda world: world.plant_file(world.folder / "file", b"longer than before"),
+    "old": lambda world: world.host.files.remove(world.folder / "old"),
+    "moved": lambda world: world.host.files.move(world.folder / "file", world.folder / "moved"),
+    "replaced": lambda world: world.host.files.write(world.folder / "replaced", b"x", PRIVATE_FILE),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_told(world: World, name: str) -> None:
+    for planted in ("file", "old", "replaced"):
+        world.plant_file(world.folder / planted)
+    with world.host.files.watch(world.folder, recursive=False) as watch:
+        CHANGES[name](world)
+        assert changed(watch, world.folder / name)
+
+
+def test_a_change_of_protection_is_told(world: World) -> None:
+    world.host.files.write(world.folder / "file", b"x", PRIVATE_FILE)
+    with world.host.files.watch(world.folder, recursive=False) as watch:
+        world.host.files.set_descriptor(world.folder / "file", PROGRAM_FILE)
+        assert changed(watch, world.folder / "file")
+
+
+def test_a_change_far_below_is_told(world: World) -> None:
+    world.plant_folder(world.folder / "a")
+    world.plant_folder(world.folder / "a" / "b")
+    with world.host.files.watch(world.folder, recursive=True) as watch:
+        world.plant_file(world.folder / "a" / "b" / "file")
+        assert changed(watch, world.folder / "a" / "b" / "file")
+
+
+def test_a_change_below_is_not_told_where_it_was_not_asked_for(world: World) -> None:
+    world.plant_folder(world.folder / "a")
+    with world.host.files.watch(world.folder, recursive=False) as watch:
+        world.plant_file(world.folder / "a" / "file")
+        world.plant_file(world.folder / "last")
+        deadline = time.monotonic() + PATIENCE
+        told: set[PureWindowsPath | None] = set()
+        while world.folder / "last" not in told and time.monotonic() < deadline:
+            told |= {change.path for change in watch.wait(1)}
+    assert world.folder / "last" in told
+    assert world.folder / "a" / "file" not in told
+
+
+def test_nothing_is_told_where_nothing_happens(world: World) -> None:
+    with world.host.files.watch(world.folder, recursive=True) as watch:
+        before = time.monotonic()
+        assert list(watch.wait(0.2)) == []
+        assert time.monotonic() - before >= 0.15
+
+
+def test_what_happened_between_two_calls_is_told(world: World) -> None:
+    with world.host.files.watch(world.folder, recursive=False) as watch:
+        world.plant_file(world.folder / "one")
+        assert changed(watch, world.folder / "one")
+        world.plant_file(world.folder / "two")
+        assert changed(watch, world.folder / "two")
+
+
+def test_errors_name_the_action_the_path_and_the_code(world: World) -> None:
+    with pytest.raises(HostError) as refused:
+        world.host.files.read(world.folder / "nothing")
+    assert (
+        str(refused.value) == f"cannot read {world.folder / 'nothing'}: it does not exist (Windows error 2)"
+    )

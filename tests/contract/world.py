@@ -1,0 +1,72 @@
+"""What a contract case needs beside the host: a machine, and somebody else who does things on it."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import EventLevel, Host
+
+wine_cannot = pytest.mark.wine_cannot
+"""`@wine_cannot("why")`: Wine cannot show this case; there it is reported as not shown.
+
+`@wine_cannot("why", weaker=True)`: it is run there, and asks `world.under_wine` to assert less.
+On Windows and in the sandbox the mark means nothing.
+"""
+
+
+class Sharing(enum.Enum):
+    """What somebody who holds a file open lets others do with it meanwhile."""
+
+    NOTHING = "nothing"
+    READING = "reading"
+
+
+class World(Protocol):
+    host: Host
+    under_wine: bool
+
+    folder: PureWindowsPath
+    """Made for this case and empty; its descriptor is PRIVATE_DIRECTORY."""
+
+    def outside(self, path: PureWindowsPath) -> pathlib.Path:
+        """Where the file lies for the system that the test runs on: to look at it without the host."""
+
+    def hold_open(self, path: PureWindowsPath, sharing: Sharing) -> AbstractContextManager[None]:
+        """Another program has the file open."""
+
+    def run_from(self, path: PureWindowsPath) -> AbstractContextManager[int]:
+        """A program lies at the path and runs until the block is left; gives its process id."""
+
+    def plant_file(self, path: PureWindowsPath, content: bytes = b"", *, read_only: bool = False) -> None:
+        """A file made by somebody else's program, which takes its descriptor from its folder."""
+
+    def plant_folder(self, path: PureWindowsPath) -> None: ...
+    def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        """A symbolic link to a folder or a file."""
+
+    def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
+        """What the event log has of a source."""
+
+    def other_process(self, code: str) -> tuple[str, ...]:
+        """A command that runs these Python statements, in which `host` is this same machine."""
+
+    def service_command(self, *behaviour: str) -> tuple[str, ...]:
+        """The command of contract/service_program.py, which behaves as the words say."""
+
+
+def runs_under_wine() -> bool:
+    if sys.platform == "win32":
+        import ctypes
+
+        return hasattr(ctypes.WinDLL("ntdll"), "wine_get_version")
+    return False
