@@ -42,6 +42,12 @@ REPOSITORY = Mount(repository.ROOT, "/repo", writable=True)
 REPOSITORY_ON_WINDOWS = r"Z:\repo"
 
 
+# What Windows programs have as Z:. Wine takes a path that begins with a slash for one of Unix where a drive
+# stands for the Unix root, while on Windows it is one of the current drive: so Z: has what is mounted, and is
+# not the root.
+DRIVE_Z = "/lab/z"
+
+
 def inside() -> bool:
     return ROOT_VARIABLE in os.environ
 
@@ -89,7 +95,8 @@ def _furnish(place: Path, compiled: Path, mounts: Sequence[Mount]) -> None:
     _mount("--rbind", "/dev", place / "dev")
     for name in ("dev/shm", "tmp", "run", "lab"):
         _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", place / name)
-    for name in ("home", "programs", "nodes"):
+    _mount("--make-shared", place / "lab")  # what is mounted in there later is in Z: as well
+    for name in ("home", "programs", "nodes", "z"):
         (place / "lab" / name).mkdir()
     for mount in [*mounts, Mount(compiled, "/lab/programs")]:
         target = place / mount.target.lstrip("/")
@@ -97,6 +104,9 @@ def _furnish(place: Path, compiled: Path, mounts: Sequence[Mount]) -> None:
         _mount("--bind", mount.source, target)
         if not mount.writable:
             _mount("-o", "remount,bind,ro", target)
+    for name in {mount.target.split("/")[1] for mount in mounts} | {"lab", "tmp"}:
+        (place / "lab" / "z" / name).mkdir()
+        _mount("--rbind", place / name, place / "lab" / "z" / name)
     _mount("-o", "remount,bind,ro", place)
 
 

@@ -69,6 +69,9 @@ def _prepare() -> None:
     wine.run([wine.LOADER, "regedit.exe", "/S", r"C:\windows\temp\lab.reg"], environment)
     wine.run([wine.SERVER, "-w"], environment)
     (windows / "temp" / "lab.reg").unlink()
+    drive = wine.outside(place) / "dosdevices" / "z:"
+    drive.unlink()
+    drive.symlink_to(namespace.DRIVE_Z)
     # Debian's Wine keeps the name of the wineserver's folder here; machines with one name would share it.
     (wine.outside(place) / "wineserver").unlink()
 

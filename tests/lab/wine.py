@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.namespace import ROOT_VARIABLE
+from lab.namespace import DRIVE_Z, ROOT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,10 +47,10 @@ def environment(prefix: str, locale: str = "en_US.UTF-8", debug: str = "-all") -
 
 
 def command(argv: Sequence[str], environment: Mapping[str, str], folder: str = "/") -> list[str]:
-    """The command that runs a program of the root in a folder there, with this environment and no other."""
+    """The command that runs a program of the root in a folder of Z:, with this environment and no other."""
     # env sets the environment, not the caller: the preloaded library is only there in the root.
     variables = [f"{name}={value}" for name, value in environment.items()]
-    return ["chroot", str(root()), "env", "-i", "-C", folder, *variables, *argv]
+    return ["chroot", str(root()), "env", "-i", "-C", DRIVE_Z + folder, *variables, *argv]
 
 
 def run(
