@@ -1,0 +1,78 @@
+"""What is wrong with a document, told as Ignition tells it: warning or error, a path, a line and a column.
+
+Nothing here ever shows contents: a value that is quoted is a name or a path, cut short and on one line.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from dataclasses import dataclass
+
+Place = tuple[str | int, ...]
+"""Where in a document: keys and list indexes from the top; in a unit file its section and setting."""
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_SHOWN = 80
+
+
+class Severity(enum.Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    severity: Severity
+    message: str
+    document: str
+    """The file, unit or URL that it is about."""
+    place: Place = ()
+    line: int | None = None
+    column: int | None = None
+
+    @property
+    def path(self) -> str:
+        """As Ignition writes it: $.storage.files.3.contents.source"""
+        return ".".join(["$", *map(_step, self.place)])
+
+    def __str__(self) -> str:
+        spot = f" line {self.line}" if self.line is not None else ""
+        if spot and self.column is not None:
+            spot += f", column {self.column}"
+        path = f" at {self.path}" if self.place else ""
+        return f"{self.severity.value}: {self.document}{spot}{path}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    entries: tuple[Entry, ...] = ()
+    omitted: int = 0
+    """How many more there are than `entries` has room for."""
+
+    @property
+    def fatal(self) -> bool:
+        return any(entry.severity is Severity.ERROR for entry in self.entries)
+
+    @property
+    def errors(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if entry.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if entry.severity is Severity.WARNING)
+
+    def __add__(self, other: Report) -> Report:
+        return Report(self.entries + other.entries, self.omitted + other.omitted)
+
+
+def quoted(text: str) -> str:
+    """A user's own word inside a message: on one line, printable everywhere, never long."""
+    return json.dumps(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def _step(step: str | int) -> str:
+    if isinstance(step, int) or (_PLAIN_KEY.fullmatch(step) and len(step) <= _SHOWN):
+        return str(step)
+    return quoted(step)

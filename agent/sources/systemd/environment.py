@@ -1,0 +1,221 @@
+"""Environment files, and variables put into a command line."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.systemd import words
+from agent.sources.systemd.service import EnvironmentFile, Origin, Service, Variable, is_variable_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from agent.sources.systemd.specifiers import Resolved
+
+_NEWLINES = "\n\r"
+_BLANKS = " \t\n\r"
+_ESCAPED_IN_QUOTES = '"\\`$'
+_GLOB = re.compile(r"[*?\[]")
+_REFERENCE = re.compile(r"\$(?:\$|\{([^}:]*)\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    variables: Mapping[str, Variable]
+    missing: tuple[EnvironmentFile, ...]
+    """Files without '-' that nobody carries: systemd would not have started the service."""
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument, its variables expanded."""
+
+    text: str
+    unanswered: tuple[str, ...] = ()
+    """Variables and specifiers in it that have no value."""
+
+
+def load(service: Service, files: Mapping[str, bytes]) -> Environment:
+    """What systemd would start the service with: a file wins over Environment=, a later file over both."""
+    variables = {variable.name: variable for variable in service.variables}
+    missing: list[EnvironmentFile] = []
+    entries: list[Entry] = []
+    for file in service.environment_files:
+        paths = sorted(_matching(file.path, files))
+        if not paths and not file.optional:
+            missing.append(file)
+        for path in paths:
+            read, report = read_file(path, files[path])
+            entries += report.entries
+            for variable in read:
+                variables.pop(variable.name, None)
+                variables[variable.name] = variable
+    for taken in service.unset:
+        name, equals, value = taken.partition("=")
+        if name in variables and (not equals or variables[name].value == value):
+            del variables[name]
+    return Environment(variables, tuple(missing), Report(tuple(entries)))
+
+
+def _matching(pattern: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    if not _GLOB.search(pattern):
+        if pattern in files:
+            yield pattern
+        return
+    wanted = pattern.split("/")
+    for path in files:
+        elements = path.split("/")
+        if len(elements) == len(wanted) and all(map(_element_matches, elements, wanted)):
+            yield path
+
+
+def _element_matches(element: str, pattern: str) -> bool:
+    # A leading dot has to be asked for, as in a shell.
+    hidden = element.startswith(".") and not pattern.startswith(".")
+    return not hidden and fnmatch.fnmatchcase(element, pattern)
+
+
+def read_file(path: str, contents: bytes) -> tuple[tuple[Variable, ...], Report]:
+    """The variables of an environment file, as load_env_file of systemd reads it."""
+    text = contents.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+    found: dict[str, Variable] = {}
+    entries: list[Entry] = []
+    for line, name, value in _assignments(text):
+        if not _is_utf8(name + value):
+            message = f"the value of {quoted(name)} is not UTF-8; systemd ignores the whole file"
+            return (), Report((Entry(Severity.WARNING, message, path, line=line),))
+        if is_variable_name(name):
+            found.pop(name, None)
+            found[name] = Variable(name, value, Origin(path, line))
+        else:
+            message = f"{quoted(name)} is no name of a variable; systemd ignores it"
+            entries.append(Entry(Severity.WARNING, message, path, line=line))
+    return tuple(found.values()), Report(tuple(entries))
+
+
+def _is_utf8(text: str) -> bool:
+    return text.isascii() or not any("\udc80" <= character <= "\udcff" for character in text)
+
+
+def _assignments(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, name and value of each NAME=VALUE."""
+    place = 0
+    line = 1
+    while True:
+        while place < len(text) and text[place] in _BLANKS:
+            line += text[place] == "\n"
+            place += 1
+        if place >= len(text):
+            return
+        if text[place] in "#;":
+            end = _end_of_line(text, place)
+            line += 1
+            place = end + 1
+            continue
+        end = _end_of_line(text, place)
+        equals = text.find("=", place, end)
+        if equals < 0:
+            place = end
+            continue
+        # systemd takes a name without its trailing blanks, and leading ones were skipped.
+        value, after = _value(text, equals + 1)
+        yield line, text[place:equals].rstrip(_BLANKS), value
+        line += text.count("\n", place, after)
+        place = after
+
+
+def _end_of_line(text: str, place: int) -> int:
+    ends = [end for newline in _NEWLINES if (end := text.find(newline, place)) >= 0]
+    return min(ends, default=len(text))
+
+
+def _value(text: str, place: int) -> tuple[str, int]:
+    """The value that begins here, and where the next line does.
+
+    Quotes mean something only as long as nothing unquoted came before them, and blanks between quoted parts
+    vanish: "a" "b" is ab, while a"b" keeps its quotes.
+    """
+    made: list[str] = []
+    bare = False
+    kept = 0
+    """How much of `made` is not blanks at the end, which go."""
+    while place < len(text):
+        character = text[place]
+        place += 1
+        if character in _NEWLINES:
+            break
+        if character == "\\":
+            bare = True
+            place = _escaped(text, place, made)
+            kept = len(made)
+        elif bare or character not in _BLANKS + "\"'":
+            bare = True
+            made.append(character)
+            kept = kept if character in _BLANKS else len(made)
+        elif character in "\"'":
+            place = _quoted(text, place, character, made)
+    return "".join(made[:kept] if bare else made), place
+
+
+def _escaped(text: str, place: int, made: list[str]) -> int:
+    if text[place : place + 1] not in ("", *_NEWLINES):
+        made.append(text[place])
+    return place + 1
+
+
+def _quoted(text: str, place: int, quote: str, made: list[str]) -> int:
+    while place < len(text) and text[place] != quote:
+        if text[place] == "\\" and quote == '"':
+            place += 1
+            escaped = text[place : place + 1]
+            if escaped and escaped not in _ESCAPED_IN_QUOTES + "\n":
+                made.append("\\")
+            made.append(escaped if escaped != "\n" else "")
+        else:
+            made.append(text[place])
+        place += 1
+    return place + 1
+
+
+def expand(arguments: Iterable[Resolved], variables: Mapping[str, str]) -> tuple[Word, ...]:
+    """${NAME} is one word, or part of one; $NAME alone is as many words as its value has."""
+    found: list[Word] = []
+    for argument in arguments:
+        text = argument.text
+        if text.startswith("$") and text[1:2] not in ("{", "$"):
+            found += _separate_words(text[1:], argument.unanswered, variables)
+        else:
+            found.append(_one_word(text, argument.unanswered, variables))
+    return tuple(found)
+
+
+def _separate_words(name: str, unanswered: tuple[str, ...], variables: Mapping[str, str]) -> Iterator[Word]:
+    value = variables.get(name)
+    if value is None:
+        # No word at all, as on Linux; what is unanswered stands beside an empty one, for whoever reports.
+        yield Word("", (*unanswered, name))
+        return
+    try:
+        for word in words.split(value, words.VALUE):
+            yield Word(word, unanswered)
+    except words.BadWord:
+        yield Word(value, unanswered)
+
+
+def _one_word(text: str, unanswered: tuple[str, ...], variables: Mapping[str, str]) -> Word:
+    missing = list(unanswered)
+
+    def put(reference: re.Match[str]) -> str:
+        name = reference[1]
+        if name is None:
+            return "$"
+        if name not in variables:
+            missing.append(name)
+        return variables.get(name, "")
+
+    return Word(_REFERENCE.sub(put, text), tuple(missing))

@@ -1,0 +1,315 @@
+"""A service's command lines and environment, merged from its unit file and drop-ins."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.systemd import specifiers, words
+from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+EXEC_SETTINGS = (
+    "ExecCondition",
+    "ExecStartPre",
+    "ExecStart",
+    "ExecStartPost",
+    "ExecReload",
+    "ExecStop",
+    "ExecStopPost",
+)
+_VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    document: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command line: unquoted, its specifiers resolved, its variables not yet expanded."""
+
+    program: str
+    arguments: tuple[specifiers.Resolved, ...]
+    origin: Origin
+    may_fail: bool = False
+    expands_variables: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    value: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFile:
+    path: str
+    """May hold * ? and [...]"""
+    optional: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    name: str
+    commands: Mapping[str, tuple[Command, ...]] = field(default_factory=dict)
+    """By setting, one of EXEC_SETTINGS."""
+    variables: tuple[Variable, ...] = ()
+    environment_files: tuple[EnvironmentFile, ...] = ()
+    unset: tuple[str, ...] = ()
+    """Names, or NAME=VALUE to take away only that value."""
+    type: str = "simple"
+
+
+def is_variable_name(name: str) -> bool:
+    return bool(_VARIABLE_NAME.fullmatch(name))
+
+
+def read_service(name: str, files: Sequence[UnitFile], node: Mapping[str, str]) -> tuple[Service, Report]:
+    """Merges the files in their order. `node` answers the specifiers that only the node can."""
+    merging = _Merging(name, specifiers.answers(name, f"{UNIT_FOLDERS[0]}/{name}", node))
+    report = Report()
+    for file in files:
+        settings, read = read_unit(file)
+        report += read
+        for setting in settings:
+            if setting.section == "Service":
+                merging.take(setting)
+    return merging.service(), report + Report(tuple(merging.entries))
+
+
+class _BadCommand(Exception):
+    """Why systemd refuses a command line."""
+
+
+class _Merging:
+    def __init__(self, name: str, answers: Mapping[str, str]) -> None:
+        self._name = name
+        self._answers = answers
+        self._commands: dict[str, list[Command]] = {}
+        self._variables: dict[str, Variable] = {}
+        self._files: list[EnvironmentFile] = []
+        self._unset: list[str] = []
+        self._type = "simple"
+        self.entries: list[Entry] = []
+
+    def service(self) -> Service:
+        return Service(
+            self._name,
+            {setting: tuple(commands) for setting, commands in self._commands.items()},
+            tuple(self._variables.values()),
+            tuple(self._files),
+            tuple(self._unset),
+            self._type,
+        )
+
+    def take(self, setting: Setting) -> None:
+        if setting.name in EXEC_SETTINGS:
+            self._take_commands(setting)
+        elif setting.name == "Environment":
+            self._take_environment(setting)
+        elif setting.name == "EnvironmentFile":
+            self._take_environment_file(setting)
+        elif setting.name == "UnsetEnvironment":
+            self._take_unset(setting)
+        elif setting.name == "Type":
+            self._type = setting.value
+
+    def _take_commands(self, setting: Setting) -> None:
+        commands = self._commands.setdefault(setting.name, [])
+        if not setting.value:
+            commands.clear()
+            return
+        try:
+            for command in _CommandLines(setting, self._answers, self._warn):
+                commands.append(command)
+        except _BadCommand as fault:
+            self._report(Severity.ERROR, setting, str(fault))
+
+    def _take_environment(self, setting: Setting) -> None:
+        if not setting.value:
+            self._variables.clear()
+            return
+        place = 0
+        while True:
+            try:
+                word, place = words.first_word(setting.value, place, words.STRICT)
+            except words.BadWord as fault:
+                self._warn(setting, f"{fault}; systemd ignores the rest of the line")
+                return
+            if word is None:
+                return
+            self._assign(setting, word)
+
+    def _assign(self, setting: Setting, word: str) -> None:
+        name = word.partition("=")[0]
+        try:
+            resolved = specifiers.resolve(word, self._answers)
+        except specifiers.UnknownSpecifier as unknown:
+            self._warn(setting, f"systemd has no specifier {unknown}; it ignores {quoted(name)}")
+            return
+        if resolved.unanswered:
+            # Half a value is worse than none: what needs the variable is told that it has no value.
+            missing = ", ".join(resolved.unanswered)
+            self._warn(setting, f"{missing} has no answer on Windows; {quoted(name)} is not set")
+            return
+        name, equals, value = resolved.text.partition("=")
+        if not equals or not is_variable_name(name):
+            self._warn(setting, f"{quoted(name)} is no NAME=VALUE; systemd ignores it")
+            return
+        self._variables.pop(name, None)
+        self._variables[name] = Variable(name, value, _origin(setting))
+
+    def _take_environment_file(self, setting: Setting) -> None:
+        if not setting.value:
+            self._files.clear()
+            return
+        try:
+            resolved = specifiers.resolve(setting.value, self._answers)
+        except specifiers.UnknownSpecifier as unknown:
+            self._warn(setting, f"systemd has no specifier {unknown}; it ignores the line")
+            return
+        optional = resolved.text.startswith("-")
+        path = resolved.text[optional:]
+        if resolved.unanswered:
+            missing = ", ".join(resolved.unanswered)
+            self._warn(setting, f"{missing} has no answer on Windows; the file is not read")
+        elif not path.startswith("/"):
+            self._warn(setting, f"{quoted(path)} does not start at /; systemd ignores it")
+        else:
+            self._files.append(EnvironmentFile(_simplified(path), optional, _origin(setting)))
+
+    def _take_unset(self, setting: Setting) -> None:
+        if not setting.value:
+            self._unset.clear()
+            return
+        try:
+            self._unset += words.split(setting.value, words.LENIENT)
+        except words.BadWord as fault:
+            self._warn(setting, f"{fault}; systemd ignores the line")
+
+    def _warn(self, setting: Setting, message: str) -> None:
+        self._report(Severity.WARNING, setting, message)
+
+    def _report(self, severity: Severity, setting: Setting, message: str) -> None:
+        place = (setting.section, setting.name)
+        self.entries.append(Entry(severity, message, setting.document, place, setting.line))
+
+
+class _CommandLines:
+    """The command lines of one setting: usually one, more where a lone ; stands between them."""
+
+    _PREFIXES = "@-:+!|"
+
+    def __init__(
+        self, setting: Setting, answers: Mapping[str, str], warn: Callable[[Setting, str], None]
+    ) -> None:
+        self._setting = setting
+        self._answers = answers
+        self._warn = warn
+        self._text = setting.value
+        self._place = 0
+
+    def __iter__(self) -> _CommandLines:
+        return self
+
+    def __next__(self) -> Command:
+        while True:
+            first = self._word()
+            if first is None:
+                raise StopIteration
+            if first != ";":
+                return self._command(first)
+
+    def _command(self, first: str) -> Command:
+        program = first.lstrip(self._PREFIXES)
+        prefixes = first[: len(first) - len(program)]
+        self._check_prefixes(prefixes)
+        resolved = self._resolve(program)
+        if resolved.unanswered:
+            missing = ", ".join(resolved.unanswered)
+            raise _BadCommand(f"its program depends on {missing}, which has no answer on Windows")
+        if not resolved.text or resolved.text.endswith("/"):
+            raise _BadCommand("no program to run")
+        arguments = self._arguments()
+        if "@" in prefixes:
+            if not arguments:
+                raise _BadCommand("'@' wants the program's name for itself as the next word")
+            arguments = arguments[1:]
+        return Command(
+            _simplified(resolved.text),
+            arguments,
+            _origin(self._setting),
+            may_fail="-" in prefixes,
+            expands_variables=":" not in prefixes,
+        )
+
+    def _check_prefixes(self, prefixes: str) -> None:
+        if "|" in prefixes:
+            raise _BadCommand("'|' runs the command through a login shell, which a Windows node has not")
+        if any(prefixes.count(prefix) > 1 for prefix in "@-:+") or ("+" in prefixes and "!" in prefixes):
+            raise _BadCommand(f"systemd does not take the prefixes {quoted(prefixes)} together")
+
+    def _arguments(self) -> tuple[specifiers.Resolved, ...]:
+        found: list[specifiers.Resolved] = []
+        while self._place < len(self._text):
+            if self._takes_alone(";"):
+                break
+            if self._takes_alone("\\;"):
+                found.append(specifiers.Resolved(";"))
+                continue
+            word = self._word()
+            if word is None:
+                break
+            found.append(self._resolve(word))
+        return tuple(found)
+
+    def _takes_alone(self, mark: str) -> bool:
+        """Consumes `mark` if it stands here as a word of its own."""
+        end = self._place + len(mark)
+        if not self._text.startswith(mark, self._place) or self._text[end : end + 1] not in ("", *BLANKS):
+            return False
+        self._place = words.skip_blanks(self._text, end)
+        return True
+
+    def _word(self) -> str | None:
+        try:
+            word, self._place = words.first_word(self._text, self._place, words.STRICT)
+        except words.BadWord:
+            word = self._lenient_word()
+        return word
+
+    def _lenient_word(self) -> str | None:
+        """As systemd tries it a second time: an escape that it does not know stays as it is."""
+        try:
+            word, self._place = words.first_word(self._text, self._place, words.LENIENT)
+        except words.BadWord as fault:
+            raise _BadCommand(str(fault)) from None
+        self._warn(self._setting, f"an unknown escape sequence in {quoted(word or '')} stays as it is")
+        return word
+
+    def _resolve(self, word: str) -> specifiers.Resolved:
+        try:
+            return specifiers.resolve(word, self._answers)
+        except specifiers.UnknownSpecifier as unknown:
+            raise _BadCommand(f"systemd has no specifier {unknown}") from None
+
+
+def _origin(setting: Setting) -> Origin:
+    return Origin(setting.document, setting.line)
+
+
+def _simplified(path: str) -> str:
+    """Without doubled and trailing slashes and without '.' elements."""
+    if "/" not in path:
+        return path
+    elements = [element for element in path.split("/") if element not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(elements)

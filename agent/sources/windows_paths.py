@@ -1,0 +1,55 @@
+"""Where a path of a Linux document lies on a Windows node: the same path on C:.
+
+What Windows would take for something else is refused, not repaired: a name that ends in a dot, the name of a
+device, a stream of another file. Whoever writes such a file would find it in a place that nobody asked for.
+"""
+
+from __future__ import annotations
+
+import re
+
+DRIVE = "C:"
+
+_LONGEST_ELEMENT = 255
+_LONGEST_PATH = 32_000
+"""As the hosts take it: Windows' own limit, less room for temporary names."""
+
+_FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*\\]')
+_DEVICE = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[1-9¹²³]|CONIN\$|CONOUT\$)\s*(\..*)?", re.IGNORECASE)
+
+
+class NotOnWindows(Exception):
+    """The text says what Windows has against the path."""
+
+
+def on_windows(linux: str) -> str:
+    """/etc/kubernetes/manifests/ becomes C:\\etc\\kubernetes\\manifests. Raises NotOnWindows."""
+    if not linux.startswith("/"):
+        raise NotOnWindows("it does not start at /")
+    elements = [element for element in linux.split("/") if element not in ("", ".")]
+    for element in elements:
+        if fault := _fault(element):
+            raise NotOnWindows(f"{element[:40]!r} {fault}")
+    path = f"{DRIVE}\\" + "\\".join(elements)
+    if _units(path) > _LONGEST_PATH:
+        raise NotOnWindows(f"it is longer than {_LONGEST_PATH} characters")
+    return path
+
+
+def _fault(element: str) -> str | None:
+    if element == "..":
+        return "leads back out of its folder"
+    if found := _FORBIDDEN.search(element):
+        return f"contains {found[0]!r}, which no Windows name can"
+    if element.endswith((" ", ".")):
+        return "ends with a blank or a dot, which Windows would drop"
+    if _DEVICE.fullmatch(element):
+        return "is the name of a device on Windows"
+    if _units(element) > _LONGEST_ELEMENT:
+        return f"is longer than {_LONGEST_ELEMENT} characters"
+    return None
+
+
+def _units(text: str) -> int:
+    """Its length as Windows counts it, in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
