@@ -183,7 +183,14 @@ class Node:
         return stat.S_IMODE(self.path(windows).stat().st_mode)
 
     def plant(self, windows: str) -> Planted:
-        """Puts a library at this path that tells by whom it was loaded."""
+        """Puts a library at this path that tells by whom it was loaded.
+
+        Wine would take its own library of that name wherever another one lies; from now on it goes by what
+        lies where, as Windows does.
+        """
+        overrides = r"HKCU\Software\Wine\DllOverrides"
+        name = PureWindowsPath(windows).stem
+        self._tool("reg.exe", "add", overrides, "/v", name, "/d", "native,builtin", "/f")
         return Planted(self.copy_in(wine.outside(programs.PLACE) / "planted.dll", windows))
 
     # Registry

@@ -154,7 +154,7 @@ class _Screen:
 
 def start(line: str, place: Path, environment: Mapping[str, str], circumstances: Circumstances) -> Running:
     """Starts a command line by way of run.exe, whose request and results are files in `place`."""
-    (place / "request").write_text("\n".join(_request(line, place, circumstances)), encoding="utf-16-le")
+    (place / "request").write_text("\0".join(_request(line, place, circumstances)), encoding="utf-16-le")
     command = wine.command(
         [wine.LOADER, r"Z:\lab\programs\run.exe", wine.on_windows(place / "request")], environment
     )

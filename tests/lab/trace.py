@@ -84,6 +84,28 @@ def calls(lines: Iterable[str]) -> list[Call]:
     return made
 
 
+_RENAMES = {"0000000a", "00000041"}  # FileRenameInformation, FileRenameInformationEx
+
+
+def renames_unflushed(made: Iterable[Call]) -> list[Call]:
+    """The renames before which something was written to a file and not flushed, in calls of one thread."""
+    unflushed: str | None = None
+    found = []
+    for call in made:
+        if call.function == "NtWriteFile":
+            unflushed = call.handle
+        elif call.function == "NtFlushBuffersFile" and call.handle == unflushed:
+            unflushed = None
+        elif is_rename(call) and unflushed is not None:
+            found.append(call)
+    return found
+
+
+def is_rename(call: Call) -> bool:
+    """Every way of Windows' to rename a file ends in this call."""
+    return call.function == "NtSetInformationFile" and call.arguments.split(",")[-1] in _RENAMES
+
+
 @dataclass(frozen=True)
 class Entry:
     """An entry of an access control list: what it does, for whom, and for which rights."""
@@ -106,7 +128,10 @@ class Descriptor:
 
 
 _PROTECTED = 0x1000  # SE_DACL_PROTECTED
-_FILE_REQUEST = re.compile(r'^([0-9a-f]+): create_file\( .*?sd=\{(.*)\},name=L"(.*)"\}, filename="')
+_FILE_REQUEST = re.compile(
+    r"^([0-9a-f]+): create_file\( .*?objattr=\{rootdir=([0-9a-f]+),.*?,sd=\{(.*)\}"
+    r',name=L"(.*)"\}, filename="'
+)
 _OPENED = re.compile(r"^([0-9a-f]+): (?:create_file|open_file_object)\(\) = 0 \{ handle=([0-9a-f]+)")
 _SET = re.compile(r"^([0-9a-f]+): set_security_object\( handle=([0-9a-f]+), .*?sd=\{(.*)\} \)")
 _ENTRY = re.compile(r"\{type=(\w+),flags=([0-9a-f]+),mask=([0-9a-f]+),sid=(S[\d-]+)\}")
@@ -121,16 +146,20 @@ def descriptors(lines: Iterable[str]) -> Iterator[Descriptor]:
     opened: dict[tuple[str, str], str] = {}
     for line in lines:
         if created := _FILE_REQUEST.match(line):
-            path = created[3].replace("\\\\", "\\").removeprefix("\\??\\")
-            asked[created[1]] = path
-            if created[2]:
-                yield _descriptor(path, created[2], born=True)
+            thread, folder, given, name = created.groups()
+            path = name.replace("\\\\", "\\").removeprefix("\\??\\")
+            if (thread, folder) in opened:  # named in a folder that is open
+                path = opened[thread, folder].rstrip("\\") + "\\" + path
+            asked[thread] = path
+            if given:
+                yield _descriptor(path, given, born=True)
         elif answered := _OPENED.match(line):
-            if answered[1] in asked:
-                opened[answered[1], answered[2]] = asked.pop(answered[1])
+            thread, handle = answered.groups()
+            if thread in asked:
+                opened[thread, handle] = asked.pop(thread)
         elif changed := _SET.match(line):
-            path = opened.get((changed[1], changed[2]), "")
-            yield _descriptor(path, changed[3], born=False)
+            thread, handle, given = changed.groups()
+            yield _descriptor(opened.get((thread, handle), ""), given, born=False)
 
 
 def _descriptor(path: str, text: str, *, born: bool) -> Descriptor:

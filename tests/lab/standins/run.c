@@ -4,8 +4,8 @@
  * Why not let Wine's loader start it: that passes on an exit code's lowest eight bits only, prints traces into the
  * program's own stderr, and cannot give a program a closed handle, another code page or a user's token.
  *
- * REQUEST is a file of UTF-16 lines, NAME=VALUE each (see lab/node.py, which writes it). Beside it are written
- * `started` (the process id) and `ended` (exit code, microseconds).
+ * REQUEST is a file of UTF-16 texts, NAME=VALUE each and each ended by a zero (lab/running.py writes it, and says
+ * what they mean). Beside it are written `started` (the process id) and `ended` (exit code, microseconds).
  */
 #include <windows.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static WCHAR *read_request(const WCHAR *path)
 {
     HANDLE file = CreateFileW(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
     DWORD size = GetFileSize(file, NULL), got;
-    WCHAR *text = calloc(size + sizeof(WCHAR), 1);
+    WCHAR *text = calloc(size + 2 * sizeof(WCHAR), 1);
 
     if (file == INVALID_HANDLE_VALUE || !ReadFile(file, text, size, &got, NULL))
         fail("cannot read the request");
@@ -120,14 +120,13 @@ int wmain(int count, WCHAR **arguments)
 
     if (count != 2)
         fail("one request is needed");
-    for (WCHAR *line = read_request(arguments[1]), *next; *line; line = next) {
-        next = line + wcscspn(line, L"\n");
-        if (*next)
-            *next++ = 0;
-        WCHAR *value = wcschr(line, L'=');
+    for (WCHAR *name = read_request(arguments[1]), *next; *name; name = next) {
+        WCHAR *value = wcschr(name, L'=');
+
+        next = name + wcslen(name) + 1;
         *value++ = 0;
-        console |= !wcscmp(line, L"console");
-        obey(line, value);
+        console |= !wcscmp(name, L"console");
+        obey(name, value);
     }
     if (!console) { /* with a console the program gets the console's own handles */
         startup.dwFlags = STARTF_USESTDHANDLES;

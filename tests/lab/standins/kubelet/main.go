@@ -3,7 +3,7 @@
 // It is written in Go, and with golang.org/x/sys/windows/svc, because the real kubelet is: towards the Service
 // Control Manager it then behaves as that does, down to what the package does on its own.
 //
-// It takes any arguments, as it gets the real kubelet's. What it is to do stands in a file beside it (behaviour.go).
+// It takes any arguments, as it gets the real kubelet's, and heeds only --windows-service. What it is to do stands in a file beside it (behaviour.go).
 // Each start appends a line of JSON to a second file beside it: arguments, environment and all else that a test may
 // want to know of how it was started.
 package main
@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -45,10 +46,8 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	service, err := svc.IsWindowsService()
-	if err != nil {
-		return err
-	}
+	// As the real kubelet has it. x/sys can find out by itself whether it is a service, but not under Wine.
+	service := slices.Contains(os.Args, "--windows-service")
 	if err := record(program+".starts", service); err != nil {
 		return err
 	}

@@ -33,7 +33,9 @@ func (h *handler) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 				if h.kubelet.hanging.Load() {
 					continue
 				}
-				status <- svc.Status{State: svc.StopPending, WaitHint: behaviour.WaitHintMilliseconds}
+				stopping := svc.Status{State: svc.StopPending, WaitHint: behaviour.WaitHintMilliseconds}
+				status <- stopping
+				status <- stopping // taken only when the first has been told
 				time.Sleep(milliseconds(behaviour.StopMilliseconds))
 				if behaviour.VanishOnStop {
 					os.Exit(0)

@@ -1,0 +1,77 @@
+"""The stand-in for kubelet.exe (tests/lab/standins/kubelet), put on a node and told what to do."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from lab import programs, wine
+
+if TYPE_CHECKING:
+    from lab.node import Node
+
+ADDRESS = "127.0.0.1:10248"
+
+
+class Behaviour(TypedDict, total=False):
+    """What it is to do from its next start on; behaviour.go says what each means."""
+
+    address: str
+    exit_at_once: int
+    start_milliseconds: int
+    start_checkpoints: bool
+    stop_milliseconds: int
+    wait_hint_milliseconds: int
+    vanish_on_stop: bool
+    stop_code: int
+    hang: bool
+
+
+class StandinKubelet:
+    """The program at a path on a node. It is healthy unless told otherwise."""
+
+    def __init__(self, node: Node, windows: str) -> None:
+        self._exe = node.copy_in(wine.outside(programs.PLACE) / "kubelet.exe", windows)
+        self._address = ADDRESS
+
+    def behave(self, **behaviour: Unpack[Behaviour]) -> None:
+        """Says how to behave from the next start on."""
+        self._address = behaviour.get("address", ADDRESS)
+        self._exe.with_name(self._exe.name + ".behaviour.json").write_text(
+            json.dumps({"address": self._address, **behaviour})
+        )
+
+    @property
+    def starts(self) -> list[dict[str, Any]]:
+        """Each start so far: arguments, environ, folder, pid, service, elevated, time."""
+        written = self._exe.with_name(self._exe.name + ".starts")
+        return [json.loads(line) for line in written.read_text().splitlines()] if written.exists() else []
+
+    def healthy(self, seconds: float = 1.0) -> bool:
+        """Whether /healthz answers within this time."""
+        try:
+            return self._ask("healthz", seconds) == "ok"
+        except OSError:
+            return False
+
+    def hang(self) -> None:
+        """From now on it answers neither healthz nor a stop."""
+        self._ask("hang")
+
+    def heal(self) -> None:
+        self._ask("heal")
+
+    def crash(self, code: int) -> None:
+        """Has it exit at once with this code."""
+        try:
+            self._ask(f"crash?code={code}")
+        except OSError:  # it cannot answer any more
+            return
+        raise AssertionError("the stand-in was told to crash and went on")
+
+    def _ask(self, path: str, seconds: float = 10.0) -> str:
+        with urllib.request.urlopen(f"http://{self._address}/{path}", timeout=seconds) as answer:
+            text: str = answer.read().decode()
+        return text
