@@ -73,14 +73,15 @@ EDITS = (
         "util/certificate/certificate_store.go",
         "fi.Mode()&os.ModeSymlink != os.ModeSymlink",
         "!fi.Mode().IsRegular()",
-        "the link to the certificate in use has to be a hard link under Wine (see the next edit)",
+        "the link to the certificate in use has to be a copy under Wine (see the next edit)",
         times=3,
     ),
     Edit(
         "k8s.io/client-go",
         "util/certificate/certificate_store.go",
-        "os.Symlink(filename, updatedPath)",
-        "os.Link(filename, updatedPath)",
+        "\tif err := os.Symlink(filename, updatedPath); err != nil {\n",
+        "\tpair, err := os.ReadFile(filename)\n\tif err != nil {\n\t\treturn err\n\t}\n"
+        "\tif err := os.WriteFile(updatedPath, pair, 0600); err != nil {\n",
         "Wine has no symbolic links but says that it made one: the kubelet would have no certificate",
     ),
 )
