@@ -13,8 +13,20 @@ COMMANDS = (
         examples=("wmcb version", "wmcb version --output json"),
     ),
     Command(
+        "daemon install",
+        "make this the resident service of the machine",
+        run="agent.cli.daemon:install",
+        examples=("wmcb daemon install",),
+    ),
+    Command(
+        "daemon uninstall",
+        "stop the resident service and remove it",
+        run="agent.cli.daemon:uninstall",
+        examples=("wmcb daemon uninstall",),
+    ),
+    Command(
         "daemon run",
-        "be the resident service; called by Windows",
+        "be the resident service; Windows calls this",
         run="agent.cli.daemon:run",
         examples=("sc start wmcb",),
     ),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "wmcb.exe"
 RUNTIME = "runtime"
+RESIDENT = ("agent.cli.main", "agent.cli.daemon", "service.program", "agent.host.windows.service_program")
 PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
 
 LAUNCHER_SOURCES = Path(__file__).parents[1] / "launcher"
@@ -46,7 +47,10 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
         "wmcb_built": _facts(commit, found),
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
-    table = modules.build([FrozenModule(name, code[name], name in packages) for name in sorted(code)])
+    # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
+    together = ["wmcb_start", "wmcb_built", *freezing.imported_by(repository, RESIDENT)]
+    order = [*(name for name in together if name in code), *sorted(set(code) - set(together))]
+    table = modules.build([FrozenModule(name, code[name], name in packages) for name in order])
 
     launcher = _launcher(repository, work, commit)
     program = image.add_section(launcher, modules.SECTION, table)

@@ -55,6 +55,15 @@ def freeze(sources: Sequence[Source], *, optimize: int) -> dict[str, bytes]:
     return table
 
 
+def imported_by(repository: Path, names: Sequence[str]) -> list[str]:
+    """All modules that these import as they are imported, in that order."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(repository)!r}); import {', '.join(names)}; print(*sys.modules)"
+    )
+    command = [sys.executable, "-I", "-S", "-B", "-c", program]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+
 def _main() -> None:
     wanted = [_Wanted(*each) for each in json.load(sys.stdin)]
     optimize = int(sys.argv[1])

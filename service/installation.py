@@ -1,0 +1,148 @@
+"""The resident service put on a machine, and taken off again.
+
+The exe that is shipped unpacks itself at each start. The service does not: the same program is laid out once
+under Program Files, where users may run it and only administrators may write, and starts as one process.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AccessDenied, AlreadyExists, InUse, NotFound, ServiceNotRunning
+from agent.host.port import (
+    FileKind,
+    Recovery,
+    RecoveryAction,
+    ServiceDefinition,
+    ServiceState,
+    SidType,
+)
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from service.program import STOP_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Files, Host
+
+SERVICE = "wmcb"
+PROGRAM = "wmcb.exe"
+RUNTIME = "runtime"
+
+_RESTART_AFTER_MILLISECONDS = (1_000, 5_000, 30_000)
+_HEALTHY_AFTER_SECONDS = 3600
+
+
+def place(host: Host) -> PureWindowsPath:
+    """The folder that the program is laid out in."""
+    return host.facts.program_files() / "wmcb"
+
+
+def definition(host: Host) -> ServiceDefinition:
+    return ServiceDefinition(
+        name=SERVICE,
+        command=(str(place(host) / PROGRAM), "daemon", "run"),
+        display_name="wmcb node agent",
+        description="Keeps this machine a Kubernetes worker node, as its cluster wants it.",
+        recovery=Recovery(
+            actions=tuple((RecoveryAction.RESTART, pause) for pause in _RESTART_AFTER_MILLISECONDS),
+            reset_seconds=_HEALTHY_AFTER_SECONDS,
+            on_error_exit=True,
+        ),
+        preshutdown_milliseconds=int(2 * STOP_SECONDS * 1000),
+        sid_type=SidType.UNRESTRICTED,
+    )
+
+
+def install(host: Host, program: PureWindowsPath) -> Sequence[str]:
+    """Lays out what lies around the running `program`, and registers the service to start with Windows.
+
+    Returns what this Windows would not keep of the registration. Done again, it brings everything up to date.
+    """
+    target = place(host)
+    if target != program.parent:
+        _lay_out(host.files, program, target)
+    host.events.register(SERVICE, target / PROGRAM)
+    wanted = definition(host)
+    if host.services.read(SERVICE) is None:
+        return host.services.create(wanted)
+    return host.services.change(wanted)
+
+
+def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> None:
+    source = program.parent / RUNTIME
+    names = files.list(source)
+    for folder in (target, target / RUNTIME):
+        _ensure_folder(files, folder)
+    # The program last: what it loads is there when it can first be started.
+    for name in names:
+        _put(files, source / name, target / RUNTIME / name)
+    _put(files, program, target / PROGRAM)
+    for name in set(files.list(target / RUNTIME)) - set(names):
+        if not _remove(files, target / RUNTIME / name):
+            files.remove_at_reboot(target / RUNTIME / name)
+
+
+def _ensure_folder(files: Files, folder: PureWindowsPath) -> None:
+    try:
+        files.make_directory(folder, PROGRAM_DIRECTORY)
+    except AlreadyExists:
+        files.set_descriptor(folder, PROGRAM_DIRECTORY)
+
+
+def _put(files: Files, source: PureWindowsPath, target: PureWindowsPath) -> None:
+    aside = files.write(target, files.blocks(source), PROGRAM_FILE)
+    if aside is not None:
+        files.remove_at_reboot(aside)
+
+
+def uninstall(host: Host, seconds: float) -> Sequence[PureWindowsPath]:
+    """Takes away what `install` put there; returns what only the next start of Windows can remove."""
+    if host.services.read(SERVICE) is not None:
+        _stop(host, seconds)
+        host.services.delete(SERVICE)
+    with suppress(NotFound):
+        host.events.unregister(SERVICE)
+    target = place(host)
+    left = [
+        path
+        for folder in (target / RUNTIME, target)
+        if host.files.observe(folder) is not None
+        for path in _empty(host.files, folder)
+    ]
+    for path in left:
+        host.files.remove_at_reboot(path)
+    return left
+
+
+def _stop(host: Host, seconds: float) -> None:
+    try:
+        host.services.stop(SERVICE)
+    except ServiceNotRunning:
+        return
+    host.services.wait(SERVICE, ServiceState.STOPPED, seconds)
+
+
+def _empty(files: Files, folder: PureWindowsPath) -> list[PureWindowsPath]:
+    """Removes a folder's files and itself; returns what could not be, in the order to remove it in."""
+    left = []
+    for name in files.list(folder):
+        state = files.observe(folder / name)
+        if state is not None and state.kind is not FileKind.DIRECTORY and not _remove(files, folder / name):
+            left.append(folder / name)
+    if files.list(folder):
+        left.append(folder)
+    else:
+        files.remove_directory(folder)
+    return left
+
+
+def _remove(files: Files, path: PureWindowsPath) -> bool:
+    """False for what a program runs from: this one, when it takes itself away."""
+    try:
+        files.remove(path)
+    except (InUse, AccessDenied):
+        return False
+    return True

@@ -1,0 +1,130 @@
+"""The resident service put on a machine and taken off again, in a sandbox."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.port import Host, Principal, ServiceState, StartType
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.sandbox import open_sandbox
+from agent.host.sddl import FILE_EXECUTE, FILE_READ
+from service import installation
+
+if TYPE_CHECKING:
+    import pathlib
+
+UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
+# Called kubeadm.exe, say: what is installed is wmcb.exe all the same.
+PROGRAM = UNPACKED / "kubeadm.exe"
+INSTALLED = PureWindowsPath(r"C:\Program Files\wmcb")
+
+
+def unpack(host: Host, release: str, *extensions: str) -> None:
+    files = {
+        PROGRAM: f"program {release}",
+        UNPACKED / "runtime" / "python313.dll": f"python {release}",
+        **{UNPACKED / "runtime" / name: name for name in extensions},
+    }
+    for path, content in files.items():
+        host.files.write(path, content.encode(), PRIVATE_FILE)
+
+
+@pytest.fixture
+def host(tmp_path: pathlib.Path) -> Host:
+    host = open_sandbox(tmp_path)
+    host.files.make_directory(UNPACKED, PRIVATE_DIRECTORY)
+    host.files.make_directory(UNPACKED / "runtime", PRIVATE_DIRECTORY)
+    unpack(host, "1", "_ssl.pyd")
+    return host
+
+
+def installed(host: Host) -> dict[str, bytes]:
+    return {
+        name: host.files.read(INSTALLED / name)
+        for name in ("wmcb.exe", *(rf"runtime\{each}" for each in host.files.list(INSTALLED / "runtime")))
+    }
+
+
+def test_the_program_is_laid_out_under_program_files(host: Host) -> None:
+    assert not installation.install(host, PROGRAM)
+    assert installed(host) == {
+        "wmcb.exe": b"program 1",
+        r"runtime\_ssl.pyd": b"_ssl.pyd",
+        r"runtime\python313.dll": b"python 1",
+    }
+
+
+def test_users_may_run_it_and_never_write(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    for path in (
+        INSTALLED,
+        INSTALLED / "runtime",
+        INSTALLED / "wmcb.exe",
+        INSTALLED / "runtime" / "_ssl.pyd",
+    ):
+        granted = host.access.granted(host.files.descriptor(path), Principal.USER)
+        assert granted == FILE_READ | FILE_EXECUTE, path
+
+
+def test_the_service_starts_with_windows_from_there(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    found = host.services.read("wmcb")
+    assert found is not None
+    assert found.image_path == r'"C:\Program Files\wmcb\wmcb.exe" daemon run'
+    assert found.definition == installation.definition(host)
+    assert found.definition.start is StartType.AUTOMATIC
+
+
+def test_installed_again_it_is_brought_up_to_date(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    host.files.remove(UNPACKED / "runtime" / "_ssl.pyd")
+    unpack(host, "2", "_hashlib.pyd")
+    installation.install(host, PROGRAM)
+    assert installed(host) == {
+        "wmcb.exe": b"program 2",
+        r"runtime\_hashlib.pyd": b"_hashlib.pyd",
+        r"runtime\python313.dll": b"python 2",
+    }
+
+
+def test_a_folder_that_somebody_opened_to_all_is_closed_again(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    wanted = host.files.descriptor(INSTALLED)
+    host.files.set_descriptor(INSTALLED, PRIVATE_DIRECTORY)
+    installation.install(host, PROGRAM)
+    assert host.files.descriptor(INSTALLED) == wanted
+
+
+def test_installed_from_where_it_is_installed_only_the_service_is_made(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    host.services.delete("wmcb")
+    installation.install(host, INSTALLED / "wmcb.exe")
+    assert host.services.read("wmcb") is not None
+    assert installed(host)["wmcb.exe"] == b"program 1"
+
+
+def test_uninstalled_nothing_is_left(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    host.services.start("wmcb")
+    assert installation.uninstall(host, 10) == []
+    assert host.services.read("wmcb") is None
+    assert host.files.observe(INSTALLED) is None
+    key = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
+    assert "wmcb" not in host.registry.keys(key)
+
+
+def test_uninstalled_twice_is_no_failure(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    installation.uninstall(host, 10)
+    assert installation.uninstall(host, 10) == []
+
+
+def test_a_service_that_runs_is_stopped_first(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    host.services.start("wmcb")
+    host.services.wait("wmcb", ServiceState.RUNNING, 10)
+    installation.uninstall(host, 10)
+    assert host.services.read("wmcb") is None
