@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +14,33 @@ hard = st.text(st.sampled_from(['"', "\\", " ", "\t", "a", "%", "\n", "é"]), ma
 programs = hard.filter(lambda text: '"' not in text)
 
 
-@given(programs, st.lists(hard, max_size=5))
-def test_what_is_joined_is_split_into_the_same(program: str, arguments: list[str]) -> None:
+Split = Callable[[str], tuple[str, ...]]
+SPLITTERS: dict[str, Split] = {"ours": split}
+
+if sys.platform == "win32":
+    import ctypes
+    from ctypes import wintypes
+
+    def windows_split(line: str) -> tuple[str, ...]:
+        function = ctypes.WinDLL("shell32").CommandLineToArgvW
+        function.restype = ctypes.POINTER(wintypes.LPWSTR)
+        count = ctypes.c_int()
+        words = function(ctypes.c_wchar_p(line), ctypes.byref(count))
+        try:
+            return tuple(words[: count.value])
+        finally:
+            ctypes.WinDLL("kernel32").LocalFree(words)
+
+    SPLITTERS["Windows'"] = windows_split
+
+    @given(hard.filter(bool))
+    def test_any_line_is_split_as_windows_splits_it(line: str) -> None:
+        assert split(line) == windows_split(line)
+
+
+@pytest.mark.parametrize("split", SPLITTERS.values(), ids=SPLITTERS)
+@given(program=programs, arguments=st.lists(hard, max_size=5))
+def test_what_is_joined_is_split_into_the_same(split: Split, program: str, arguments: list[str]) -> None:
     assert split(join([program, *arguments])) == (program, *arguments)
 
 
@@ -34,7 +62,7 @@ def test_quote(argument: str, quoted: str) -> None:
     assert quote(argument) == quoted
 
 
-# The expected parts are what CommandLineToArgvW of Windows makes of these lines.
+@pytest.mark.parametrize("split", SPLITTERS.values(), ids=SPLITTERS)
 @pytest.mark.parametrize(
     ("line", "parts"),
     [
@@ -56,7 +84,7 @@ def test_quote(argument: str, quoted: str) -> None:
         pytest.param('x a""""b c', ("x", 'a"b c'), id="four-quotes"),
     ],
 )
-def test_split(line: str, parts: tuple[str, ...]) -> None:
+def test_split(split: Split, line: str, parts: tuple[str, ...]) -> None:
     assert split(line) == parts
 
 
