@@ -4,7 +4,7 @@ BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
 SOURCES := agent service tests packaging/exe
 
-.PHONY: test lint exe test-windows test-cluster bench lock clean
+.PHONY: test lint exe test-windows test-cluster bench run lock clean
 
 .venv/ready: packaging/locks/linux-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -21,6 +21,10 @@ lint: .venv/ready
 
 test: lint
 	$(BIN)/pytest
+
+# The resident service, installed, run and removed on a Windows machine that is a folder.
+run: .venv/ready
+	$(BIN)/python tests/sandbox/demo.py build/sandbox
 
 # Wine, a Windows Python and PyInstaller, all of them made here and kept in the lab's cache; leaves dist/wmcb.exe.
 exe: .venv/ready

@@ -9,7 +9,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AccessDenied, AlreadyExists, InUse, NotFound, ServiceNotRunning
+from agent.host.errors import (
+    AccessDenied,
+    AlreadyExists,
+    InUse,
+    NotFound,
+    ServiceCannotAccept,
+    ServiceFailed,
+    ServiceNotRunning,
+)
 from agent.host.port import (
     FileKind,
     Recovery,
@@ -122,6 +130,11 @@ def _stop(host: Host, seconds: float) -> None:
         host.services.stop(SERVICE)
     except ServiceNotRunning:
         return
+    except ServiceCannotAccept:
+        # On its way up or down it takes no request: it is stopped as soon as it is up, if it ever is.
+        with suppress(ServiceFailed, ServiceNotRunning):
+            host.services.wait(SERVICE, ServiceState.RUNNING, seconds)
+            host.services.stop(SERVICE)
     host.services.wait(SERVICE, ServiceState.STOPPED, seconds)
 
 

@@ -69,7 +69,9 @@ class Request:
 HELP = Option("--help", "show this, or what a command does", short="-h")
 VERBOSE = Option("--verbose", "say more; a traceback for what should not have happened", short="-v")
 OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"))
-COMMON = (HELP, VERBOSE)
+SANDBOX = Option("--sandbox", "work on a folder that stands for C:, on any system", placeholder="DIR")
+SANDBOX_RUN = Option("--sandbox-run", "in the sandbox, start services' programs for real")
+COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 
 
 def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:

@@ -3,72 +3,104 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 
-from agent.cli.failure import DONE, BadUsage, Refused
+from agent.cli.arguments import SANDBOX
+from agent.cli.failure import DONE, BadUsage
+from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
 from agent.cli.streams import say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import PureWindowsPath
+
     from agent.cli.arguments import Request
     from agent.host.port import Host
 
 STOP_WITHIN_SECONDS = 60.0
+SERVICE = "wmcb"
 
 
-def run(_: Request) -> int:
+def run(request: Request) -> int:
     """The service's own process, started by the service control manager."""
-    if sys.platform == "win32":
-        # Of the host this part alone: a service starts often, and stays.
-        from agent.host.errors import NotAService
-        from agent.host.windows.service_program import serve
-        from service.program import resident
+    from agent.host.errors import NotAService
+    from service.program import resident
 
-        try:
-            return serve("wmcb", resident)
-        except NotAService as error:
-            raise BadUsage("Windows runs this; start the service with: sc start wmcb") from error
-    else:
-        raise BadUsage(f"daemon run needs Windows; this is {sys.platform}")
+    try:
+        if sys.platform == "win32" and not is_sandbox(request):
+            # Of the host this part alone: a service starts often, and stays.
+            from agent.host.windows.service_program import serve
+
+            return serve(SERVICE, resident)
+        return open_machine(request).services.serve(SERVICE, resident)
+    except NotAService as error:
+        raise BadUsage(f"Windows runs this; start the service with: sc start {SERVICE}") from error
 
 
-def install(_: Request) -> int:
+def install(request: Request) -> int:
     """Lays the running exe out under Program Files and registers the service."""
-    host = _administrators_host("daemon install")
-    if "wmcb_built" not in sys.modules:
-        raise BadUsage("daemon install installs the exe that it is called from; this is Python from source")
-    from pathlib import PureWindowsPath
-
+    host = open_as_administrator(request)
     from service import installation
 
-    for setting in installation.install(host, PureWindowsPath(sys.executable)):
+    with _running_program(request, host) as program:
+        unsupported = installation.install(host, program)
+    for setting in unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
     say(
         f"the program is in {installation.place(host)}\n"
-        "the service wmcb starts with Windows, or now by: sc start wmcb"
+        f"the service {SERVICE} starts with Windows, or now by: sc start {SERVICE}"
     )
     return DONE
 
 
-def uninstall(_: Request) -> int:
+def uninstall(request: Request) -> int:
     """Stops the service, and takes it and the program away."""
-    host = _administrators_host("daemon uninstall")
+    host = open_as_administrator(request)
     from service import installation
 
     left = installation.uninstall(host, STOP_WITHIN_SECONDS)
     if left:
-        say(f"the service wmcb is gone; Windows removes {installation.place(host)} when it starts next")
+        say(f"the service {SERVICE} is gone; Windows removes {installation.place(host)} when it starts next")
     else:
-        say("the service wmcb and its program are gone")
+        say(f"the service {SERVICE} and its program are gone")
     return DONE
 
 
-def _administrators_host(command: str) -> Host:
-    if sys.platform == "win32":
-        from agent.host.windows import open_windows
+@contextmanager
+def _running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
+    """What is to be laid out: this exe, with the runtime folder beside it."""
+    from pathlib import PureWindowsPath
 
-        host = open_windows()
-        if not host.access.is_administrator():
-            raise Refused(f"{command} needs an administrator: start it from an elevated prompt")
-        return host
-    else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
-        raise BadUsage(f"{command} needs Windows; this is {sys.platform}")
+    if is_sandbox(request):
+        with _program_of_the_sandbox(request, host) as program:
+            yield program
+    elif "wmcb_built" in sys.modules:
+        yield PureWindowsPath(sys.executable)
+    else:
+        raise BadUsage("daemon install installs the exe that it is called from; this is Python from source")
+
+
+@contextmanager
+def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindowsPath]:
+    """A script that starts this Python stands for the exe: the sandbox runs what its system can run."""
+    import secrets
+    import shlex
+    from pathlib import Path
+
+    from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+
+    start = "import agent.cli.main as main; main.console()"
+    words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
+    script = f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+    unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
+    program, runtime = unpacked / "wmcb.exe", unpacked / "runtime"
+    for folder in (unpacked, runtime):
+        host.files.make_directory(folder, PROGRAM_DIRECTORY)
+    host.files.write(program, script.encode(), PROGRAM_FILE)
+    try:
+        yield program
+    finally:
+        host.files.remove(program)
+        for folder in (runtime, unpacked):
+            host.files.remove_directory(folder)

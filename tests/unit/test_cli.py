@@ -169,7 +169,9 @@ def test_verbose_shows_where_a_fault_of_ours_happened(
 @pytest.mark.skipif(sys.platform == "win32", reason="tests/windows shows it with the exe itself")
 def test_the_resident_service_needs_windows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["daemon", "run"]) == 2
-    assert capsys.readouterr().err == f"wmcb: daemon run needs Windows; this is {sys.platform}\n"
+    assert capsys.readouterr().err == (
+        f"wmcb: daemon run needs Windows; this is {sys.platform} (--sandbox DIR tries it out in a folder)\n"
+    )
 
 
 # Streams

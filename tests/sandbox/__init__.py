@@ -1,0 +1,1 @@
+"""Whole runs of the program against a folder that stands for a Windows machine."""

@@ -1,0 +1,80 @@
+"""The resident service from install to uninstall, its program really running."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli.main import run
+from agent.host.port import FileKind, Host, ServiceState
+from agent.host.sandbox import open_sandbox
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there the exe itself is installed")
+
+LIMIT_SECONDS = 30
+C = PureWindowsPath("C:\\")
+
+
+def everything(host: Host, folder: PureWindowsPath) -> Iterator[PureWindowsPath]:
+    for name in host.files.list(folder):
+        path = folder / name
+        yield path
+        state = host.files.observe(path)
+        if state is not None and state.kind is FileKind.DIRECTORY:
+            yield from everything(host, path)
+
+
+@pytest.fixture
+def wmcb(tmp_path: pathlib.Path) -> list[str]:
+    return ["--sandbox", str(tmp_path), "--sandbox-run"]
+
+
+@pytest.fixture
+def host(tmp_path: pathlib.Path) -> Host:
+    return open_sandbox(tmp_path, run_services=True)
+
+
+def test_it_runs_until_it_is_stopped(wmcb: list[str], host: Host) -> None:
+    assert run([*wmcb, "daemon", "install"]) == 0
+    host.services.start("wmcb")
+    assert host.services.wait("wmcb", ServiceState.RUNNING, LIMIT_SECONDS).pid
+    host.services.stop("wmcb")
+    stopped = host.services.wait("wmcb", ServiceState.STOPPED, LIMIT_SECONDS)
+    assert (stopped.exit_code, stopped.service_exit_code) == (0, 0)
+
+
+def test_what_install_put_there_uninstall_takes_away(wmcb: list[str], host: Host) -> None:
+    before = list(everything(host, C))
+    assert run([*wmcb, "daemon", "install"]) == 0
+    host.services.start("wmcb")
+    assert PureWindowsPath(r"C:\Program Files\wmcb\wmcb.exe") in set(everything(host, C))
+    assert run([*wmcb, "daemon", "uninstall"]) == 0
+    assert list(everything(host, C)) == before
+    assert host.services.read("wmcb") is None
+
+
+def test_install_leaves_nothing_where_it_unpacked(wmcb: list[str], host: Host) -> None:
+    before = host.files.list(C / "Windows" / "Temp")
+    assert run([*wmcb, "daemon", "install"]) == 0
+    assert host.files.list(C / "Windows" / "Temp") == before
+
+
+def test_running_services_needs_a_sandbox(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["daemon", "install", "--sandbox-run"]) == 2
+    assert capsys.readouterr().err == "wmcb: --sandbox-run goes with --sandbox DIR\n"
+
+
+def test_a_sandbox_that_cannot_be_made_is_one_line(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert run(["--sandbox", str(file), "daemon", "install"]) == 2
+    assert capsys.readouterr().err.startswith(f"wmcb: --sandbox {file}: ")
