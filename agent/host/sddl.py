@@ -86,7 +86,9 @@ _SIDS = {
     "WD": EVERYONE,
     "WR": "S-1-5-33",
 }
-_ALIASES = {sid: alias for alias, sid in _SIDS.items()}
+# The aliases of Windows 2000 and XP. The later ones are read but not written: Wine does not know them.
+_WRITTEN_SIDS = "AN AO AU BA BG BO BU CG CO ED IU LS NS NU PO PS PU RC RD RE RU SO SU SY WD"
+_ALIASES = {_SIDS[alias]: alias for alias in _WRITTEN_SIDS.split()}
 
 # These stand for accounts of this machine or its domain, whose SIDs only the machine knows: Windows writes
 # them (a file of the built-in Administrator has O:LA), so they are kept as they are.
