@@ -85,6 +85,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(_help())
         return COULD_NOT_RUN
     try:
+        means.ensure(*means.DEBIAN_PACKAGES)
         return command.run(arguments[1:])
     except means.Missing as missing:
         cache.say(str(missing))

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The program that is looked for, and the Debian package that brings it.
 DEBIAN_PACKAGES = {
@@ -27,7 +32,7 @@ class Missing(Exception):
 def ensure(*programs: str) -> None:
     """Sees that the named programs are there, installing their Debian packages where they are not."""
     if os.geteuid() != 0:
-        raise Missing("the lab needs root (namespaces, mounts, a Debian root): start it as root or with sudo")
+        raise Missing("the lab needs root, for namespaces and mounts: start it as root, or with sudo")
     absent = [DEBIAN_PACKAGES[name] for name in programs if shutil.which(name) is None]
     if not absent:
         return
@@ -35,9 +40,27 @@ def ensure(*programs: str) -> None:
         raise Missing(
             f"the lab needs {', '.join(absent)} and installs them on Debian only: install them by hand"
         )
-    with cache.locked("apt"):
+    with cache.locked("apt"), _no_service_started():
         apt_get("update")
         apt_get("install", "--no-install-recommends", *absent)
+
+
+@contextmanager
+def _no_service_started() -> Iterator[None]:
+    """Keeps Debian from starting what it installs: an etcd of the machine's own is not wanted.
+
+    Left alone where the machine has a policy for that already, as container images do.
+    """
+    policy = Path("/usr/sbin/policy-rc.d")
+    if policy.exists():
+        yield
+        return
+    policy.write_text("#!/bin/sh\nexit 101 # forbidden, in the terms of invoke-rc.d\n")
+    policy.chmod(0o755)
+    try:
+        yield
+    finally:
+        policy.unlink()
 
 
 def apt_get(*arguments: str, root: Path | None = None) -> None:
