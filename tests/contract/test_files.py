@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Call = "Callable[[Files, PureWindowsPath], object]"
 
 NO_LINKS = "it has no symbolic links or junctions"
+MAPPED = "of a running program it says that it is mapped, where Windows says that access is denied"
 
 
 # What is there
@@ -381,6 +382,7 @@ def test_a_target_that_is_held_for_a_moment_is_tried_again(world: World, name: s
     assert state is None if name == "remove" else state is not None and state.size == 0
 
 
+@wine_cannot(MAPPED, weaker=True)
 def test_a_running_program_is_put_aside(world: World) -> None:
     files = world.host.files
     path = world.folder / "program.exe"
@@ -390,17 +392,19 @@ def test_a_running_program_is_put_aside(world: World) -> None:
         assert aside.parent == path.parent
         assert files.read(path) == b"new"
         assert sorted(files.list(world.folder)) == sorted(["program.exe", aside.name])
-        with pytest.raises(AccessDenied):
+        with pytest.raises((AccessDenied, InUse)) as refused:
             files.remove(aside)
+        assert world.under_wine or refused.value.code == 5
     files.remove(aside)
     assert files.list(world.folder) == ["program.exe"]
 
 
+@wine_cannot(MAPPED, weaker=True)
 def test_a_running_program_is_not_removed(world: World) -> None:
     path = world.folder / "program.exe"
-    with world.run_from(path), pytest.raises(AccessDenied) as refused:
+    with world.run_from(path), pytest.raises((AccessDenied, InUse)) as refused:
         world.host.files.remove(path)
-    assert refused.value.code == 5
+    assert world.under_wine or refused.value.code == 5
     assert world.host.files.list(world.folder) == ["program.exe"]
 
 
@@ -460,6 +464,7 @@ def test_descriptors_move_along(world: World) -> None:
     assert files.descriptor(world.folder / "moved" / "file").equivalent(PRIVATE_FILE)
 
 
+@wine_cannot("it takes a name in other capitals for the same name, and does nothing")
 def test_a_name_may_change_its_capitals(world: World) -> None:
     world.host.files.write(world.folder / "file", b"x", PRIVATE_FILE)
     world.host.files.move(world.folder / "file", world.folder / "FILE")
@@ -475,6 +480,7 @@ def test_a_move_never_replaces(world: World) -> None:
     assert world.outside(world.folder / "two").read_bytes() == b"two"
 
 
+@wine_cannot("it moves a folder whatever is open in it")
 def test_a_folder_with_an_open_file_is_not_moved(world: World) -> None:
     world.plant_folder(world.folder / "folder")
     world.plant_file(world.folder / "folder" / "file")

@@ -144,9 +144,14 @@ def test_a_process_is_ended(world: World) -> None:
         assert process.wait(SOON) != 0
 
 
-def test_a_process_that_is_not_there(world: World) -> None:
+def pid_of_the_past() -> int:
+    """Windows keeps a process as long as somebody has a handle to it: this gives all up."""
     with subprocess.Popen(python("pass")) as process:
-        pid = process.pid
+        return process.pid
+
+
+def test_a_process_that_is_not_there(world: World) -> None:
+    pid = pid_of_the_past()
     with pytest.raises(NotFound):
         world.host.processes.wait(pid, 1)
     with pytest.raises(NotFound):
@@ -157,7 +162,8 @@ def test_this_process_is_listed_with_its_parent_and_its_child(world: World) -> N
     with subprocess.Popen(python("sys.stdin.read()"), stdin=subprocess.PIPE) as process:
         listed = {found.pid: found for found in world.host.processes.list()}
         assert listed[process.pid].parent == os.getpid()
-        assert listed[os.getpid()].parent == os.getppid()
+        # Wine has not what Python asks here.
+        assert world.under_wine or listed[os.getpid()].parent == os.getppid()
         assert process.stdin is not None
         process.stdin.close()
 
