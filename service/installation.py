@@ -84,11 +84,12 @@ def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) ->
     names = files.list(source)
     for folder in (target, target / RUNTIME):
         _ensure_folder(files, folder)
+    others = set(files.list(target / RUNTIME)) - set(names)
     # The program last: what it loads is there when it can first be started.
     for name in names:
         _put(files, source / name, target / RUNTIME / name)
     _put(files, program, target / PROGRAM)
-    for name in set(files.list(target / RUNTIME)) - set(names):
+    for name in others:
         if not _remove(files, target / RUNTIME / name):
             files.remove_at_reboot(target / RUNTIME / name)
 
@@ -101,24 +102,32 @@ def _ensure_folder(files: Files, folder: PureWindowsPath) -> None:
 
 
 def _put(files: Files, source: PureWindowsPath, target: PureWindowsPath) -> None:
-    aside = files.write(target, files.blocks(source), PROGRAM_FILE)
+    content = files.read(source)
+    if files.observe(target) is not None and files.read(target) == content:
+        files.set_descriptor(target, PROGRAM_FILE)  # and what runs from it need not be put aside
+        return
+    aside = files.write(target, content, PROGRAM_FILE)
     if aside is not None:
         files.remove_at_reboot(aside)
 
 
-def uninstall(host: Host, seconds: float) -> Sequence[PureWindowsPath]:
-    """Takes away what `install` put there; returns what only the next start of Windows can remove."""
+def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[PureWindowsPath]:
+    """Takes away what `install` put there; returns what only the next start of Windows can remove.
+
+    That is all of it when the running `program` is what was installed.
+    """
     if host.services.read(SERVICE) is not None:
         _stop(host, seconds)
         host.services.delete(SERVICE)
     with suppress(NotFound):
         host.events.unregister(SERVICE)
     target = place(host)
+    is_this = program.parent == target
     left = [
         path
         for folder in (target / RUNTIME, target)
         if host.files.observe(folder) is not None
-        for path in _empty(host.files, folder)
+        for path in _empty(host.files, folder, in_use=is_this)
     ]
     for path in left:
         host.files.remove_at_reboot(path)
@@ -138,12 +147,14 @@ def _stop(host: Host, seconds: float) -> None:
     host.services.wait(SERVICE, ServiceState.STOPPED, seconds)
 
 
-def _empty(files: Files, folder: PureWindowsPath) -> list[PureWindowsPath]:
+def _empty(files: Files, folder: PureWindowsPath, *, in_use: bool) -> list[PureWindowsPath]:
     """Removes a folder's files and itself; returns what could not be, in the order to remove it in."""
     left = []
     for name in files.list(folder):
         state = files.observe(folder / name)
-        if state is not None and state.kind is not FileKind.DIRECTORY and not _remove(files, folder / name):
+        if state is None or state.kind is FileKind.DIRECTORY:
+            continue
+        if in_use or not _remove(files, folder / name):
             left.append(folder / name)
     if files.list(folder):
         left.append(folder)
@@ -153,7 +164,7 @@ def _empty(files: Files, folder: PureWindowsPath) -> list[PureWindowsPath]:
 
 
 def _remove(files: Files, path: PureWindowsPath) -> bool:
-    """False for what a program runs from: this one, when it takes itself away."""
+    """False for what somebody has open."""
     try:
         files.remove(path)
     except (InUse, AccessDenied):

@@ -57,9 +57,11 @@ def install(request: Request) -> int:
 def uninstall(request: Request) -> int:
     """Stops the service, and takes it and the program away."""
     host = open_as_administrator(request)
+    from pathlib import PureWindowsPath
+
     from service import installation
 
-    left = installation.uninstall(host, STOP_WITHIN_SECONDS)
+    left = installation.uninstall(host, PureWindowsPath(sys.executable), STOP_WITHIN_SECONDS)
     if left:
         say(f"the service {SERVICE} is gone; Windows removes {installation.place(host)} when it starts next")
     else:

@@ -38,8 +38,10 @@ class Planted:
     @property
     def loaded_by(self) -> list[str]:
         """The command lines of the programs that loaded it."""
-        mark = self.place.with_name(self.place.name + ".loaded")
-        return mark.read_text(errors="replace").splitlines() if mark.exists() else []
+        # In the letters that the program asked for it in.
+        wanted = self.place.name.lower() + ".loaded"
+        marks = [path for path in self.place.parent.iterdir() if path.name.lower() == wanted]
+        return [line for mark in marks for line in mark.read_text(errors="replace").splitlines()]
 
 
 class Node:

@@ -165,7 +165,9 @@ def start(line: str, place: Path, environment: Mapping[str, str], circumstances:
             )
             return Running(line, place, process, None)
         ours, its = pty.openpty()
-        process = subprocess.Popen(command, stdin=its, stdout=its, stderr=unix_stderr, start_new_session=True)
+        # Wine takes errors there only where they are not asked for its trace.
+        errors = unix_stderr if circumstances.get("traced") else its
+        process = subprocess.Popen(command, stdin=its, stdout=its, stderr=errors, start_new_session=True)
         os.close(its)
         return Running(line, place, process, ours)
 

@@ -109,7 +109,7 @@ def test_installed_from_where_it_is_installed_only_the_service_is_made(host: Hos
 def test_uninstalled_nothing_is_left(host: Host) -> None:
     installation.install(host, PROGRAM)
     host.services.start("wmcb")
-    assert installation.uninstall(host, 10) == []
+    assert installation.uninstall(host, PROGRAM, 10) == []
     assert host.services.read("wmcb") is None
     assert host.files.observe(INSTALLED) is None
     key = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
@@ -118,13 +118,38 @@ def test_uninstalled_nothing_is_left(host: Host) -> None:
 
 def test_uninstalled_twice_is_no_failure(host: Host) -> None:
     installation.install(host, PROGRAM)
-    installation.uninstall(host, 10)
-    assert installation.uninstall(host, 10) == []
+    installation.uninstall(host, PROGRAM, 10)
+    assert installation.uninstall(host, PROGRAM, 10) == []
 
 
 def test_a_service_that_runs_is_stopped_first(host: Host) -> None:
     installation.install(host, PROGRAM)
     host.services.start("wmcb")
     host.services.wait("wmcb", ServiceState.RUNNING, 10)
-    installation.uninstall(host, 10)
+    installation.uninstall(host, PROGRAM, 10)
+    assert host.services.read("wmcb") is None
+
+
+def test_a_file_that_is_as_it_should_be_is_not_written_again(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    library = INSTALLED / "runtime" / "python313.dll"
+    before = host.files.observe(library)
+    host.files.set_descriptor(library, PRIVATE_FILE)
+    unpack(host, "2")
+    host.files.write(UNPACKED / "runtime" / "python313.dll", b"python 1", PRIVATE_FILE)
+    installation.install(host, PROGRAM)
+    assert host.files.observe(library) == before
+    assert host.files.read(INSTALLED / "wmcb.exe") == b"program 2"
+    assert host.access.granted(host.files.descriptor(library), Principal.USER) == FILE_READ | FILE_EXECUTE
+
+
+def test_the_installed_program_leaves_its_own_removal_to_the_next_start(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    left = installation.uninstall(host, INSTALLED / "wmcb.exe", 10)
+    assert left == [
+        *(INSTALLED / "runtime" / name for name in ("_ssl.pyd", "python313.dll")),
+        INSTALLED / "runtime",
+        INSTALLED / "wmcb.exe",
+        INSTALLED,
+    ]
     assert host.services.read("wmcb") is None

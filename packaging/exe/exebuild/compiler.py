@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-SOURCES = ("start", "text", "folder", "removal", "payload", "child", "interpreter")
-LIBRARIES = ("kernel32", "advapi32", "ntdll")
-"""KnownDLLs: no other file of that name is ever loaded. What is used of each stands in launcher/imports."""
+SOURCES = ("start", "text", "library", "folder", "removal", "payload", "child", "interpreter")
+LIBRARIES = ("kernel32", "ntdll")
+"""Which every process has already. What is used of each stands in launcher/imports."""
 
 ZIG: Sequence[str] = (sys.executable, "-m", "ziglang")
 

@@ -15,13 +15,30 @@
 /* Elevated: no service and no plain user may put a DLL where an administrator's program will load it from. */
 #define FOR_ADMINISTRATORS L"O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
 
+#define OF_ADVAPI32(use)                                                                                               \
+    use(CheckTokenMembership) use(ConvertSidToStringSidW) use(ConvertStringSecurityDescriptorToSecurityDescriptorW)    \
+        use(CreateWellKnownSid) use(GetTokenInformation) use(OpenProcessToken)
+
+static struct {
+#define DECLARE(name) __typeof__(&name) name;
+    OF_ADVAPI32(DECLARE)
+} advapi32;
+
+/* Not linked: it needs libraries that would be looked for beside the exe wherever they are no KnownDLLs. */
+static void load_advapi32(void)
+{
+    HMODULE library = load_library(L"advapi32.dll", LOAD_LIBRARY_SEARCH_SYSTEM32);
+#define FIND(name) advapi32.name = (__typeof__(&name))find_function(library, #name);
+    OF_ADVAPI32(FIND)
+}
+
 static BOOL is_administrator(void)
 {
     BYTE administrators[SECURITY_MAX_SID_SIZE];
     DWORD size = sizeof administrators;
     BOOL member = FALSE;
-    if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, administrators, &size) ||
-        !CheckTokenMembership(NULL, administrators, &member)) {
+    if (!advapi32.CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, administrators, &size) ||
+        !advapi32.CheckTokenMembership(NULL, administrators, &member)) {
         fail(L"cannot tell whether this is an administrator", NULL, GetLastError());
     }
     return member;
@@ -38,9 +55,9 @@ static const WCHAR *for_this_user(void)
     HANDLE token;
     DWORD size;
     WCHAR *user;
-    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token) ||
-        !GetTokenInformation(token, TokenUser, &information, sizeof information, &size) ||
-        !ConvertSidToStringSidW(information.user.User.Sid, &user)) {
+    if (!advapi32.OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token) ||
+        !advapi32.GetTokenInformation(token, TokenUser, &information, sizeof information, &size) ||
+        !advapi32.ConvertSidToStringSidW(information.user.User.Sid, &user)) {
         fail(L"cannot tell who runs this", NULL, GetLastError());
     }
     CloseHandle(token);
@@ -129,6 +146,7 @@ static DWORD try_to_make(Folder *folder)
 void make_folder(Folder *folder)
 {
     const WCHAR *descriptor;
+    load_advapi32();
     if (is_administrator()) {
         descriptor = FOR_ADMINISTRATORS;
         find_machine_temp(folder->parent);
@@ -139,8 +157,8 @@ void make_folder(Folder *folder)
         }
     }
     folder->security.nLength = sizeof folder->security;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(descriptor, SDDL_REVISION_1,
-                                                              &folder->security.lpSecurityDescriptor, NULL)) {
+    if (!advapi32.ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            descriptor, SDDL_REVISION_1, &folder->security.lpSecurityDescriptor, NULL)) {
         fail(L"not a security descriptor:", descriptor, GetLastError());
     }
     DWORD error = ERROR_FILE_EXISTS;

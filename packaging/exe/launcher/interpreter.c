@@ -20,7 +20,7 @@ static struct {
     const struct _frozen **PyImport_FrozenModules;
 } python;
 
-/* The section .modules, as packaging/exe/image.py writes it. */
+/* The section .modules, as packaging/exe/exebuild/modules.py writes it. */
 typedef struct {
     DWORD name, code, code_size, is_package; /* offsets from the section's start */
 } Module;
@@ -30,33 +30,15 @@ typedef struct {
     Module modules[];
 } Modules;
 
-static void *exported(HMODULE dll, const char *name)
-{
-    void *found = (void *)GetProcAddress(dll, name);
-    if (!found) {
-        fail(L"not the Python that this program was built for is in its runtime folder", NULL, GetLastError());
-    }
-    return found;
-}
-
-static HMODULE load(const WCHAR *path, DWORD from)
-{
-    HMODULE dll = LoadLibraryExW(path, NULL, from);
-    if (!dll) {
-        fail(L"cannot load", path, GetLastError());
-    }
-    return dll;
-}
-
 static void load_python(const WCHAR *runtime)
 {
     static WCHAR path[PATH_CAPACITY];
     append(path, runtime);
     append(path, PYTHON_DLL);
-    HMODULE dll = load(path, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32);
-#define FIND(name) python.name = (__typeof__(&name))exported(dll, #name);
+    HMODULE dll = load_library(path, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32);
+#define FIND(name) python.name = (__typeof__(&name))find_function(dll, #name);
     OF_PYTHON(FIND)
-    python.PyImport_FrozenModules = exported(dll, "PyImport_FrozenModules");
+    python.PyImport_FrozenModules = find_function(dll, "PyImport_FrozenModules");
 }
 
 static void freeze(const Section *section)
@@ -90,10 +72,10 @@ static void check(PyStatus status)
 /* Arguments are split by the C runtime that Python uses anyway: exactly as python.exe gets them. */
 static void take_arguments(PyConfig *config)
 {
-    HMODULE ucrt = load(L"ucrtbase.dll", LOAD_LIBRARY_SEARCH_SYSTEM32);
-    int (*split)(int) = (int (*)(int))exported(ucrt, "_configure_wide_argv");
-    int *(*count)(void) = (int *(*)(void))exported(ucrt, "__p___argc");
-    WCHAR ***(*values)(void) = (WCHAR * **(*)(void)) exported(ucrt, "__p___wargv");
+    HMODULE ucrt = load_library(L"ucrtbase.dll", LOAD_LIBRARY_SEARCH_SYSTEM32);
+    int (*split)(int) = (int (*)(int))find_function(ucrt, "_configure_wide_argv");
+    int *(*count)(void) = (int *(*)(void))find_function(ucrt, "__p___argc");
+    WCHAR ***(*values)(void) = (WCHAR * **(*)(void)) find_function(ucrt, "__p___wargv");
     split(1 /* wildcards are not expanded */);
     check(python.PyConfig_SetWideStringList(config, &config->argv, *count(), *values()));
 }

@@ -7,8 +7,8 @@
  * Both are found in the image that Windows has mapped, never in a file that is opened by name: what runs is
  * what was started (and consented to, and signed), whatever has been put at its path since.
  *
- * Only KnownDLLs are linked, and no C runtime: nothing beside the exe, in the current directory or on PATH is
- * ever loaded.
+ * Only kernel32 and ntdll are linked, which every process has, and no C runtime. All else is loaded later, from
+ * places that are named: nothing beside a downloaded exe, in the current directory or on PATH is ever loaded.
  */
 #ifndef WMCB_LAUNCHER_H
 #define WMCB_LAUNCHER_H
@@ -29,6 +29,10 @@ typedef struct {
 void append(WCHAR path[PATH_CAPACITY], const WCHAR *part);
 void fail_after(void (*tidying)(void)); /* what `fail` does before it ends the process */
 DECLSPEC_NORETURN void fail(const WCHAR *what, const WCHAR *which, DWORD error);
+
+/* library.c */
+HMODULE load_library(const WCHAR *path, DWORD places);
+void *find_function(HMODULE library, const char *name);
 
 /* folder.c: where the shipped file lays its program out */
 typedef struct {

@@ -1,4 +1,4 @@
-/* The program and its runtime, packed by packaging/exe/image.py, laid out in a folder. */
+/* The program and its runtime, packed by packaging/exe/exebuild/payload.py, laid out in a folder. */
 #include "launcher.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* Where Windows enters, and which of the two programs this is. */
 #include "launcher.h"
 
-/* Read by the loader before any code of ours runs: what is linked statically comes from System32 alone. */
+/* Read by Windows' loader before any code of ours runs: what is linked comes from System32 alone. */
 const IMAGE_LOAD_CONFIG_DIRECTORY64 _load_config_used = {
     .Size = sizeof(IMAGE_LOAD_CONFIG_DIRECTORY64),
     .DependentLoadFlags = LOAD_LIBRARY_SEARCH_SYSTEM32,

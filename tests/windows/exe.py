@@ -1,0 +1,44 @@
+"""The built program, for the tests of it: where it is put, and what it leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab import repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab.node import Node
+
+DIST = repository.ROOT / "dist"
+SHIPPED = DIST / "wmcb.exe"
+PROGRAM = DIST / "wmcb" / "wmcb.exe"
+"""What the shipped file lays out, beside its runtime."""
+
+DOWNLOADED = r"C:\download\wmcb.exe"
+INSTALLED = r"C:\Program Files\wmcb\wmcb.exe"
+SERVICE = "wmcb"
+
+
+def download(node: Node) -> None:
+    """Puts the shipped file on a node."""
+    if not SHIPPED.exists():
+        pytest.fail("dist/wmcb.exe is not there; make exe builds it")
+    node.copy_in(SHIPPED, DOWNLOADED)
+
+
+def lay_out(node: Node) -> None:
+    """Puts the program on a node as `daemon install` does, without that."""
+    for file in PROGRAM.parent.rglob("*"):
+        if file.is_file():
+            name = str(file.relative_to(PROGRAM.parent)).replace("/", "\\")
+            node.copy_in(file, rf"C:\Program Files\wmcb\{name}")
+
+
+def unpacked(node: Node) -> list[Path]:
+    """What any run has unpacked and not removed, wherever that could be: the lock files too."""
+    places = [node.c / "windows", *(node.c / "users").iterdir()]
+    return sorted(found for place in places for found in place.rglob("wmcb-*"))

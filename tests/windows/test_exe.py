@@ -1,0 +1,333 @@
+"""wmcb.exe run once: what it says, in which circumstances, and how it ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pefile  # type: ignore[import-untyped]
+import pytest
+
+from agent.release import RELEASE
+from lab.fixtures import demand_the_lab
+from lab.node import Node
+from windows.exe import DIST, DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download, lay_out, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MEGABYTE = 1_000_000
+BOTH = pytest.mark.parametrize("exe", [DOWNLOADED, INSTALLED], ids=["downloaded", "installed"])
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Node]:
+    """A node with both kinds of the exe, for tests that change nothing on it."""
+    demand_the_lab()
+    node = Node()
+    download(node)
+    lay_out(node)
+    yield node
+    assert unpacked(node) == [], "every run removes what it unpacked"
+    node.close()
+
+
+# What it is, as Windows and others see it
+
+
+@pytest.mark.parametrize("path", [SHIPPED, PROGRAM], ids=["shipped", "laid out"])
+class TestSeenFromOutside:
+    def test_the_version_resource_names_release_and_commit(self, path: Path) -> None:
+        texts = _version_texts(path)
+        assert texts["ProductName"] == "wmcb"
+        assert texts["FileVersion"] == RELEASE
+        assert texts["OriginalFilename"] == "wmcb.exe"
+        assert re.fullmatch(re.escape(RELEASE) + r"\+[0-9a-f]{40}(-modified)?", texts["ProductVersion"])
+
+    def test_only_libraries_that_every_process_has_are_linked(self, path: Path) -> None:
+        parsed = pefile.PE(path)
+        linked = {entry.dll.decode().lower() for entry in parsed.DIRECTORY_ENTRY_IMPORT}
+        assert linked == {"kernel32.dll", "ntdll.dll"}
+        system32_alone = 0x800
+        assert parsed.DIRECTORY_ENTRY_LOAD_CONFIG.struct.DependentLoadFlags == system32_alone
+
+    def test_memory_is_random_and_not_both_writable_and_executable(self, path: Path) -> None:
+        parsed = pefile.PE(path)
+        wanted = ("DYNAMIC_BASE", "HIGH_ENTROPY_VA", "NX_COMPAT")
+        for flag in wanted:
+            assert getattr(parsed.OPTIONAL_HEADER, f"IMAGE_DLLCHARACTERISTICS_{flag}"), flag
+        for section in parsed.sections:
+            assert not (section.IMAGE_SCN_MEM_WRITE and section.IMAGE_SCN_MEM_EXECUTE), section.Name
+
+    def test_it_asks_for_no_rights_and_allows_long_paths(self, path: Path) -> None:
+        manifest = _resource(path, "RT_MANIFEST").decode()
+        assert 'level="asInvoker"' in manifest
+        assert ">true</longPathAware>" in manifest
+
+    def test_it_has_an_icon_and_the_texts_of_events(self, path: Path) -> None:
+        assert _resource(path, "RT_GROUP_ICON")
+        assert "%1" in _resource(path, "RT_MESSAGETABLE").decode("utf-16-le", errors="replace")
+
+
+def _version_texts(path: Path) -> dict[str, str]:
+    (strings,) = (block for block in pefile.PE(path).FileInfo[0] if block.Key == b"StringFileInfo")
+    (table,) = strings.StringTable
+    return {name.decode(): text.decode() for name, text in table.entries.items()}
+
+
+def _resource(path: Path, kind: str) -> bytes:
+    parsed = pefile.PE(path)
+    (entry,) = (
+        entry
+        for entry in parsed.DIRECTORY_ENTRY_RESOURCE.entries
+        if entry.struct.Id == pefile.RESOURCE_TYPE[kind]
+    )
+    data = entry.directory.entries[0].directory.entries[0].data.struct
+    content: bytes = parsed.get_data(data.OffsetToData, data.Size)
+    return content
+
+
+def test_the_shipped_file_is_small_and_has_its_checksum_beside_it() -> None:
+    assert SHIPPED.stat().st_size <= 15 * MEGABYTE
+    expected = f"{hashlib.sha256(SHIPPED.read_bytes()).hexdigest()} *wmcb.exe\n"
+    assert (DIST / "wmcb.exe.sha256").read_text() == expected
+
+
+# What it says
+
+
+@BOTH
+def test_version(machine: Node, exe: str) -> None:
+    result = machine.run(exe, "version")
+    assert (result.code, result.err) == (0, "")
+    first, second, third = result.out.splitlines()
+    commit = _version_texts(SHIPPED)["ProductVersion"].partition("+")[2]
+    assert first == f"wmcb {RELEASE} (commit {commit})"
+    assert re.fullmatch(r"Python 3\.\d+\.\d+, OpenSSL 3\.\S+ .*", second)
+    assert third == "Windows 10.0.19043 amd64"
+
+
+@BOTH
+def test_version_for_programs(machine: Node, exe: str) -> None:
+    facts = json.loads(machine.run(exe, "version", "--output", "json").out)
+    told = machine.python("-c", "import platform, ssl; print(platform.python_version(), ssl.OPENSSL_VERSION)")
+    assert f"{facts['python']} {facts['openssl']}" == told.out.strip()
+    assert facts["release"] == RELEASE
+
+
+def test_the_openssl_that_is_named_is_the_one_that_is_carried(machine: Node) -> None:
+    """It is written down at build, since to ask OpenSSL itself takes long."""
+    named = json.loads(machine.run(INSTALLED, "version", "--output", "json").out)["openssl"]
+    library = PROGRAM.parent / "runtime" / "libcrypto-3.dll"
+    assert named.encode() in library.read_bytes()
+
+
+@BOTH
+def test_help_can_be_read_on_a_console_of_80_columns(machine: Node, exe: str) -> None:
+    result = machine.run(exe, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert result.stdout.isascii()
+    assert max(len(line) for line in result.out.splitlines()) < 80
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("arguments", "circumstances", "code", "line"),
+    [
+        pytest.param(["versoin"], {}, 2, "unknown command versoin; did you mean version?", id="misspelt"),
+        pytest.param([], {}, 2, "no command given; wmcb --help lists them", id="nothing"),
+        pytest.param(
+            ["daemon", "install"],
+            {"as_user": True},
+            3,
+            "daemon install needs an administrator: start it from an elevated prompt",
+            id="a plain user",
+        ),
+        pytest.param(
+            ["daemon", "uninstall"],
+            {"as_user": True},
+            3,
+            "daemon uninstall needs an administrator: start it from an elevated prompt",
+            id="a plain user again",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_one_line_and_an_exit_code(
+    machine: Node, exe: str, arguments: list[str], circumstances: dict[str, bool], code: int, line: str
+) -> None:
+    result = machine.run(exe, *arguments, as_user=circumstances.get("as_user", False))
+    assert (result.code, result.out, result.err) == (code, "", f"wmcb: {line}\n")
+
+
+def test_the_service_started_by_hand_says_how_it_is_started(machine: Node) -> None:
+    """Wine's SCM takes ten seconds to say no; Windows' says so at once."""
+    result = machine.run(INSTALLED, "daemon", "run")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "wmcb: Windows runs this; start the service with: sc start wmcb\n"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["with space", "x"],
+        ['quote"d', "back\\slash\\"],
+        ["", "empty"],
+        ["Größe", "日本", "\U0001f600"],
+        ['C:\\a b\\\\"', "*.txt"],
+    ],
+    ids=["a space", "quotes", "an empty one", "other scripts", "backslashes, a wildcard"],
+)
+def test_arguments_arrive_as_they_were_given(machine: Node, exe: str, arguments: list[str]) -> None:
+    result = machine.run(exe, *arguments)
+    assert result.err == f"wmcb: unknown command {' '.join(arguments)}; see wmcb --help\n"
+
+
+@BOTH
+@pytest.mark.parametrize("locale", ["en_US", "de_DE", "ja_JP", "tr_TR"])
+def test_files_and_pipes_get_utf8_in_any_language(machine: Node, exe: str, locale: str) -> None:
+    result = machine.run(exe, "Größe-日本", locale=locale)
+    assert result.stderr.rstrip() == "wmcb: unknown command Größe-日本; see wmcb --help".encode()
+
+
+@BOTH
+@pytest.mark.parametrize("code_page", [437, 850, 932, 65001])
+def test_a_console_shows_text_whatever_its_code_page(machine: Node, exe: str, code_page: int) -> None:
+    result = machine.run(exe, "Größe", console=code_page)
+    assert result.code == 2
+    assert "unknown command Größe" in result.out
+
+
+CLOSED = [
+    pytest.param(streams, id=" ".join(streams))
+    for streams in (
+        ("stdin",),
+        ("stdout",),
+        ("stderr",),
+        ("stdin", "stdout"),
+        ("stdout", "stderr"),
+        ("stdin", "stdout", "stderr"),
+    )
+]
+
+
+@BOTH
+@pytest.mark.parametrize("closed", CLOSED)
+def test_it_does_its_work_without_streams(machine: Node, exe: str, closed: tuple[str, ...]) -> None:
+    done = machine.run(exe, "version", closed=closed)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "" if "stdout" in closed else f"wmcb {RELEASE}" in done.out
+    wrong = machine.run(exe, "versoin", closed=closed)
+    assert (wrong.code, wrong.out) == (2, "")
+
+
+@BOTH
+def test_a_reader_that_leaves_early_is_no_failure(machine: Node, exe: str) -> None:
+    """`wmcb --help | more`, and q: the pipe breaks, which is neither a traceback nor a failure."""
+    program = f"""
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+done = subprocess.run([{exe!r}, "--help"], stdout=writer, stderr=subprocess.PIPE)
+print(done.returncode, done.stderr)
+"""
+    assert machine.python("-c", program).out == "0 b''\n"
+
+
+@BOTH
+def test_its_name_may_be_another(machine: Node, exe: str) -> None:
+    """It will be called kubeadm.exe, and is downloaded as `wmcb (1).exe`."""
+    source = machine.path(exe)
+    folder = exe.rpartition("\\")[0]
+    machine.copy_in(source, rf"{folder}\wmcb (1).exe")
+    assert machine.run(rf"{folder}\wmcb (1).exe", "version").code == 0
+
+
+# Which files it loads
+
+
+# What a Python with ctypes, sockets and TLS brings itself or looks for by name. Without the KnownDLLs, which
+# Windows takes from memory and looks for nowhere; Wine has none of these.
+WANTED = sorted(
+    {
+        *(path.name for path in (PROGRAM.parent / "runtime").glob("*")),
+        "api-ms-win-core-path-l1-1-0.dll", "bcrypt.dll", "crypt32.dll", "cryptbase.dll",
+        "cryptsp.dll", "dbghelp.dll", "iphlpapi.dll", "mswsock.dll", "ncrypt.dll", "netapi32.dll",
+        "pathcch.dll", "powrprof.dll", "profapi.dll", "propsys.dll", "rsaenh.dll", "secur32.dll",
+        "sspicli.dll", "ucrtbase.dll", "userenv.dll", "uxtheme.dll", "version.dll", "winhttp.dll",
+        "winmm.dll", "winsta.dll", "wintrust.dll", "wtsapi32.dll",
+    }
+)  # fmt: skip
+PLACES = {
+    "its own folder": r"C:\download",
+    "the current folder": r"C:\current",
+    "a folder on PATH": r"C:\onpath",
+}
+
+
+def prefer_files_to_wines_own(node: Node) -> None:
+    """Wine takes its own libraries for those of a system's names, wherever others lie. Windows does not."""
+    lines = [f'"{name.removesuffix(".dll")}"="native,builtin"' for name in WANTED]
+    text = "\r\n".join(
+        [
+            "Windows Registry Editor Version 5.00",
+            "",
+            r"[HKEY_CURRENT_USER\Software\Wine\DllOverrides]",
+            *lines,
+            "",
+        ]
+    )
+    node.path(r"C:\overrides.reg").write_text(text)
+    assert node.run("regedit.exe", "/S", r"C:\overrides.reg").code == 0
+
+
+@pytest.fixture
+def planted(node: Node) -> dict[str, list[str]]:
+    """Runs the exe with a library of each name in each place: who loaded one, by place."""
+    download(node)
+    prefer_files_to_wines_own(node)
+    marks = {place: [node.plant(rf"{folder}\{name}") for name in WANTED] for place, folder in PLACES.items()}
+    for arguments in (["version", "--output=json"], ["daemon", "install"], ["daemon", "uninstall"]):
+        result = node.run(
+            DOWNLOADED,
+            *arguments,
+            folder=PLACES["the current folder"],
+            environment={"PATH": PLACES["a folder on PATH"] + r";C:\windows\system32;C:\windows"},
+        )
+        assert result.code == 0, result.err
+    return {
+        place: [f"{mark.place.name} by {by}" for mark in found for by in mark.loaded_by]
+        for place, found in marks.items()
+    }
+
+
+def test_no_library_is_loaded_from_where_others_can_write(planted: dict[str, list[str]]) -> None:
+    assert planted == {place: [] for place in PLACES}
+
+
+def test_a_program_that_takes_no_care_would_have_loaded_one(node: Node) -> None:
+    """The control for the test above: Python's own, beside a planted library that it wants."""
+    for name in ("python.exe", "python313.dll", "vcruntime140.dll"):
+        source = next(path for path in _python_folder().iterdir() if path.name == name)
+        node.copy_in(source, rf"C:\download\{name}")
+    prefer_files_to_wines_own(node)
+    planted = node.plant(r"C:\download\version.dll")
+    node.run(r"C:\download\python.exe", "-I", "-S", "-c", "")
+    assert len(planted.loaded_by) == 1
+
+
+def _python_folder() -> Path:
+    from lab import windows_python, wine
+
+    return wine.outside(windows_python.PLACE)
+
+
+def test_python_listens_to_no_variable(machine: Node) -> None:
+    variables = {"PYTHONPATH": r"C:\evil", "PYTHONHOME": r"C:\evil", "PYTHONSTARTUP": r"C:\evil\x.py"}
+    machine.path(r"C:\evil").mkdir()
+    machine.path(r"C:\evil\json.py").write_text("raise SystemExit(99)")
+    result = machine.run(INSTALLED, "version", "--output=json", environment=variables)
+    assert result.code == 0

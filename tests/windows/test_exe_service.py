@@ -1,0 +1,178 @@
+"""The resident service: one process that unpacks nothing, from its installation to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lab.services import Control, State
+from lab.waiting import until
+from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, download, unpacked
+
+if TYPE_CHECKING:
+    from lab.node import Node
+
+MEGABYTE = 1_000_000
+HINT_SECONDS = 5.0
+ADMINISTRATORS, SYSTEM, USERS = "S-1-5-32-544", "S-1-5-18", "S-1-5-32-545"
+FILE_ALL, READ_AND_RUN = 0x1F01FF, 0x1200A9
+
+
+def install(node: Node) -> None:
+    download(node)
+    result = node.run(DOWNLOADED, "daemon", "install")
+    assert result.code == 0, result.err
+
+
+def start(node: Node) -> None:
+    node.start_service(SERVICE)
+    node.wait_for_service(SERVICE, State.RUNNING)
+
+
+def files_of(node: Node) -> dict[str, bytes]:
+    folder = node.path(r"C:\Program Files\wmcb")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+LAID_OUT = {
+    str(path.relative_to(PROGRAM.parent)): path.read_bytes()
+    for path in PROGRAM.parent.rglob("*")
+    if path.is_file()
+}
+
+
+def test_installed_it_is_the_folder_that_the_exe_carries(node: Node) -> None:
+    install(node)
+    assert files_of(node) == LAID_OUT
+    assert unpacked(node) == []
+
+
+def test_installed_it_starts_with_windows_from_a_quoted_path(node: Node) -> None:
+    install(node)
+    settings = node.service_settings(SERVICE)
+    assert settings is not None
+    assert settings.data("ImagePath") == rf'"{INSTALLED}" daemon run'
+    assert settings.data("Start") == 2
+    assert settings.data("ObjectName") == "LocalSystem"
+    assert settings.data("PreshutdownTimeout") == 10_000
+    source = node.registry(rf"HKLM\System\CurrentControlSet\Services\EventLog\Application\{SERVICE}")
+    assert source is not None
+    assert source.data("EventMessageFile") == INSTALLED
+
+
+def test_users_may_run_it_and_never_write_from_the_first_moment(node: Node) -> None:
+    download(node)
+    node.reboot(traced=True)
+    install(node)
+    found = [each for each in node.descriptors() if r"\program files\wmcb" in each.path.lower()]
+    assert len(found) >= len(LAID_OUT) + 2, "every file and both folders"
+    for each in found:
+        assert each.born, f"{each.path} got its descriptor later"
+        assert each.owner == ADMINISTRATORS, each.path
+        assert each.protected, each.path
+        assert each.entries is not None
+        assert {entry.sid: entry.mask for entry in each.entries} == {
+            SYSTEM: FILE_ALL,
+            ADMINISTRATORS: FILE_ALL,
+            USERS: READ_AND_RUN,
+        }, each.path
+    for path in node.path(r"C:\Program Files\wmcb").rglob("*"):
+        assert not path.stat().st_mode & 0o022, path
+
+
+def test_it_runs_as_one_small_process_and_unpacks_nothing(node: Node) -> None:
+    install(node)
+    start(node)
+    (process,) = node.processes("wmcb.exe")
+    assert process.command[0] == INSTALLED
+    assert process.resident_bytes <= 36 * MEGABYTE
+    assert not node.processes("conhost.exe")
+    assert unpacked(node) == []
+
+
+def test_it_ends_when_asked_within_its_hint(node: Node) -> None:
+    install(node)
+    start(node)
+    node.stop_service(SERVICE)
+    stopped = node.wait_for_service(SERVICE, State.STOPPED, seconds=HINT_SECONDS)
+    assert (stopped.exit_code, stopped.specific_exit_code) == (0, 0)
+    until(lambda: not node.processes("wmcb.exe"), "its process has ended", HINT_SECONDS)
+
+
+def test_it_wants_to_be_told_before_windows_shuts_down(node: Node) -> None:
+    """Only the SCM may tell it, and Wine's never does: what it then does is proven with the SCM mocked."""
+    install(node)
+    start(node)
+    service = node.service(SERVICE)
+    assert service is not None
+    stop, shutdown, preshutdown = 0x1, 0x4, 0x100
+    assert service.accepts & (stop | shutdown | preshutdown) == stop | shutdown | preshutdown
+
+
+def test_it_answers_when_interrogated_and_goes_on(node: Node) -> None:
+    install(node)
+    start(node)
+    assert node.control_service(SERVICE, Control.INTERROGATE) == 0
+    service = node.service(SERVICE)
+    assert service is not None
+    assert service.state is State.RUNNING
+
+
+def test_a_control_that_it_does_not_know_does_not_disturb_it(node: Node) -> None:
+    install(node)
+    start(node)
+    free_for_services = 200
+    node.control_service(SERVICE, free_for_services)
+    service = node.service(SERVICE)
+    assert service is not None
+    assert service.state is State.RUNNING
+
+
+def test_killed_it_leaves_nothing_and_can_be_started_again(node: Node) -> None:
+    install(node)
+    start(node)
+    (process,) = node.processes("wmcb.exe")
+    node.kill(process)
+    node.wait_for_service(SERVICE, State.STOPPED)
+    assert not node.processes("wmcb.exe")
+    assert unpacked(node) == []
+    assert files_of(node) == LAID_OUT
+    start(node)
+    assert len(node.processes("wmcb.exe")) == 1
+
+
+def test_it_is_there_again_after_a_reboot(node: Node) -> None:
+    install(node)
+    node.reboot()
+    node.wait_for_service(SERVICE, State.RUNNING)
+    assert len(node.processes("wmcb.exe")) == 1
+
+
+def test_installed_over_itself_while_it_runs(node: Node) -> None:
+    install(node)
+    start(node)
+    install(node)
+    left = {name for name in files_of(node) if name not in LAID_OUT}
+    assert all(name.endswith(".old") for name in left), "what runs is put aside"
+    node.reboot()
+    node.wait_for_service(SERVICE, State.RUNNING)
+    assert files_of(node) == LAID_OUT
+
+
+def test_uninstalled_nothing_is_left(node: Node) -> None:
+    install(node)
+    start(node)
+    result = node.run(DOWNLOADED, "daemon", "uninstall")
+    assert (result.code, result.out) == (0, "the service wmcb and its program are gone\n")
+    assert node.service(SERVICE) is None
+    assert not node.path(r"C:\Program Files\wmcb").exists()
+    assert unpacked(node) == []
+
+
+def test_the_installed_program_uninstalls_itself_by_the_next_start_of_windows(node: Node) -> None:
+    install(node)
+    result = node.run(INSTALLED, "daemon", "uninstall")
+    assert result.code == 0
+    assert "when it starts next" in result.out
+    assert node.service(SERVICE) is None
+    node.reboot()
+    assert not node.path(r"C:\Program Files\wmcb").exists()
