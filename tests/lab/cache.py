@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import inspect
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -17,6 +18,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+KEPT_UNUSED_SECONDS = 14 * 24 * 3600
 
 
 def folder() -> Path:
@@ -72,10 +75,10 @@ def locked(name: str) -> Iterator[None]:
 def built(name: str, key: str, build: Callable[[Path], None]) -> Path:
     """The folder `name-key`, built by `build` (given an empty folder to fill) unless it is there already."""
     place = folder() / f"{name}-{key}"
-    if place.exists():
+    if _in_use(place):
         return place
     with locked(name):
-        if place.exists():
+        if _in_use(place):
             return place
         _sweep(name)
         started = time.monotonic()
@@ -92,7 +95,23 @@ def built(name: str, key: str, build: Callable[[Path], None]) -> Path:
     return place
 
 
+def _in_use(place: Path) -> bool:
+    """Whether it is there. If so its time becomes now, which is how long unused ones are known."""
+    try:
+        os.utime(place)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _sweep(name: str) -> None:
-    """Removes what interrupted builds left. The lock is held, so none of them is still going on."""
-    for left in folder().glob(f".{name}.unfinished-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    """Removes what interrupted builds left, and versions of a thing that nobody has used for long.
+
+    The lock is held, so no build of it is still going on.
+    """
+    long_ago = time.time() - KEPT_UNUSED_SECONDS
+    for left in folder().iterdir():
+        unfinished = left.name.startswith(f".{name}.unfinished-")
+        version = re.fullmatch(re.escape(name) + "-[0-9a-f]{16}", left.name)
+        if unfinished or (version and left.stat().st_mtime < long_ago):
+            shutil.rmtree(left, ignore_errors=True)

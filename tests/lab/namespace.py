@@ -107,6 +107,10 @@ def _furnish(place: Path, compiled: Path, mounts: Sequence[Mount]) -> None:
     for name in {mount.target.split("/")[1] for mount in mounts} | {"lab", "tmp"}:
         (place / "lab" / "z" / name).mkdir()
         _mount("--rbind", place / name, place / "lab" / "z" / name)
+    # By its name Windows finds its own address, as a machine does that is known to a name server.
+    hosts = place / "lab" / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost\n{ADDRESS} {HOST_NAME}\n")
+    _mount("--bind", hosts, place / "etc" / "hosts")
     _mount("-o", "remount,bind,ro", place)
 
 

@@ -45,7 +45,7 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 
 def prepared() -> Path:
     """The prefix that all others start from."""
-    key = cache.digest(root.folder().name, programs.folder().name, REGISTRY, _prepare)
+    key = cache.digest(root.folder().name, programs.folder() / "pdh.dll", REGISTRY, _prepare)
     return cache.built("prefix", key, _build)
 
 

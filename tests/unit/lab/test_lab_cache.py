@@ -10,7 +10,9 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the lab runs on Linux", allow_module_level=True)
 
+import os
 import subprocess
+import time
 
 from lab import cache
 
@@ -59,6 +61,26 @@ def test_what_a_killed_build_left_is_swept(kept_in: Path) -> None:
     write(left)
     cache.built("thing", "1", write)
     assert not left.exists()
+
+
+@pytest.mark.parametrize(("days", "stays"), [(13, True), (15, False)])
+def test_a_version_long_unused_makes_room_for_another(days: int, stays: bool) -> None:
+    old = cache.built("thing", "0" * 16, write)
+    neighbour = cache.built("thing-else", "0" * 16, write)
+    then = time.time() - days * 24 * 3600
+    for place in (old, neighbour):
+        os.utime(place, (then, then))
+    cache.built("thing", "1" * 16, write)
+    assert old.exists() == stays
+    assert neighbour.exists()
+
+
+def test_a_version_in_use_is_kept() -> None:
+    old = cache.built("thing", "0" * 16, write)
+    os.utime(old, (0, 0))
+    cache.built("thing", "0" * 16, write)
+    cache.built("thing", "1" * 16, write)
+    assert old.exists()
 
 
 def test_two_labs_at_once_build_a_thing_once(kept_in: Path) -> None:
