@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab import kubernetes, namespace
+from lab import kubernetes
 from lab.cluster.cluster import Cluster
 from lab.cluster.control_plane import ControlPlane
+from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.runtime import ContainerRuntime
+from lab.fixtures import demand_the_lab, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from lab.node import Node
+
+__all__ = ["node"]
 
 _numbers = count(1)
 _figures: dict[str, float] = {}
@@ -50,8 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
-    if not namespace.inside():
-        pytest.fail("this needs the lab: make test-cluster")
+    demand_the_lab()
     started = ControlPlane(kubernetes.linux())
     started.start()
     yield started
@@ -66,3 +73,30 @@ def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iter
     lent.begin()
     yield lent
     lent.tidy()
+
+
+@pytest.fixture
+def container_runtime(cluster: Cluster, tmp_path: Path) -> Iterator[ContainerRuntime]:
+    """The stand-in for containerd, in good health and empty. Before `cluster` is tidied it is gone."""
+    del cluster
+    runtime = ContainerRuntime(tmp_path)
+    runtime.start()
+    yield runtime
+    runtime.stop()
+
+
+@pytest.fixture
+def bare_node(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> KubeletNode:
+    """A fresh Windows machine with the kubelet among its services and kubeadm.exe beside it; not joined."""
+    bare = KubeletNode(cluster, container_runtime, node)
+    bare.install()
+    return bare
+
+
+@pytest.fixture
+def ready_node(bare_node: KubeletNode) -> KubeletNode:
+    """The same, joined to the cluster by `kubeadm.exe join`, and Ready."""
+    joined = bare_node.join()
+    assert joined.code == 0, joined.err
+    bare_node.wait_until_ready()
+    return bare_node

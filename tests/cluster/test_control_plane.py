@@ -16,7 +16,7 @@ import pytest
 from lab import kubernetes
 from lab.cluster.control_plane import HOST, PORT
 from lab.cluster.proxy import Traffic
-from lab.cluster.waiting import until
+from lab.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

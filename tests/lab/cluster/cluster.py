@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lab.cluster.certificates import SERVER
 from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
 from lab.cluster.fleet import LEASES, NODES, Fleet
-from lab.cluster.waiting import until
+from lab.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,8 +23,8 @@ from lab.cluster.audit import POLICY, AuditLog
 from lab.cluster.certificates import Authority
 from lab.cluster.program import Program
 from lab.cluster.proxy import Proxy
-from lab.cluster.waiting import until
 from lab.kubernetes import RELEASE
+from lab.waiting import until
 
 HOST = namespace.ADDRESS
 PORT = 6443
@@ -59,6 +59,8 @@ CHANGES = {
         # Its default of 20 requests in a second would keep a thousand new Nodes waiting for a minute.
         "kube-api-qps": "500",
         "kube-api-burst": "1000",
+        # A Node whose kubelet is silent is given up after 20 seconds and not after 50: tests wait for that.
+        "node-monitor-grace-period": "20s",
     },
     "kube-scheduler": {"leader-elect": "false"},
 }

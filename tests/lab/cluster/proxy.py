@@ -176,9 +176,9 @@ class Proxy:
         assert task is not None
         connection.tasks.append(task)
         try:
-            connection.client = await self._loop.run_in_executor(
-                None, peers.program_at, writer.get_extra_info("peername"), writer.get_extra_info("sockname")
-            )
+            connection.client = await self._identify(writer)
+            if connection.client == peers.UNKNOWN:
+                connection.tasks.append(asyncio.create_task(self._identify_later(connection)))
             await self._passing.wait()
             await self._connect(connection, reader)
         except (OSError, asyncio.CancelledError):
@@ -186,6 +186,19 @@ class Proxy:
         finally:
             self._connections.discard(connection)
             self._ended[connection.client].append(Traffic(1, connection.sent, connection.received))
+
+    async def _identify(self, writer: asyncio.StreamWriter) -> str:
+        """Looks through all processes, in a thread of its own since that takes some milliseconds."""
+        ends = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
+        return await self._loop.run_in_executor(None, peers.program_at, *ends)
+
+    async def _identify_later(self, connection: _Connection) -> None:
+        """A Windows program's socket is the wineserver's alone until the program has used it."""
+        for pause in (0.02, 0.1, 0.5, 2):
+            await asyncio.sleep(pause)
+            connection.client = await self._identify(connection.writer)
+            if connection.client != peers.UNKNOWN:
+                return
 
     async def _connect(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         their_reader, their_writer = await asyncio.open_connection(*self._target)
