@@ -45,6 +45,12 @@ def _exe(arguments: Sequence[str]) -> int:
     return exe.build_twice() if "--twice" in arguments else exe.build()
 
 
+def _bench(arguments: Sequence[str]) -> int:
+    from lab import bench
+
+    return bench.run(arguments)
+
+
 def _test_windows(arguments: Sequence[str]) -> int:
     return machine.enter([sys.executable, "-m", "lab.windows_tests", "all", *arguments])
 
@@ -63,6 +69,9 @@ COMMANDS = {
     "python": Command("[ARG...]", "Windows Python on a fresh node, in the repository", _python),
     "exe": Command(
         "[--twice]", "build dist/wmcb.exe; or its commit twice, to compare the two byte by byte", _exe
+    ),
+    "bench": Command(
+        "[--also EXE]", "time and size of dist/wmcb.exe beside the least there could be", _bench
     ),
     "test-windows": Command(
         "[ARG...]", "all tests that need Windows; with ARGs pytest tests/windows ARG...", _test_windows

@@ -26,12 +26,8 @@ def build(place: str = namespace.REPOSITORY.target) -> int:
     """Leaves dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
     started = time.monotonic()
     commit = _make_launcher()
-    mounts = [
-        namespace.Mount(repository.ROOT, place, writable=True),
-        namespace.Mount(windows_python.folder(), windows_python.PLACE),
-    ]
-    os.environ[machine.PREFIX_VARIABLE] = str(prefixes.prepared())
-    code = namespace.enter([sys.executable, "-m", "lab.exe", place, commit], mounts)
+    checkout = namespace.Mount(repository.ROOT, place, writable=True)
+    code = machine.enter([sys.executable, "-m", "lab.exe", place, commit], checkout=checkout)
     if code == 0:
         exe = repository.ROOT / "dist" / "wmcb.exe"
         cache.say(

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 PREFIX_VARIABLE = "WMCB_LAB_PREFIX"
 
 
-def enter(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+def enter(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    mounts: Sequence[namespace.Mount] = (),
+    checkout: namespace.Mount = namespace.REPOSITORY,
+) -> int:
     """Sets up what is not yet there, then runs a command inside; its exit code."""
-    mounts = [namespace.REPOSITORY, namespace.Mount(windows_python.folder(), windows_python.PLACE)]
+    usual = [checkout, namespace.Mount(windows_python.folder(), windows_python.PLACE)]
     os.environ.update({PREFIX_VARIABLE: str(prefix.prepared()), **(environment or {})})
-    return namespace.enter(command, mounts)
+    return namespace.enter(command, [*usual, *mounts])
 
 
 def prepared_prefix() -> Path:

@@ -1,0 +1,201 @@
+"""`python -m lab bench`: how long, how large, how much memory, beside the least that anybody could need.
+
+All figures are of one run on one node whose wineserver stays. Each round takes every program once, so that
+what else this machine does meanwhile falls on all alike. Never a test: figures are for reading.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab import cache, machine, namespace, repository, toolchains, windows_python, wine
+from lab import prefix as prefixes
+from lab.means import Missing
+from lab.services import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lab.node import Node
+
+BENCH = repository.ROOT / "tests" / "bench"
+SHIPPED = repository.ROOT / "dist" / "wmcb.exe"
+ROUNDS = 15
+SERVICE = "wmcb"
+MEGABYTE = 1_000_000
+
+# Where the programs are on the node.
+DOWNLOADED = r"C:\bench\wmcb.exe"
+INSTALLED = r"C:\Program Files\wmcb\wmcb.exe"
+SMALL_GO = r"C:\bench\small.exe"
+ONE_FILE = r"C:\bench\empty.exe"
+
+_BUILDING = "/lab/building"
+
+
+@dataclass(frozen=True)
+class Timed:
+    what: str
+    command: tuple[str, ...]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """From outside: builds what is measured against, then goes in. `--also PATH` as often as wanted."""
+    also = [Path(value) for option, value in zip(arguments[::2], arguments[1::2], strict=False)]
+    if len(arguments) % 2 or any(option != "--also" for option in arguments[::2]):
+        raise Missing("bench takes --also PATH and nothing else")
+    for file in (*also, SHIPPED):
+        if not file.is_file():
+            raise Missing(f"{file} is not there; make exe builds dist/wmcb.exe")
+    programs = [_small_go(), _one_file(), *(file.resolve() for file in also)]
+    return machine.enter([sys.executable, "-m", "lab.bench", *map(str, programs)])
+
+
+def _small_go() -> Path:
+    source = BENCH / "small"
+
+    def build(into: Path) -> None:
+        toolchains.build_go(source, into / "small.exe", options=["-ldflags=-s -w"])
+
+    return cache.built("bench-go", cache.digest(toolchains.folder().name, source), build) / "small.exe"
+
+
+def _one_file() -> Path:
+    source = BENCH / "empty.py"
+
+    def build(into: Path) -> None:
+        building = namespace.Mount(into, _BUILDING, writable=True)
+        if machine.enter([sys.executable, "-m", "lab.bench"], mounts=[building]) != 0:
+            raise Missing("the empty one-file exe could not be built, see above")
+
+    key = cache.digest(windows_python.folder().name, source, _build_one_file)
+    return cache.built("bench-one-file", key, build) / "empty.exe"
+
+
+def _build_one_file() -> None:
+    """Inside: PyInstaller with its own loader, as anybody would use it."""
+    node = "/lab/nodes/one-file"
+    prefixes.layer(machine.prepared_prefix(), wine.outside(node))
+    folders = ["--distpath", r"Z:\lab\building", "--workpath", r"C:\work", "--specpath", r"C:\work"]
+    build = ["-m", "PyInstaller", "--onefile", "--log-level=WARN", *folders, r"Z:\repo\tests\bench\empty.py"]
+    wine.run([wine.LOADER, windows_python.PROGRAM, *build], wine.environment(f"{node}/prefix"))
+
+
+# Inside
+
+
+def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
+    from lab.node import Node
+
+    node = Node()
+    try:
+        node.copy_in(SHIPPED, DOWNLOADED)
+        node.copy_in(small_go, SMALL_GO)
+        node.copy_in(one_file, ONE_FILE)
+        node.copy_in(BENCH / "service_times.py", r"C:\bench\service_times.py")
+        for file in also:
+            node.copy_in(file, _on_node(file))
+        installed = node.run(DOWNLOADED, "daemon", "install")
+        if installed.code != 0:
+            raise Missing(f"wmcb daemon install failed: {installed.err}")
+        _print(_starts(node, also))
+        _print(_sizes(also))
+        _print(_service(node))
+    finally:
+        node.close()
+
+
+def _on_node(file: Path) -> str:
+    return rf"C:\bench\also\{file.name}"
+
+
+def _starts(node: Node, also: Sequence[Path]) -> list[tuple[str, ...]]:
+    python = windows_python.PROGRAM
+    timed = [
+        Timed("small Go program", (SMALL_GO,)),
+        Timed("python -I -S -c pass", (python, "-I", "-S", "-c", "pass")),
+        Timed("python -c pass", (python, "-c", "pass")),
+        Timed("empty one-file exe, pywin32", (ONE_FILE,)),
+        Timed("wmcb version, downloaded", (DOWNLOADED, "version")),
+        Timed("wmcb version, installed", (INSTALLED, "version")),
+        Timed("wmcb --help, installed", (INSTALLED, "--help")),
+        *(Timed(f"{file.name} version", (_on_node(file), "version")) for file in also),
+    ]
+    taken: dict[str, list[float]] = {each.what: [] for each in timed}
+    for each in timed:
+        node.run(*each.command)  # what is read from the disk is read now
+    for _ in range(ROUNDS):
+        for each in timed:
+            taken[each.what].append(node.run(*each.command).seconds)
+    medians = {what: statistics.median(seconds) for what, seconds in taken.items()}
+    floor = medians["empty one-file exe, pywin32"]
+    goals = {"wmcb version, downloaded": floor / 2, "wmcb version, installed": floor / 3}
+    rows: list[tuple[str, ...]] = [
+        (f"start to exit, {ROUNDS} rounds", "median", "least", "to one-file", "goal", "")
+    ]
+    for what, seconds in taken.items():
+        median = medians[what]
+        told = _judged(median, goals[what], f"{goals[what]:.3f} s") if what in goals else ("", "")
+        rows.append((what, f"{median:.3f} s", f"{min(seconds):.3f} s", f"{median / floor:.2f}", *told))
+    return rows
+
+
+def _sizes(also: Sequence[Path]) -> list[tuple[str, ...]]:
+    size = SHIPPED.stat().st_size
+    rows: list[tuple[str, ...]] = [("size", "", "goal", "")]
+    rows.append(("wmcb.exe", _megabytes(size), *_judged(size, 15 * MEGABYTE, "15 MB")))
+    rows += [(file.name, _megabytes(file.stat().st_size), "", "") for file in also]
+    return rows
+
+
+def _service(node: Node) -> list[tuple[str, ...]]:
+    asked = node.python(r"C:\bench\service_times.py", SERVICE, str(ROUNDS))
+    if asked.code != 0:
+        raise Missing(f"the service could not be timed: {asked.err}")
+    times = json.loads(asked.out)
+    to_running = statistics.median(begun for begun, _ in times)
+    to_stopped = statistics.median(ended for _, ended in times)
+    node.start_service(SERVICE)
+    node.wait_for_service(SERVICE, State.RUNNING)
+    processes = node.processes("wmcb.exe")
+    resident = sum(process.resident_bytes for process in processes)
+    return [
+        ("the resident service", "", "goal", ""),
+        ("start to RUNNING", f"{to_running:.3f} s", *_judged(to_running, 0.4, "0.400 s")),
+        ("stop to STOPPED", f"{to_stopped:.3f} s", "", ""),
+        ("processes", f"{len(processes)}", *_judged(len(processes), 1, "1")),
+        ("resident", _megabytes(resident), *_judged(resident, 36 * MEGABYTE, "36 MB")),
+    ]
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / MEGABYTE:.1f} MB"
+
+
+def _judged(value: float, goal: float, goal_text: str) -> tuple[str, str]:
+    return goal_text, "met" if value <= goal else "NOT MET"
+
+
+def _print(rows: Sequence[Sequence[str]]) -> None:
+    """The first row is the head; the first column is words, the others are figures."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        first, *others = (
+            text.ljust(width) if column == 0 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        sys.stdout.write("  ".join([first, *others]).rstrip() + "\n")
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        _build_one_file()
+    else:
+        first, second, *rest = map(Path, sys.argv[1:])
+        _measure(first, second, rest)
