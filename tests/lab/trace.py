@@ -126,6 +126,11 @@ class Descriptor:
     protected: bool
     entries: tuple[Entry, ...] | None
 
+    @property
+    def contents(self) -> tuple[str | None, bool, tuple[Entry, ...] | None]:
+        """Owner, whether protected, and the entries: the descriptor without whose it is."""
+        return self.owner, self.protected, self.entries
+
 
 _PROTECTED = 0x1000  # SE_DACL_PROTECTED
 _FILE_REQUEST = re.compile(

@@ -8,6 +8,7 @@ import pytest
 
 from agent.host import protection
 from lab import trace
+from lab.sddl import read_by_samba
 
 if TYPE_CHECKING:
     from lab.node import Node
@@ -52,6 +53,7 @@ def test_a_file_is_born_with_its_descriptor(node: Node, name: str, granted: dict
     assert born.owner == ADMINISTRATORS
     assert born.entries is not None
     assert {entry.sid: entry.mask for entry in born.entries} == granted
+    assert born.contents == read_by_samba(str(getattr(protection, name)))
     assert node.mode(r"C:\token") == FOR_NOBODY_ELSE
 
 
@@ -64,6 +66,7 @@ def test_a_folder_is_born_with_its_descriptor(node: Node, name: str) -> None:
     assert born.protected
     assert born.entries is not None
     assert all(entry.flags == 3 for entry in born.entries)  # for all that will be made inside
+    assert born.contents == read_by_samba(str(getattr(protection, name)))
     assert node.mode(r"C:\place") == FOR_NOBODY_ELSE
 
 
