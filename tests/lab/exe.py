@@ -39,10 +39,12 @@ def build(place: str = namespace.REPOSITORY.target) -> int:
 def build_twice() -> int:
     """Whether two clones of the commit, in different places, give the same bytes."""
     sums = []
+    commit = _git("rev-parse", "HEAD")
     with tempfile.TemporaryDirectory(prefix="wmcb-twice-") as folder:
         for name, place in (("one", "/repo"), ("another place", "/lab/elsewhere")):
             clone = Path(folder) / name
-            subprocess.run(["git", "clone", "--quiet", str(repository.ROOT), str(clone)], check=True)
+            _git("clone", "--quiet", "--no-checkout", str(repository.ROOT), str(clone))
+            _git("-C", str(clone), "checkout", "--quiet", "--detach", commit)
             program = f"import sys; from lab import exe; sys.exit(exe.build({place!r}))"
             environment = {**os.environ, "PYTHONPATH": str(clone / "tests")}
             subprocess.run([sys.executable, "-c", program], cwd=clone, env=environment, check=True)
@@ -51,6 +53,13 @@ def build_twice() -> int:
     same = sums[0] == sums[1]
     cache.say("the two are the same, byte by byte" if same else "the two differ")
     return 0 if same else 1
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=repository.ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout.strip()
 
 
 def _make_launcher() -> str:
