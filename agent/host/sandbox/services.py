@@ -68,6 +68,7 @@ _DEPENDENCY_FAILED = 1068
 _MARKED_FOR_DELETE = 1072
 _SERVICE_EXISTS = 1073
 _DEPENDENCY_DELETED = 1075
+_DUPLICATE_SERVICE_NAME = 1078
 
 _SCM_HINT_MILLISECONDS = 2000
 
@@ -109,6 +110,7 @@ class SandboxServices:
             if (record := document.get(name_key(name))) is not None:
                 code = _MARKED_FOR_DELETE if record["marked"] else _SERVICE_EXISTS
                 raise host_error("create", _subject(name), code)
+            _check_display_name(document, "create", definition)
             _check_for_circles(document, "create", definition)
             document[name_key(name)] = new_record(definition)
         return ()
@@ -116,6 +118,7 @@ class SandboxServices:
     def change(self, definition: ServiceDefinition) -> Sequence[str]:
         with self._document.changing() as document:
             record = unmarked(document, "change", definition.name)
+            _check_display_name(document, "change", definition)
             _check_for_circles(document, "change", definition)
             record |= registration(definition) | {"name": record["name"]}
         return ()
@@ -241,6 +244,15 @@ def _running_dependents(document: Document, name: str) -> list[str]:
         if name_key(name) in map(name_key, _services_of(record))
         and state_of(record) is not ServiceState.STOPPED
     ]
+
+
+def _check_display_name(document: Document, action: str, definition: ServiceDefinition) -> None:
+    """Services are asked for by either name, so Windows lets none have another's."""
+    wanted = name_key(definition.display_name or definition.name)
+    for key, record in document.items():
+        if key != name_key(definition.name) and wanted in (key, name_key(record["display_name"])):
+            advice = f"service {record['name']} has that display name"
+            raise host_error(action, _subject(definition.name), _DUPLICATE_SERVICE_NAME, advice)
 
 
 def _check_for_circles(document: Document, action: str, definition: ServiceDefinition) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from agent.host.errors import HostError, NotAService, ServiceFailed
+from agent.host.errors import AlreadyExists, HostError, NotAService, ServiceFailed
 from agent.host.port import ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
@@ -174,6 +174,16 @@ def test_services_cannot_depend_on_each_other_in_a_circle(sandbox: Sandbox) -> N
     with pytest.raises(HostError) as refused:
         services.create(ServiceDefinition("C", ("C:\\x.exe",), dependencies=("A",)))
     assert refused.value.code == 1059
+
+
+@pytest.mark.parametrize("taken", ["a", "A", "The Other", "the other"])
+def test_services_have_display_names_of_their_own(sandbox: Sandbox, taken: str) -> None:
+    services = sandbox.machine.host.services
+    services.create(ServiceDefinition("a", ("C:\\x.exe",), display_name="The Other"))
+    services.change(ServiceDefinition("a", ("C:\\y.exe",), display_name="The Other"))
+    with pytest.raises(AlreadyExists) as refused:
+        services.create(ServiceDefinition("b", ("C:\\x.exe",), display_name=taken))
+    assert refused.value.code == 1078
 
 
 @pytest.mark.parametrize("name", ["kubelet", "other"])
