@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from exebuild.sources import Source
 
-MARSHAL_VERSION = 2
+# 3.14 has constants (slices) that no version before its own can write; there the same bytes rest on this
+# process doing the same things in the same order each time.
+MARSHAL_VERSION = marshal.version if sys.version_info >= (3, 14) else 2
 KEEP_ALL = 0
 WITHOUT_DOCSTRINGS = 2
 
