@@ -30,6 +30,14 @@ _numbers = count(1)
 _figures: dict[str, float] = {}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--keep-kubeadm-files",
+        action="store_true",
+        help="write tests/data/kubeadm-join-* anew (test_kubeadm.py)",
+    )
+
+
 @pytest.fixture(scope="session")
 def figures() -> dict[str, float]:
     """Seconds by what they were spent on, printed when the session ends."""

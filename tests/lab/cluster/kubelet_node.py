@@ -117,7 +117,7 @@ class KubeletNode:
     def wait_until_ready(self, seconds: float = 60.0) -> None:
         """Until the Node is Ready and its kubelet has spoken since it was started last."""
         until(
-            lambda: self.cluster.is_ready(self.name) and self.last_heard_of() > self._started,
+            lambda: self.cluster.is_ready(self.name) and self.last_heard_of() >= self._started,
             f"the Node {self.name} is Ready",
             seconds,
             self.describe,
