@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,8 @@ import pytest
 from lab import kubernetes, repository
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lab.cluster.cluster import Cluster
     from lab.cluster.kubelet_node import KubeletNode
 
