@@ -7,6 +7,7 @@ standard library) one looks again after 50 ms.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import sys
@@ -67,12 +68,14 @@ if sys.platform == "linux":
                 pipe = os.open(bell, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
-            except OSError:
+            except OSError as failure:
+                if failure.errno != errno.ENXIO:
+                    raise
                 # Whoever made it was killed: nobody has it open for reading.
                 bell.unlink(missing_ok=True)
                 continue
-            # A full pipe rings already.
-            with suppress(BlockingIOError):
+            # A full pipe rings already; one that is closed meanwhile has nobody waiting.
+            with suppress(BlockingIOError, BrokenPipeError):
                 os.write(pipe, b"!")
             os.close(pipe)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -49,6 +51,39 @@ def test_several_processes_count_together(sandbox: Sandbox) -> None:
     others = [subprocess.Popen(sandbox.other_process(code)) for _ in range(4)]
     assert [other.wait(60) for other in others] == [0] * 4
     assert State(sandbox.directory).read("count.json") == {"count": 200}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no bells")
+def test_a_bell_that_is_taken_down_while_it_is_rung_hinders_nobody(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bell, real_write = state.bell(), os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        bell.close()
+        return real_write(descriptor, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", write)
+        with state.changing("x.json") as document:
+            document["a"] = 1
+    assert state.read("x.json") == {"a": 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no bells")
+def test_a_bell_whose_owner_was_killed_is_taken_down(sandbox: Sandbox) -> None:
+    code = (
+        "import os, signal\n"
+        "from agent.host.sandbox.state import State\n"
+        f"bell = State(pathlib.Path({str(sandbox.directory)!r})).bell()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run(sandbox.other_process(code), check=False)
+    bells = sandbox.directory / ".sandbox" / "bells"
+    assert len(list(bells.iterdir())) == 1
+    with State(sandbox.directory).changing("x.json") as document:
+        document["a"] = 1
+    assert list(bells.iterdir()) == []
 
 
 def test_facts_are_plausible_until_a_file_says_otherwise(sandbox: Sandbox) -> None:
