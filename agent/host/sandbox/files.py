@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AlreadyExists, NotEmpty, NotFound, WrongKind
+from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind
 from agent.host.port import FileKind, FileState
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sandbox import held
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent.host.sddl import SecurityDescriptor
 
 _BLOCK = 1 << 20
+_ACCESS_DENIED = 5
 _ALREADY_EXISTS = 183
 _DIR_NOT_EMPTY = 145
 _DIRECTORY = 267
@@ -117,6 +118,9 @@ class SandboxFiles:
                 self._volume.close(handle)
             return
         self._access.require("append to", place, APPEND_DATA)
+        if not place.state.st_mode & 0o200:
+            # This system would let its superuser.
+            raise AccessDenied("append to", str(path), _ACCESS_DENIED, "it is marked read-only")
         with held.opened("append to", place, os.O_WRONLY | os.O_APPEND) as opened:
             self._volume.write(opened, content)
 

@@ -90,17 +90,19 @@ class SandboxVolume:
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         source, place = self._drive.existing("move", path), self._drive.locate("move", target)
-        if place.state is not None and not _is_same(source, place):
+        changes_capitals_only = source.keys == place.keys
+        if place.state is not None and not changes_capitals_only:
             raise AlreadyExists("move", f"{path} to {target}", _ALREADY_EXISTS)
         assert place.folder is not None
         self._access.require_removal("move", source)
         self._access.require("move", place.folder, ADD_FILE)
         self._check_movable(source)
         file = place.file if place.state is None else _renamed(place)
-        self._descriptors.expect_move(source, place)
+        if not changes_capitals_only:
+            self._descriptors.expect_move(source, place)
         with telling("move", path):
             os.rename(source.file, file)  # noqa: PTH104
-        if source.keys != place.keys:
+        if not changes_capitals_only:
             self._descriptors.forget(source)
 
     def remove(self, path: PureWindowsPath) -> None:
@@ -146,10 +148,6 @@ class SandboxVolume:
                 yield from self._files_below(place)
             elif place.is_file:
                 yield place
-
-
-def _is_same(one: Place, other: Place) -> bool:
-    return one.keys == other.keys
 
 
 def _take_off_read_only(place: Place) -> None:

@@ -144,6 +144,23 @@ def test_a_copy_of_a_sandbox_has_all_its_descriptors(sandbox: Sandbox) -> None:
     assert copied.files.descriptor(C / "ours" / "file") == PRIVATE_FILE
 
 
+def test_a_folder_in_other_capitals_has_all_its_descriptors(sandbox: Sandbox) -> None:
+    files = sandbox.machine.host.files
+    files.make_directory(C / "ours", PROGRAM_DIRECTORY)
+    files.write(C / "ours" / "file", b"x", PRIVATE_FILE)
+    files.move(C / "ours", C / "OURS")
+    assert files.list(C)[0] == "OURS"
+    assert files.descriptor(C / "ours") == PROGRAM_DIRECTORY
+    assert files.descriptor(C / "ours" / "file") == PRIVATE_FILE
+
+
+def test_nothing_is_added_to_a_file_that_is_marked_read_only(sandbox: Sandbox) -> None:
+    (sandbox.directory / "file").write_text("theirs")
+    (sandbox.directory / "file").chmod(0o444)
+    with pytest.raises(AccessDenied):
+        sandbox.machine.host.files.append(C / "file", b"ours", PRIVATE_FILE)
+
+
 # Killed in the middle
 
 
