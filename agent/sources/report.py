@@ -9,6 +9,10 @@ import enum
 import json
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Place = tuple[str | int, ...]
 """Where in a document: keys and list indexes from the top; in a unit file its section and setting."""
@@ -65,6 +69,17 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         return Report(self.entries + other.entries, self.omitted + other.omitted)
+
+
+def bounded(entries: Sequence[Entry], room: int = 500) -> Report:
+    """A document can be wrong in a million places: the first errors and the first warnings are told."""
+    kept: list[Entry] = []
+    left = {Severity.ERROR: room, Severity.WARNING: room}
+    for entry in entries:
+        if left[entry.severity]:
+            left[entry.severity] -= 1
+            kept.append(entry)
+    return Report(tuple(kept), len(entries) - len(kept))
 
 
 def quoted(text: str) -> str:

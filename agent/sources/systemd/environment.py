@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import words
 from agent.sources.systemd.service import EnvironmentFile, Origin, Service, Variable, is_variable_name
 
@@ -20,7 +20,8 @@ _NEWLINES = "\n\r"
 _BLANKS = " \t\n\r"
 _ESCAPED_IN_QUOTES = '"\\`$'
 _GLOB = re.compile(r"[*?\[]")
-_REFERENCE = re.compile(r"\$(?:\$|\{([^}:]*)\})")
+_NEWLINE = re.compile("[\n\r]")
+_END_OF_NAME = re.compile("[}:]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def load(service: Service, files: Mapping[str, bytes]) -> Environment:
         name, equals, value = taken.partition("=")
         if name in variables and (not equals or variables[name].value == value):
             del variables[name]
-    return Environment(variables, tuple(missing), Report(tuple(entries)))
+    return Environment(variables, tuple(missing), bounded(entries))
 
 
 def _matching(pattern: str, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -95,7 +96,7 @@ def read_file(path: str, contents: bytes) -> tuple[tuple[Variable, ...], Report]
         else:
             message = f"{quoted(name)} is no name of a variable; systemd ignores it"
             entries.append(Entry(Severity.WARNING, message, path, line=line))
-    return tuple(found.values()), Report(tuple(entries))
+    return tuple(found.values()), bounded(entries)
 
 
 def _is_utf8(text: str) -> bool:
@@ -130,8 +131,8 @@ def _assignments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _end_of_line(text: str, place: int) -> int:
-    ends = [end for newline in _NEWLINES if (end := text.find(newline, place)) >= 0]
-    return min(ends, default=len(text))
+    found = _NEWLINE.search(text, place)
+    return found.start() if found else len(text)
 
 
 def _value(text: str, place: int) -> tuple[str, int]:
@@ -182,6 +183,18 @@ def _quoted(text: str, place: int, quote: str, made: list[str]) -> int:
     return place + 1
 
 
+def names(arguments: Iterable[Resolved]) -> frozenset[str]:
+    """The variables that a command line asks for."""
+    found: set[str] = set()
+    for argument in arguments:
+        text = argument.text
+        if text.startswith("$") and text[1:2] not in ("{", "$"):
+            found.add(text[1:])
+        else:
+            found.update(name for _, _, name in _references(text) if name is not None)
+    return frozenset(found)
+
+
 def expand(arguments: Iterable[Resolved], variables: Mapping[str, str]) -> tuple[Word, ...]:
     """${NAME} is one word, or part of one; $NAME alone is as many words as its value has."""
     found: list[Word] = []
@@ -209,13 +222,30 @@ def _separate_words(name: str, unanswered: tuple[str, ...], variables: Mapping[s
 
 def _one_word(text: str, unanswered: tuple[str, ...], variables: Mapping[str, str]) -> Word:
     missing = list(unanswered)
-
-    def put(reference: re.Match[str]) -> str:
-        name = reference[1]
-        if name is None:
-            return "$"
-        if name not in variables:
+    made: list[str] = []
+    place = 0
+    for start, end, name in _references(text):
+        made.append(text[place:start])
+        made.append("$" if name is None else variables.get(name, ""))
+        if name is not None and name not in variables:
             missing.append(name)
-        return variables.get(name, "")
+        place = end
+    return Word("".join([*made, text[place:]]), tuple(missing))
 
-    return Word(_REFERENCE.sub(put, text), tuple(missing))
+
+def _references(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Where each ${NAME} begins and ends, with its name, and each $$, with none."""
+    place = 0
+    while (start := text.find("$", place)) >= 0:
+        following = text[start + 1 : start + 2]
+        place = start + 2
+        if following == "$":
+            yield start, place, None
+        elif following == "{":
+            ended = _END_OF_NAME.search(text, place)
+            if ended is None:
+                return
+            place = ended.end()
+            # ${NAME:-default} is for shells: to systemd it is plain text.
+            if ended[0] == "}":
+                yield start, place, text[start + 2 : ended.start()]

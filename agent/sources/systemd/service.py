@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import specifiers, words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
 
@@ -83,7 +83,7 @@ def read_service(name: str, files: Sequence[UnitFile], node: Mapping[str, str]) 
         for setting in settings:
             if setting.section == "Service":
                 merging.take(setting)
-    return merging.service(), report + Report(tuple(merging.entries))
+    return merging.service(), report + bounded(merging.entries)
 
 
 class _BadCommand(Exception):

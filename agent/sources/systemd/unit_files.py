@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -95,7 +95,7 @@ def read_unit(file: UnitFile) -> tuple[tuple[Setting, ...], Report]:
     """The settings in their order. What follows a fault that makes systemd refuse the file is left out."""
     reader = _Reader(file.name)
     reader.read(file.contents.decode("utf-8", "surrogateescape"))
-    return tuple(reader.settings), Report(tuple(reader.entries))
+    return tuple(reader.settings), bounded(reader.entries)
 
 
 class _Refused(Exception):

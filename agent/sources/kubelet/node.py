@@ -1,0 +1,65 @@
+"""What the translation has to know: which kubelet it is for, and what this node is and is asked to be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OLDEST = 16
+NEWEST = 36
+"""The minor releases of Kubernetes 1 that the tables know."""
+
+_VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.\d+)?(?P<built>[-+.\w]*)")
+_OPENSHIFT_BUILD = re.compile(r"\+[0-9a-f]{7,40}\b")
+
+RUNTIME_ENDPOINT = "npipe:////./pipe/containerd-containerd"
+RESERVED = {"cpu": "500m", "ephemeral-storage": "1Gi", "memory": "2Gi"}
+"""As the Windows Machine Config Operator reserves it; 2 GiB is the least that Kubernetes recommends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubelet:
+    minor: int = NEWEST
+    sets_roles: bool = False
+    """Whether it may label its own node with node-role.kubernetes.io/..., as OpenShift's own build may."""
+
+    @classmethod
+    def of_version(cls, version: str) -> Kubelet | None:
+        """From what `kubelet --version` says, such as "Kubernetes v1.36.3". None if that is no such thing."""
+        found = _VERSION.search(version)
+        if found is None:
+            return None
+        return cls(int(found[1]), bool(_OPENSHIFT_BUILD.search(found["built"])))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What is asked for wins over the document; what was found out fills what the document leaves open."""
+
+    host_name: str = ""
+    os_version: str = ""
+    """As in 10.0.20348."""
+    name: str = ""
+    """Asked for, by the command line or by the platform's rules; empty for the host's own."""
+    provider_id: str = ""
+    addresses: tuple[str, ...] = ()
+    """Asked for."""
+    found_addresses: tuple[str, ...] = ()
+    """Of the adapter with the default route: at most one of each family."""
+    cluster_dns: tuple[str, ...] = ()
+    verbosity: str = ""
+    runtime_endpoint: str = RUNTIME_ENDPOINT
+    credential_providers: str = ""
+    """Where on this machine the plug-ins for image credentials are; empty if there are none."""
+    reserved: Mapping[str, str] = field(default_factory=lambda: dict(RESERVED))
+    """What the system itself needs, where the document does not say."""
+
+    def specifiers(self) -> dict[str, str]:
+        """Systemd's %H, %l and %w, as far as they are known."""
+        first_label = self.host_name.partition(".")[0]
+        known = {"H": self.host_name, "l": first_label, "w": self.os_version}
+        return {letter: answer for letter, answer in known.items() if answer}

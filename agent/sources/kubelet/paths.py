@@ -1,0 +1,37 @@
+"""A path in a flag or in the configuration, on Linux and on Windows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent.sources.windows_paths import NotOnWindows, on_windows
+
+_ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+class UnusablePath(Exception):
+    """The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A file or folder that the kubelet is told of."""
+
+    linux: str
+    windows: str
+    by: str
+    """The flag, or the field of the configuration."""
+
+
+def path_on_windows(path: str, folder: str = "/") -> str:
+    """A Linux path mapped; one that is made for Windows, or none at all, as it is. Raises UnusablePath.
+
+    A path that does not start at / begins in `folder`.
+    """
+    if not path or _ON_A_DRIVE.match(path):
+        return path
+    try:
+        return on_windows(path if path.startswith("/") else f"{folder}/{path}")
+    except NotOnWindows as fault:
+        raise UnusablePath(str(fault)) from None

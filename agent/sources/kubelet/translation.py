@@ -1,0 +1,211 @@
+"""kubelet.service of a Linux worker and the files beside it, turned into the kubelet of a Windows node."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.sources.kubelet import arguments, configuration, linux_units, service_environment
+from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
+from agent.sources.kubelet.credential_providers import for_windows as providers_for_windows
+from agent.sources.kubelet.decisions import About, Decision, Outcome
+from agent.sources.kubelet.documents import NotReadable
+from agent.sources.kubelet.paths import Reference, path_on_windows
+from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.systemd import environment
+from agent.sources.systemd.environment import Word
+from agent.sources.systemd.service import EXEC_SETTINGS, Command, Service
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent.sources.kubelet.arguments import Arguments
+    from agent.sources.kubelet.configuration import Configuration
+    from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.systemd.environment import Environment
+
+_SIZING_DROP_IN = "20-auto-sizing.conf"
+_LONGEST_COMMAND_LINE = 32_000
+"""Windows takes 32,767; the rest is for the kubelet's own path."""
+_HAS_TO_BE_CARRIED = (
+    "authentication.x509.clientCAFile",
+    "--bootstrap-kubeconfig",
+    "--client-ca-file",
+    "--cloud-config",
+    "--image-credential-provider-config",
+)
+"""Over whose file, if it is missing, the kubelet would not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowsKubelet:
+    """None of it is meant to be used if the report is fatal."""
+
+    report: Report
+    arguments: tuple[str, ...] = ()
+    """After kubelet.exe itself."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Windows path and contents: the configuration, and what else had to be written anew."""
+    references: tuple[Reference, ...] = ()
+    """Files and folders that the kubelet is told of."""
+    decisions: tuple[Decision, ...] = ()
+
+
+def on_windows(
+    service: Service, carried: Mapping[str, bytes], node: Node, kubelet: Kubelet
+) -> WindowsKubelet:
+    """`carried` is what the same document writes: the Linux path and the contents of each file."""
+    command, report = _command(service)
+    if command is None:
+        return WindowsKubelet(report)
+    loaded = environment.load(service, carried)
+    report += loaded.report + _missing_files(loaded)
+    asked = environment.names(command.arguments)
+    answers = _answers(service, loaded, asked, carried, node)
+    try:
+        given = kubelet_words(command.program, _expanded(command, answers.variables))
+    except NotAKubelet as fault:
+        place = ("Service", "ExecStart")
+        entry = Entry(Severity.ERROR, str(fault), command.origin.document, place, command.origin.line)
+        return WindowsKubelet(report + Report((entry,)))
+    made = arguments.translate(
+        given, command.origin, node, kubelet, carries_bootstrap=arguments.DEFAULT_BOOTSTRAP in carried
+    )
+    configured, read = _configured(made, carried, node, kubelet)
+    files, fault_of_files = _files(made, configured, carried)
+    kept, environment_decisions = service_environment.keep(
+        {name: variable.value for name, variable in loaded.variables.items()}, asked
+    )
+    words = (*made.words, *configured.flags)
+    references = (*made.references, *configured.references)
+    report += made.report + read + configured.report + fault_of_files
+    return WindowsKubelet(
+        report + Report((*_not_carried(references, carried), *_too_long(words, command))),
+        words,
+        kept,
+        files,
+        references,
+        (
+            *answers.decisions,
+            *made.decisions,
+            *configured.decisions,
+            *environment_decisions,
+            *_other_commands(service),
+        ),
+    )
+
+
+def _command(service: Service) -> tuple[Command | None, Report]:
+    commands = service.commands.get("ExecStart", ())
+    place = ("Service", "ExecStart")
+    if not commands:
+        entry = Entry(Severity.ERROR, "there is no command that starts the kubelet", service.name, place)
+        return None, Report((entry,))
+    if len(commands) > 1 and service.type != "oneshot":
+        origin = commands[1].origin
+        message = (
+            "a second command; systemd refuses such a service (an empty ExecStart= takes the first away)"
+        )
+        return None, Report((Entry(Severity.ERROR, message, origin.document, place, origin.line),))
+    return commands[0], Report()
+
+
+def _expanded(command: Command, variables: Mapping[str, str]) -> tuple[Word, ...]:
+    if command.expands_variables:
+        return environment.expand(command.arguments, variables)
+    return tuple(Word(argument.text, argument.unanswered) for argument in command.arguments)
+
+
+def _missing_files(loaded: Environment) -> Report:
+    entries = []
+    for file in loaded.missing:
+        if file.path not in linux_units.WRITTEN_LATER:
+            message = f"the document carries no {file.path}; what it sets has no value here"
+            place = ("Service", "EnvironmentFile")
+            origin = file.origin
+            entries.append(Entry(Severity.WARNING, message, origin.document, place, origin.line))
+    return Report(tuple(entries))
+
+
+def _answers(
+    service: Service, loaded: Environment, asked: frozenset[str], carried: Mapping[str, bytes], node: Node
+) -> linux_units.Answers:
+    variables = {name: variable.value for name, variable in loaded.variables.items()}
+    read = frozenset(file.path for file in service.environment_files)
+    return linux_units.answer(variables, asked, read, carried, node)
+
+
+def _configured(
+    made: Arguments, carried: Mapping[str, bytes], node: Node, kubelet: Kubelet
+) -> tuple[Configuration, Report]:
+    documents, report = configuration.read_all(list(_configuration_files(made, carried, node)))
+    configured = configuration.for_windows(
+        documents, made.configure, node, kubelet, carries_client_ca=configuration.CLIENT_CA in carried
+    )
+    return configured, report
+
+
+def _configuration_files(
+    made: Arguments, carried: Mapping[str, bytes], node: Node
+) -> Iterator[tuple[str, bytes]]:
+    """The configuration and its drop-ins, in the kubelet's order: by name, folder by folder."""
+    if made.configuration in carried:
+        yield made.configuration, carried[made.configuration]
+    if not made.drop_ins:
+        return
+    folder = f"{made.drop_ins}/"
+    found = {
+        path: data for path, data in carried.items() if path.startswith(folder) and path.endswith(".conf")
+    }
+    if sizing := linux_units.sizing_drop_in(carried, node):
+        document = {
+            "apiVersion": configuration.API_VERSION,
+            "kind": configuration.KIND,
+            "systemReserved": sizing,
+        }
+        found.setdefault(folder + _SIZING_DROP_IN, json.dumps(document).encode())
+    for path in sorted(found, key=lambda path: path.split("/")):
+        yield path, found[path]
+
+
+def _files(
+    made: Arguments, configured: Configuration, carried: Mapping[str, bytes]
+) -> tuple[dict[str, bytes], Report]:
+    files = {path_on_windows(made.configuration): configured.contents}
+    path = made.credential_configuration
+    if path not in carried:
+        return files, Report()
+    try:
+        files[path_on_windows(path)] = providers_for_windows(path, carried[path])
+    except NotReadable as fault:
+        return files, Report((fault.entry,))
+    return files, Report()
+
+
+def _not_carried(references: Sequence[Reference], carried: Mapping[str, bytes]) -> Iterator[Entry]:
+    for reference in references:
+        if reference.by in _HAS_TO_BE_CARRIED and reference.linux not in carried:
+            message = f"the document does not carry {quoted(reference.linux)}, which {reference.by} names"
+            advice = f"{reference.windows} has to be there already, or the kubelet does not start"
+            yield Entry(Severity.WARNING, f"{message}; {advice}", "kubelet.service")
+
+
+def _too_long(words: Sequence[str], command: Command) -> Iterator[Entry]:
+    if sum(len(word) + 3 for word in words) > _LONGEST_COMMAND_LINE:
+        message = (
+            f"its flags are longer than the {_LONGEST_COMMAND_LINE} characters that Windows has room for"
+        )
+        place = ("Service", "ExecStart")
+        yield Entry(Severity.ERROR, message, command.origin.document, place, command.origin.line)
+
+
+def _other_commands(service: Service) -> Iterator[Decision]:
+    for setting in EXEC_SETTINGS:
+        if setting == "ExecStart":
+            continue
+        for command in service.commands.get(setting, ()):
+            line = " ".join([command.program, *(argument.text for argument in command.arguments)])
+            reason = "a command for Linux; what a Windows node needs before its kubelet, wmcb does itself"
+            yield Decision(About.COMMAND, setting, Outcome.DROPPED, reason, line)
