@@ -182,7 +182,7 @@ _BY_CODE: dict[int, type[HostError]] = {
     1073: AlreadyExists,  # SERVICE_EXISTS
     1075: DependencyFailed,  # SERVICE_DEPENDENCY_DELETED
     1078: AlreadyExists,  # DUPLICATE_SERVICE_NAME: its display name is taken
-    1224: InUse,  # USER_MAPPED_FILE: also what runs
+    1224: InUse,  # USER_MAPPED_FILE
     1307: AccessDenied,  # INVALID_OWNER: only with a privilege may a file be given to others
     1314: AccessDenied,  # PRIVILEGE_NOT_HELD
     4390: WrongKind,  # NOT_A_REPARSE_POINT

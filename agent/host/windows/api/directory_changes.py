@@ -65,6 +65,7 @@ class Changes:
         self.event = event()
         self._overlapped = _Overlapped(event=self.event)
         self._asked = False
+        self._closed = False
         try:
             self._ask()
         except BaseException:
@@ -87,7 +88,14 @@ class Changes:
         self._ask()
         return names
 
+    def __del__(self) -> None:
+        # Forgotten instead of closed: the kernel would go on writing into what is no longer ours.
+        self.close()
+
     def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         if self._asked:
             # The kernel writes into the buffer until it says that it has stopped.
             _cancel(self._folder, self._overlapped)

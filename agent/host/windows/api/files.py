@@ -79,7 +79,6 @@ _UNKNOWN_CLASS = {0xC000_0002, 0xC000_0003, 0xC000_000D, 0xC000_00BB}
 _TOLD_BETTER = {
     0xC000_0056: 303,  # DELETE_PENDING, of which RtlNtStatusToDosError makes 'access denied'
     0xC000_00BA: 336,  # FILE_IS_A_DIRECTORY, likewise: DIRECTORY_NOT_SUPPORTED
-    0xC000_0121: 1224,  # CANNOT_DELETE, likewise: a program runs from it, USER_MAPPED_FILE
 }
 
 _FILETIME_OF_1970 = 11_644_473_600

@@ -1,0 +1,89 @@
+"""A service program for the contract's cases: the same real process on both hosts, through `Services.serve`.
+
+Its arguments say how it behaves:
+
+    record=FILE     writes JSON to FILE, line by line: its arguments, its variables, what it was asked
+    fail=CODE       returns CODE in place of running
+    mute            says no word after its first, neither running nor stopped
+    exit=CODE       its exit code when it is stopped
+    hint=SECONDS    how long it says it will take to stop
+    stay            then does not stop
+    vanish=CODE     then its process ends without a word
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
+
+if TYPE_CHECKING:
+    from agent.host.port import Host, ServiceControls
+
+if sys.platform == "win32":
+
+    def this_service() -> tuple[str, Host]:
+        from agent.host.windows import open_windows
+
+        # A process that is one service alone need not know by what name.
+        return "contract", open_windows()
+
+else:
+
+    def this_service() -> tuple[str, Host]:
+        from agent.host.sandbox import open_sandbox
+        from agent.host.sandbox.services import DIRECTORY_VARIABLE, SERVICE_VARIABLE
+
+        return os.environ[SERVICE_VARIABLE], open_sandbox(Path(os.environ[DIRECTORY_VARIABLE]))
+
+
+def main(words: list[str]) -> int:
+    behaviour = {what: value for what, _, value in (word.partition("=") for word in words)}
+    name, host = this_service()
+
+    def program(controls: ServiceControls) -> int:
+        return _Program(behaviour, controls).run()
+
+    return host.services.serve(name, program)
+
+
+class _Program:
+    def __init__(self, behaviour: dict[str, str], controls: ServiceControls) -> None:
+        self._behaviour = behaviour
+        self._controls = controls
+
+    def run(self) -> int:
+        self._record("started", {"arguments": [*self._controls.arguments], "command": sys.argv[1:]})
+        self._record("variables", dict(os.environ))
+        if "fail" in self._behaviour:
+            return int(self._behaviour["fail"])
+        if "mute" not in self._behaviour:
+            self._controls.running()
+        self._until_stopped()
+        return int(self._behaviour.get("exit", "0"))
+
+    def _until_stopped(self) -> None:
+        from agent.host.port import Control
+
+        stopped = False
+        while not stopped:
+            control = self._controls.next()
+            self._record("asked", control.name if control else None)
+            if control in (Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN):
+                self._controls.stopping(float(self._behaviour.get("hint", "5")))
+                if "vanish" in self._behaviour:
+                    os._exit(int(self._behaviour["vanish"]))
+                stopped = "stay" not in self._behaviour
+
+    def _record(self, what: str, content: Any) -> None:
+        if "record" in self._behaviour:
+            with Path(self._behaviour["record"]).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({what: content}) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""The contract's world on Windows and on Wine: this machine, and others who do things on it."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import _winapi
+import secrets
+import shutil
+import stat
+import subprocess
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.port import EventLevel
+from agent.host.protection import PRIVATE_DIRECTORY
+from agent.host.windows import open_windows
+from contract.world import Sharing, runs_under_wine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+REPOSITORY = Path(__file__).parents[2]
+
+_GENERIC_READ = 0x8000_0000
+_SHARE_READ = 1
+_SHARES = {Sharing.NOTHING: 0, Sharing.READING: _SHARE_READ}
+
+
+@contextmanager
+def open_world(_tmp_path: Path) -> Iterator[WindowsWorld]:
+    world = WindowsWorld()
+    world.host.files.make_directory(world.folder, PRIVATE_DIRECTORY)
+    try:
+        yield world
+    finally:
+        _remove(world.folder)
+
+
+class WindowsWorld:
+    def __init__(self) -> None:
+        self.host = open_windows()
+        self.under_wine = runs_under_wine()
+        if self.under_wine:
+            from contract.wine_access import TokenAccess
+
+            self.host = replace(self.host, access=TokenAccess(_own_sid()))
+        # Right below C:, where no link of the machine's own is on the way.
+        self.folder = PureWindowsPath(f"C:\\wmcb-contract-{secrets.token_hex(4)}")
+
+    def outside(self, path: PureWindowsPath) -> Path:
+        return Path(path)
+
+    @contextmanager
+    def hold_open(self, path: PureWindowsPath, sharing: Sharing) -> Iterator[None]:
+        handle = _winapi.CreateFile(
+            str(path), _GENERIC_READ, _SHARES[sharing], 0, _winapi.OPEN_EXISTING, 0, 0
+        )
+        try:
+            yield
+        finally:
+            _winapi.CloseHandle(handle)
+
+    @contextmanager
+    def run_from(self, path: PureWindowsPath) -> Iterator[int]:
+        shutil.copyfile(self.host.facts.system_directory() / "system32" / "cmd.exe", path)
+        # Waits for words on a pipe that brings none.
+        program = subprocess.Popen(
+            [str(path), "/q"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield program.pid
+        finally:
+            program.kill()
+            program.communicate()
+
+    def plant_file(self, path: PureWindowsPath, content: bytes = b"", *, read_only: bool = False) -> None:
+        Path(path).write_bytes(content)
+        if read_only:
+            Path(path).chmod(stat.S_IREAD)
+
+    def plant_folder(self, path: PureWindowsPath) -> None:
+        Path(path).mkdir()
+
+    def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        Path(path).symlink_to(target, target_is_directory=Path(target).is_dir())
+
+    def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
+        import win32evtlog
+
+        log = win32evtlog.OpenEventLog(None, "Application")
+        try:
+            how = win32evtlog.EVENTLOG_BACKWARDS_READ | win32evtlog.EVENTLOG_SEQUENTIAL_READ
+            # The newest: they are what the case has just written.
+            records = win32evtlog.ReadEventLog(log, how, 0)
+        finally:
+            win32evtlog.CloseEventLog(log)
+        found = [record for record in reversed(records) if record.SourceName == source]
+        return [
+            (EventLevel(record.EventType), record.EventID & 0xFFFF, "".join(record.StringInserts or ()))
+            for record in found
+        ]
+
+    def other_process(self, code: str) -> tuple[str, ...]:
+        opening = (
+            f"import sys; sys.path.insert(0, {str(REPOSITORY)!r})\n"
+            "from agent.host.windows import open_windows\n"
+            "host = open_windows()\n"
+        )
+        return (sys.executable, "-c", opening + code)
+
+    def service_command(self, *behaviour: str) -> tuple[str, ...]:
+        program = Path(__file__).with_name("service_program.py")
+        return (sys.executable, str(program), *behaviour)
+
+
+def _own_sid() -> str:
+    import win32api
+    import win32con
+    import win32security
+
+    token = win32security.OpenProcessToken(win32api.GetCurrentProcess(), win32con.TOKEN_QUERY)
+    sid, _ = win32security.GetTokenInformation(token, win32security.TokenUser)
+    return str(win32security.ConvertSidToStringSid(sid))
+
+
+def _remove(folder: PureWindowsPath) -> None:
+    for file in Path(folder).rglob("*"):
+        if not file.stat().st_mode & stat.S_IWRITE:
+            file.chmod(stat.S_IWRITE)
+    shutil.rmtree(folder)
