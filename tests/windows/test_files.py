@@ -37,6 +37,13 @@ def on_the_host(node: Node, statements: str, *, traced: bool = False) -> Result:
     return result
 
 
+def the_only_descriptor(node: Node, beginning: str) -> trace.Descriptor:
+    """What the one file or folder whose path begins so was given; it was given one, and one only."""
+    given = [descriptor for descriptor in node.descriptors() if descriptor.path.startswith(beginning)]
+    assert len(given) == 1
+    return given[0]
+
+
 @pytest.mark.parametrize(
     ("name", "granted"),
     [
@@ -47,7 +54,7 @@ def on_the_host(node: Node, statements: str, *, traced: bool = False) -> Result:
 def test_a_file_is_born_with_its_descriptor(node: Node, name: str, granted: dict[str, int]) -> None:
     node.reboot(traced=True)
     on_the_host(node, f"files.write(P('C:/token'), b'secret', protection.{name})")
-    (born,) = (d for d in node.descriptors() if d.path.startswith("C:\\wmcb-"))
+    born = the_only_descriptor(node, "C:\\wmcb-")
     assert born.born
     assert born.protected
     assert born.owner == ADMINISTRATORS
@@ -61,7 +68,7 @@ def test_a_file_is_born_with_its_descriptor(node: Node, name: str, granted: dict
 def test_a_folder_is_born_with_its_descriptor(node: Node, name: str) -> None:
     node.reboot(traced=True)
     on_the_host(node, f"files.make_directory(P('C:/place'), protection.{name})")
-    (born,) = (d for d in node.descriptors() if d.path == r"C:\place")
+    born = the_only_descriptor(node, "C:\\place")
     assert born.born
     assert born.protected
     assert born.entries is not None
