@@ -54,15 +54,15 @@ def folder() -> Path:
             namespace.Mount(into, PLACE, writable=True),
             namespace.Mount(_wheels(lock), "/lab/wheels"),
         ]
-        if namespace.enter([sys.executable, "-m", "lab.windows_python"], mounts) != 0:
+        if namespace.enter([sys.executable, "-m", "lab.windows_python", str(prefix.prepared())], mounts) != 0:
             raise means.Missing("the Windows wheels could not be installed, see above")
 
     return cache.built("windows-python", key, build)
 
 
-def _install() -> None:
+def _install(prepared: Path) -> None:
     """Inside: pip of the Windows Python installs what was downloaded, and compiles it for that Python."""
-    prefix.layer(prefix.prepared(), wine.outside("/lab/nodes/install"))
+    prefix.layer(prepared, wine.outside("/lab/nodes/install"))
     environment = wine.environment("/lab/nodes/install/prefix")
     wheels = [rf"Z:\lab\wheels\{wheel.name}" for wheel in sorted(wine.outside("/lab/wheels").glob("*.whl"))]
     pip = [
@@ -184,4 +184,4 @@ def _check_signature(program: Path, anchors: str) -> None:
 
 
 if __name__ == "__main__":
-    _install()
+    _install(Path(sys.argv[1]))
