@@ -82,6 +82,7 @@ class Running:
         self.line = line
         self._place = place
         self._process = process
+        self._terminal = terminal
         self._screen = _Screen(terminal) if terminal is not None else None
 
     @property
@@ -98,6 +99,11 @@ class Running:
     @property
     def stderr(self) -> bytes:
         return (self._place / "stderr").read_bytes()
+
+    def press_control_c(self) -> None:
+        """As somebody at its console does: all programs of that console are told."""
+        assert self._terminal is not None, "it was started without a console"
+        os.write(self._terminal, b"\x03")
 
     @property
     def ended(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pefile  # type: ignore[import-untyped]
@@ -17,7 +18,6 @@ from windows.exe import DIST, DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download,
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 MEGABYTE = 1_000_000
 BOTH = pytest.mark.parametrize("exe", [DOWNLOADED, INSTALLED], ids=["downloaded", "installed"])
@@ -246,6 +246,17 @@ def test_its_name_may_be_another(machine: Node, exe: str) -> None:
     assert machine.run(rf"{folder}\wmcb (1).exe", "version").code == 0
 
 
+def test_every_module_of_the_product_can_be_imported_in_it(machine: Node) -> None:
+    """Also those that no command of today imports: a build that leaves one out is found now."""
+    folder = r"C:\Program Files\wmcb"
+    source = machine.copy_in(Path(__file__).with_name("probe.py"), r"C:\probe.py")
+    built = machine.python(r"C:\probe.py", INSTALLED, rf"{folder}\probe.exe")
+    assert built.code == 0, built.err
+    source.unlink()
+    result = machine.run(rf"{folder}\probe.exe")
+    assert (result.code, result.out.strip(), result.err) == (0, "", "")
+
+
 # Which files it loads
 
 
@@ -306,6 +317,20 @@ def planted(node: Node) -> dict[str, list[str]]:
 
 def test_no_library_is_loaded_from_where_others_can_write(planted: dict[str, list[str]]) -> None:
     assert planted == {place: [] for place in PLACES}
+
+
+@BOTH
+def test_libraries_asked_for_by_name_alone_come_from_system32(machine: Node, exe: str) -> None:
+    """Whatever third-party code asks for later: it is the first thing that each process sees to."""
+    result = machine.run(exe, "version", traced=True)
+    of_loading = ("SetDefaultDllDirectories", "LoadLibraryW", "LoadLibraryExW")
+    first_of_thread: dict[str, tuple[str, str]] = {}
+    for call in result.calls:
+        if call.function in of_loading:
+            first_of_thread.setdefault(call.thread, (call.function, call.arguments))
+    system32 = "00000800"
+    assert len(first_of_thread) == (2 if exe == DOWNLOADED else 1), "a thread of each process loads libraries"
+    assert set(first_of_thread.values()) == {("SetDefaultDllDirectories", system32)}
 
 
 def test_a_program_that_takes_no_care_would_have_loaded_one(node: Node) -> None:

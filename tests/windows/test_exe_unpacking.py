@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 
 from lab.services import State
 from lab.waiting import until
-from windows.exe import DOWNLOADED, INSTALLED, SHIPPED, download, lay_out, unpacked
+from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download, lay_out, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,23 @@ def born(node: Node) -> list[Descriptor]:
     return [each for each in node.descriptors() if r"\wmcb-" in each.path]
 
 
+# What a run makes, as the names go on after that of its folder.
+MADE = {
+    "",
+    ".lock",
+    r"\runtime",
+    r"\wmcb.exe",
+    *(rf"\runtime\{file.name.lower()}" for file in (PROGRAM.parent / "runtime").glob("*")),
+}
+
+
+def is_all_of_a_run(found: list[Descriptor], where: str) -> bool:
+    """Whether these are of every file and folder that one run makes, and of nothing else."""
+    names = re.compile(re.escape(where.lower()) + r"\\wmcb-[0-9a-f]{16}(.*)")
+    matches = [names.search(each.path.lower()) for each in found]
+    return all(matches) and {match[1] for match in matches if match} == MADE
+
+
 @pytest.fixture
 def traced(node: Node) -> Node:
     download(node)
@@ -54,8 +72,7 @@ def test_an_elevated_run_unpacks_where_only_administrators_can_write_from_the_fi
 ) -> None:
     assert traced.run(DOWNLOADED, "version").code == 0
     found = born(traced)
-    assert len(found) > 10, "the lock file, the folder, the runtime's folder, and every file"
-    assert all(each.path.lower().startswith(r"c:\windows\temp\wmcb-") for each in found)
+    assert is_all_of_a_run(found, r"C:\windows\temp"), [each.path for each in found]
     for each in found:
         assert each.born, f"{each.path} got its descriptor later"
         assert each.owner == ADMINISTRATORS, each.path
@@ -69,8 +86,7 @@ def test_an_elevated_run_unpacks_where_only_administrators_can_write_from_the_fi
 def test_a_plain_users_run_unpacks_where_only_that_user_can_write(traced: Node) -> None:
     assert traced.run(DOWNLOADED, "version", as_user=True).code == 0
     found = born(traced)
-    assert len(found) > 10
-    assert all(r"\appdata\local\temp\wmcb-" in each.path.lower() for each in found)
+    assert is_all_of_a_run(found, r"\AppData\Local\Temp"), [each.path for each in found]
     for each in found:
         assert each.born
         assert each.protected
@@ -83,7 +99,7 @@ def test_variables_do_not_say_where_an_elevated_run_unpacks(traced: Node) -> Non
     traced.path(r"C:\evil").mkdir()
     evil = {"TEMP": r"C:\evil", "TMP": r"C:\evil", "SystemRoot": r"C:\evil", "windir": r"C:\evil"}
     assert traced.run(DOWNLOADED, "version", environment=evil).code == 0
-    assert {each.path.lower()[:15] for each in born(traced)} == {"c:\\windows\\temp"}
+    assert is_all_of_a_run(born(traced), r"C:\windows\temp")
 
 
 def test_windows_judges_the_descriptor_as_it_is_meant(node: Node) -> None:
@@ -180,6 +196,24 @@ def test_the_exit_code_is_the_programs_own_when_that_is_killed(node: Node) -> No
     until(lambda: not node.processes("wmcb.exe"), "both have ended")
     assert node.run(DOWNLOADED, "version").code == 0
     assert unpacked(node) == []
+
+
+def test_control_c_is_the_programs_to_answer_and_nothing_is_left(node: Node) -> None:
+    download(node)
+    # Ten seconds pass until Wine's SCM says no, the longest that any command of today goes on by hand.
+    running = node.start(DOWNLOADED, "daemon", "run", console=65001)
+    until(lambda: _childs_megabytes(node) > 28, "Python is up", 10, lambda: _childs_megabytes(node))
+    running.press_control_c()
+    result = running.wait()
+    assert result.code == 1
+    assert "wmcb: interrupted" in result.out
+    assert unpacked(node) == []
+
+
+def _childs_megabytes(node: Node) -> int:
+    """Resident, once there are two processes: what it imports tells how far it has come."""
+    both = sorted(node.processes("wmcb.exe"), key=lambda each: each.pid)
+    return both[1].resident_bytes // 1_000_000 if len(both) == 2 else 0
 
 
 DAMAGES = {

@@ -54,3 +54,16 @@ def add_section(program: bytes, name: str, content: bytes) -> bytes:
     struct.pack_into("<I", image, optional + _SIZE_OF_INITIALIZED_DATA, initialized + raw_size)
     struct.pack_into("<I", image, optional + _SIZE_OF_IMAGE, _round_up(where + len(content), alignment))
     return bytes(image).ljust(raw, b"\0") + content.ljust(raw_size, b"\0")
+
+
+def split_last_section(program: bytes) -> tuple[bytes, bytes]:
+    """The program without the section that `add_section` put at its end, and what is in that."""
+    image = bytearray(program)
+    header = struct.unpack_from("<I", image, 0x3C)[0]
+    _, _, count, _, _, _, optional_size, _ = _FILE_HEADER.unpack_from(image, header)
+    entry = header + _FILE_HEADER.size + optional_size + (count - 1) * _SECTION.size
+    _, size, _, _, raw, *_ = _SECTION.unpack_from(image, entry)
+    content = bytes(image[raw : raw + size])
+    image[entry : entry + _SECTION.size] = bytes(_SECTION.size)
+    struct.pack_into("<H", image, header + 6, count - 1)
+    return bytes(image[:raw]), content

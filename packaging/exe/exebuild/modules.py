@@ -20,6 +20,17 @@ class FrozenModule(NamedTuple):
     is_package: bool
 
 
+def parse(section: bytes) -> list[FrozenModule]:
+    """What `build` was given."""
+    (count,) = struct.unpack_from("<I", section)
+    found = []
+    for entry in range(count):
+        name, code, size, is_package = _MODULE.unpack_from(section, 4 + _MODULE.size * entry)
+        text = section[name : section.index(b"\0", name)].decode("ascii")
+        found.append(FrozenModule(text, section[code : code + size], bool(is_package)))
+    return found
+
+
 def build(modules: Sequence[FrozenModule]) -> bytes:
     """What launcher/interpreter.c reads. Python looks through it from the start at each import."""
     place = 4 + _MODULE.size * len(modules)

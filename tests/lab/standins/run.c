@@ -77,8 +77,15 @@ static HANDLE filtered_token(void)
     return filtered;
 }
 
+/* Ctrl-C is for the program that is run: this one stays to tell how that ended. */
+static BOOL WINAPI stay(DWORD event)
+{
+    return event == CTRL_C_EVENT;
+}
+
 static void set_code_page(UINT code_page)
 {
+    SetConsoleCtrlHandler(stay, TRUE);
     if (!SetConsoleCP(code_page) || !SetConsoleOutputCP(code_page))
         fail("cannot set the console's code page");
 }

@@ -61,6 +61,13 @@ def test_it_can_be_read_and_nothing_else() -> None:
     assert (added.IMAGE_SCN_MEM_READ, added.IMAGE_SCN_MEM_WRITE, added.IMAGE_SCN_MEM_EXECUTE) == (1, 0, 0)
 
 
+def test_a_section_can_be_taken_away_again() -> None:
+    content = bytes(range(200)) * 50
+    rest, taken = image.split_last_section(image.add_section(program(), ".modules", content))
+    assert taken == content
+    assert [section.Name for section in pefile.PE(data=rest).sections] == [b".text\0\0\0"]
+
+
 @pytest.mark.parametrize(
     ("what", "wrong"),
     [

@@ -12,13 +12,7 @@ from exebuild.modules import FrozenModule
 def test_modules_are_found_by_name_with_their_code() -> None:
     wanted = [FrozenModule("agent", b"one", True), FrozenModule("agent.cli", b"", False)]
     section = modules.build(wanted)
-    (count,) = struct.unpack_from("<I", section)
-    found = []
-    for i in range(count):
-        name, code, size, is_package = struct.unpack_from("<IIII", section, 4 + 16 * i)
-        text = section[name : section.index(b"\0", name)].decode()
-        found.append(FrozenModule(text, section[code : code + size], bool(is_package)))
-    assert found == wanted
+    assert modules.parse(section) == wanted
 
 
 def _halves(content: bytes) -> bytes:
