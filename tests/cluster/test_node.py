@@ -43,6 +43,18 @@ def test_the_kubelet_answers_the_api_server(ready_node: KubeletNode) -> None:
     assert settings["containerRuntimeEndpoint"] == ready_node.runtime.endpoint
 
 
+def test_the_kubelet_as_released_judges_flags_and_configuration(bare_node: KubeletNode) -> None:
+    bare_node.machine.delete_service("kubelet")
+    bare_node.join(None, "kubelet-start")
+    assert "unknown flag: --no-such-flag" in bare_node.try_released_kubelet("--no-such-flag").err
+
+    judged = bare_node.try_released_kubelet(bare_node.flags)
+    assert "Failed to start ContainerManager" in judged.err
+    assert "kubelet.sock: socket" in judged.err
+    (request,) = bare_node.cluster.api.items("/apis/certificates.k8s.io/v1/certificatesigningrequests")
+    assert "certificate" in request["status"]
+
+
 # Stop, kill and reboot bring it back
 
 

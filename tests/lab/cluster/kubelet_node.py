@@ -20,9 +20,10 @@ SERVICE = "kubelet"
 _KUBELET = r"C:\k\kubelet.exe"
 _KUBEADM = r"C:\k\kubeadm.exe"
 
-_COMMAND = (
-    rf"{_KUBELET} --windows-service"
-    r" --config=C:\var\lib\kubelet\config.yaml"
+_RELEASED_KUBELET = r"C:\k\released\kubelet.exe"
+
+_FLAGS = (
+    r"--config=C:\var\lib\kubelet\config.yaml"
     r" --bootstrap-kubeconfig=C:\etc\kubernetes\bootstrap-kubelet.conf"
     r" --kubeconfig=C:\etc\kubernetes\kubelet.conf"
     r" --cert-dir=C:\var\lib\kubelet\pki"
@@ -49,13 +50,13 @@ nodeRegistration:
 class KubeletNode:
     """Beside `machine`, for all that is Windows': what makes it a Node. Nothing of the product is in it."""
 
-    def __init__(
-        self, cluster: Cluster, runtime: ContainerRuntime, machine: Node, name: str = "win1"
-    ) -> None:
+    # Of the Node, as of the machine.
+    name = namespace.HOST_NAME
+
+    def __init__(self, cluster: Cluster, runtime: ContainerRuntime, machine: Node) -> None:
         self.cluster = cluster
         self.runtime = runtime
         self.machine = machine
-        self.name = name
         self._started = _NEVER
 
     # Making it
@@ -65,11 +66,12 @@ class KubeletNode:
         self.machine.copy_in(kubernetes.kubelet(), _KUBELET)
         # On C:, since it takes the drive that it stands on for the one that the kubelet's files belong to.
         self.machine.copy_in(kubernetes.windows() / "kubeadm.exe", _KUBEADM)
-        # The flag wins over the configuration, where kubeadm.exe writes npipe:// before any endpoint; and
-        # Wine does not show the kubelet the machine's name and address as Windows does.
-        flags = f"--container-runtime-endpoint={self.runtime.endpoint}"
-        flags += f" --hostname-override={self.name} --node-ip={namespace.ADDRESS}"
-        self.machine.create_service(SERVICE, f"{_COMMAND} {flags}", automatic=True)
+        self.machine.create_service(SERVICE, f"{_KUBELET} --windows-service {self.flags}", automatic=True)
+
+    @property
+    def flags(self) -> str:
+        """What it is started with; the runtime because kubeadm.exe writes npipe:// before any endpoint."""
+        return f"{_FLAGS} --container-runtime-endpoint={self.runtime.endpoint}"
 
     def join(self, configuration: str | None = None, *phase: str) -> Result:
         """Runs `kubeadm.exe join`, or one phase of it, and does not judge how it went."""
@@ -88,6 +90,14 @@ class KubeletNode:
             name=self.name,
             runtime=self.runtime.endpoint,
         )
+
+    def try_released_kubelet(self, flags: str) -> Result:
+        """Runs the kubelet as released until Wine's first gap ends it, with exit code 1.
+
+        By then it has judged its flags and its configuration, and has got its certificate.
+        """
+        self.machine.copy_in(kubernetes.windows() / "kubelet.exe", _RELEASED_KUBELET)
+        return self.machine.run_line(f"{_RELEASED_KUBELET} {flags}")
 
     # The kubelet's life
 
