@@ -9,7 +9,10 @@ from dataclasses import dataclass
 class About(enum.Enum):
     FLAG = "flag"
     CONFIGURATION = "configuration"
+    VARIABLE = "variable"
+    """Of the command line, answered for Windows."""
     ENVIRONMENT = "environment"
+    """What the service gets."""
     COMMAND = "command"
 
 

@@ -70,7 +70,7 @@ class Answers:
         if name not in self.asked or before == value:
             return
         outcome = Outcome.ADDED if before is None else Outcome.CHANGED
-        decision = Decision(About.ENVIRONMENT, name, outcome, reason, before or "", value)
+        decision = Decision(About.VARIABLE, name, outcome, reason, before or "", value)
         self.decisions.append(decision)
         self.variables[name] = value
 

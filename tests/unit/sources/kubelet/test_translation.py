@@ -215,6 +215,26 @@ def test_other_commands_are_told_as_dropped() -> None:
     ]
 
 
+EXPLICIT = Node(found_addresses=("10.0.0.1", "fd00::1"))
+ASKED = Node(addresses=("10.0.0.9",), found_addresses=("10.0.0.1",))
+
+
+@pytest.mark.parametrize(
+    ("variable", "node", "address"),
+    [
+        pytest.param("KUBELET_NODE_IP=10.0.0.5", EXPLICIT, "10.0.0.5", id="the-document-s-own"),
+        pytest.param("KUBELET_NODE_IP=0.0.0.0", EXPLICIT, "10.0.0.1", id="any"),
+        pytest.param("KUBELET_NODE_IP=::", EXPLICIT, "fd00::1", id="any-of-ipv6"),
+        pytest.param("OTHER=1", EXPLICIT, "10.0.0.1", id="not-set"),
+        pytest.param("KUBELET_NODE_IP=10.0.0.5", ASKED, "10.0.0.9", id="asked-for"),
+    ],
+)
+def test_which_address_the_variable_stands_for(variable: str, node: Node, address: str) -> None:
+    body = "EnvironmentFile=/etc/kubelet-env\nExecStart=kubelet --node-ip=${KUBELET_NODE_IP}"
+    made_words = made(body, {"kubelet-env": variable.encode()}, node=node).arguments
+    assert [word for word in made_words if word.startswith("--node-ip")] == [f"--node-ip={address}"]
+
+
 def test_linux_writes_the_environment_and_windows_answers() -> None:
     body = (
         "Environment=KUBELET_NODE_IP=0.0.0.0\nEnvironmentFile=-/etc/os-release\n"
