@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.port import EventLevel
+from agent.host.port import Control, EventLevel
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sandbox.events import LOG
 from agent.host.sandbox.machine import Machine
-from agent.host.sandbox.places import Drive
-from agent.host.sandbox.state import FOLDER_NAME
+from agent.host.sandbox.places import Drive, name_key
+from agent.host.sandbox.programs import Programs
+from agent.host.sandbox.service_document import ServiceDocument
+from agent.host.sandbox.state import FOLDER_NAME, State
 from contract.world import Sharing
 
 if TYPE_CHECKING:
@@ -85,6 +87,11 @@ class SandboxWorld:
     def service_command(self, *behaviour: str) -> tuple[str, ...]:
         program = pathlib.Path(__file__).with_name("service_program.py")
         return (sys.executable, os.fspath(program), *behaviour)
+
+    def ask(self, service: str, control: Control) -> None:
+        state = State(self._directory)
+        with ServiceDocument(state, Programs(state)).changing() as document:
+            document[name_key(service)]["run"]["controls"].append(control.value)
 
 
 @contextmanager

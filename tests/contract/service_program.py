@@ -9,6 +9,8 @@ Its arguments say how it behaves:
     hint=SECONDS    how long it says it will take to stop
     stay            then does not stop
     vanish=CODE     then its process ends without a word
+    steps=NUMBER    on its way down it says a word so many times, a while apart
+    raise           fails with an exception when its parameters have changed
 """
 
 from __future__ import annotations
@@ -73,11 +75,20 @@ class _Program:
         while not stopped:
             control = self._controls.next()
             self._record("asked", control.name if control else None)
+            if control is Control.PARAMETERS_CHANGED and "raise" in self._behaviour:
+                raise RuntimeError("as it was told to")
             if control in (Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN):
-                self._controls.stopping(float(self._behaviour.get("hint", "5")))
+                self._say_that_it_stops()
                 if "vanish" in self._behaviour:
                     os._exit(int(self._behaviour["vanish"]))
                 stopped = "stay" not in self._behaviour
+
+    def _say_that_it_stops(self) -> None:
+        hint = float(self._behaviour.get("hint", "5"))
+        for _ in range(int(self._behaviour.get("steps", "1")) - 1):
+            self._controls.stopping(hint)
+            self._controls.next(hint * 0.6)
+        self._controls.stopping(hint)
 
     def _record(self, what: str, content: Any) -> None:
         if "record" in self._behaviour:

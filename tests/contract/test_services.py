@@ -21,6 +21,7 @@ from agent.host.errors import (
     DependentsRunning,
     HostError,
     MarkedForDeletion,
+    NotAService,
     NotFound,
     ServiceAlreadyRunning,
     ServiceCannotAccept,
@@ -30,6 +31,7 @@ from agent.host.errors import (
     TimedOut,
 )
 from agent.host.port import (
+    Control,
     Recovery,
     RecoveryAction,
     ServiceDefinition,
@@ -390,6 +392,31 @@ def test_a_dependency_is_not_stopped_before_its_dependents(bench: Bench) -> None
     bench.stop(first)
 
 
+# A program's side
+
+
+def test_a_program_hears_of_new_parameters_and_goes_on(bench: Bench) -> None:
+    name = bench.recorder()
+    running = bench.start(name)
+    bench.world.ask(name, Control.PARAMETERS_CHANGED)
+    _until(lambda: bench.recorded("asked") == ["PARAMETERS_CHANGED"])
+    assert bench.services.status(name) == running
+
+
+def test_a_program_that_fails_by_an_exception_has_stopped_with_an_exit_code(bench: Bench) -> None:
+    name = bench.program("raise")
+    bench.start(name)
+    bench.world.ask(name, Control.PARAMETERS_CHANGED)
+    stopped = bench.services.wait(name, ServiceState.STOPPED, SOON)
+    assert (stopped.exit_code, stopped.service_exit_code) == (1066, 1)
+
+
+def test_a_program_that_the_scm_did_not_start_is_no_service(bench: Bench) -> None:
+    with pytest.raises(NotAService) as refusal:
+        bench.services.serve(bench.program(), lambda _: 0)
+    assert refusal.value.code == 1063
+
+
 # Waiting
 
 
@@ -415,6 +442,14 @@ def test_a_wait_ends_when_a_service_takes_longer_than_it_said(bench: Bench) -> N
     with pytest.raises(TimedOut, match=f"{name}.*STOP_PENDING"):
         bench.services.wait(name, ServiceState.STOPPED, 10 * SOON)
     assert time.monotonic() - began < SOON
+
+
+def test_a_wait_goes_on_as_long_as_a_service_does(bench: Bench) -> None:
+    name = bench.program("hint=1", "steps=4")
+    bench.start(name)
+    began = time.monotonic()
+    bench.stop(name)
+    assert time.monotonic() - began > 1
 
 
 def test_a_wait_sees_a_process_that_ends_without_a_word(bench: Bench) -> None:

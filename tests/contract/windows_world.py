@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.port import EventLevel
+from agent.host.port import Control, EventLevel
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.windows import open_windows
 from contract.world import Sharing, runs_under_wine
@@ -116,6 +116,17 @@ class WindowsWorld:
     def service_command(self, *behaviour: str) -> tuple[str, ...]:
         program = Path(__file__).with_name("service_program.py")
         return (sys.executable, str(program), *behaviour)
+
+    def ask(self, service: str, control: Control) -> None:
+        import win32service
+
+        manager = win32service.OpenSCManager(None, None, win32service.SC_MANAGER_CONNECT)
+        handle = win32service.OpenService(manager, service, win32service.SERVICE_ALL_ACCESS)
+        try:
+            win32service.ControlService(handle, control.value)
+        finally:
+            win32service.CloseServiceHandle(handle)
+            win32service.CloseServiceHandle(manager)
 
 
 def _own_sid() -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import PureWindowsPath
 
-    from agent.host.port import EventLevel, Host
+    from agent.host.port import Control, EventLevel, Host
 
 wine_cannot = pytest.mark.wine_cannot
 """`@wine_cannot("why")`: Wine cannot show this case; there it is reported as not shown.
@@ -62,6 +62,9 @@ class World(Protocol):
 
     def service_command(self, *behaviour: str) -> tuple[str, ...]:
         """The command of contract/service_program.py, which behaves as the words say."""
+
+    def ask(self, service: str, control: Control) -> None:
+        """The service control manager asks a service's program; but only a shutdown can ask for its own."""
 
 
 def runs_under_wine() -> bool:

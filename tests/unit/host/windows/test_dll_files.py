@@ -1,0 +1,182 @@
+"""How files are asked for of the kernel: what no outcome shows, and what it answers only now and then."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import secrets
+import shutil
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.windows.api import files as api
+from agent.host.windows.api import security
+from agent.host.windows.clock import WindowsClock
+from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.files import WindowsFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INVALID_PARAMETER = 0xC000_000D
+RENAME_EX, DISPOSITION_EX = 65, 64
+
+
+@pytest.fixture
+def files() -> WindowsFiles:
+    return WindowsFiles(WindowsClock())
+
+
+@pytest.fixture
+def folder(files: WindowsFiles) -> Iterator[PureWindowsPath]:
+    path = PureWindowsPath(f"C:\\wmcb-unit-{secrets.token_hex(4)}")
+    files.make_directory(path, PRIVATE_DIRECTORY)
+    yield path
+    shutil.rmtree(path)
+
+
+class Spy:
+    """Writes down what the kernel is asked, and asks it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        for name in ("open_in", "write", "flush", "rename"):
+            monkeypatch.setattr(api, name, self._recorded(name, getattr(api, name)))
+
+    def _recorded(self, name: str, real: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            result = real(*arguments, **options)
+            self.calls.append((name, {"arguments": arguments, "result": result, **options}))
+            return result
+
+        return call
+
+    def made(self) -> dict[str, Any]:
+        """The call that made something."""
+        ((_, made),) = [
+            call for call in self.calls if call[0] == "open_in" and call[1].get("disposition") == api.CREATE
+        ]
+        return made
+
+
+@pytest.fixture
+def spy(folder: PureWindowsPath, monkeypatch: pytest.MonkeyPatch) -> Spy:
+    assert folder
+    return Spy(monkeypatch)
+
+
+def test_a_file_is_born_with_its_descriptor_and_open_to_nobody(
+    files: WindowsFiles, folder: PureWindowsPath, spy: Spy
+) -> None:
+    files.write(folder / "file", b"x", PRIVATE_FILE)
+    made = spy.made()
+    assert made["descriptor"] == str(PRIVATE_FILE)
+    assert made["share"] == api.SHARE_NOTHING
+
+
+def test_a_folder_is_born_with_its_descriptor(files: WindowsFiles, folder: PureWindowsPath, spy: Spy) -> None:
+    files.make_directory(folder / "folder", PRIVATE_DIRECTORY)
+    assert spy.made()["descriptor"] == str(PRIVATE_DIRECTORY)
+
+
+def test_a_file_is_flushed_before_it_is_moved_over_with_write_through(
+    files: WindowsFiles, folder: PureWindowsPath, spy: Spy
+) -> None:
+    files.write(folder / "file", [b"x", b"y"], PRIVATE_FILE)
+    handle = spy.made()["result"]
+    of_interest = [(name, call) for name, call in spy.calls if name != "open_in"]
+    assert [name for name, _ in of_interest] == ["write", "write", "flush", "rename"]
+    assert of_interest[2][1]["arguments"] == (handle,)
+    moved = of_interest[3][1]["arguments"][0]
+    (opened,) = [call for name, call in spy.calls[-4:] if name == "open_in" and call["result"] == moved]
+    assert opened["options"] & api.WRITE_THROUGH
+
+
+def test_what_is_added_is_flushed(files: WindowsFiles, folder: PureWindowsPath, spy: Spy) -> None:
+    files.append(folder / "journal", b"x", PRIVATE_FILE)
+    assert [name for name, _ in spy.calls[-2:]] == ["write", "flush"]
+
+
+@pytest.mark.parametrize("kind", [RENAME_EX, DISPOSITION_EX])
+def test_a_file_system_without_the_newer_way_is_asked_the_older(
+    files: WindowsFiles, folder: PureWindowsPath, monkeypatch: pytest.MonkeyPatch, kind: int
+) -> None:
+    real = api._set_information
+
+    def older(handle: int, outcome: Any, data: Any, size: int, asked: int) -> int:
+        return INVALID_PARAMETER if asked == kind else real(handle, outcome, data, size, asked)
+
+    monkeypatch.setattr(api, "_set_information", older)
+    for content in (b"x", b"y"):
+        files.write(folder / "file", content, PRIVATE_FILE)
+    assert files.read(folder / "file") == b"y"
+    files.remove(folder / "file")
+    assert files.list(folder) == []
+
+
+STATUSES = {
+    "object name not found": (0xC000_0034, 2, NotFound),
+    "object path not found": (0xC000_003A, 3, NotFound),
+    "access denied": (0xC000_0022, 5, AccessDenied),
+    "sharing violation": (0xC000_0043, 32, InUse),
+    "delete pending": (0xC000_0056, 303, InUse),
+    "file is a directory": (0xC000_00BA, 336, WrongKind),
+    "not a directory": (0xC000_0103, 267, WrongKind),
+    "mapped": (0xC000_0243, 1224, InUse),
+}
+
+
+@pytest.mark.parametrize(("status", "code", "kind"), STATUSES.values(), ids=STATUSES)
+def test_the_kernels_word_is_told_by_its_code(status: int, code: int, kind: type[HostError]) -> None:
+    with pytest.raises(HostError) as failure, telling("open", "it"):
+        api._check(status, "NtCreateFile")
+    assert (type(failure.value), failure.value.code) == (kind, code)
+
+
+@pytest.fixture
+def kept_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Only who has the privileges, and says so, may open a file for its descriptor."""
+    enabled: list[str] = []
+    real = api.open_in
+
+    def refuse(folder: int | None, name: str, access: int, **options: Any) -> int:
+        descriptors = api.READ_CONTROL | api.WRITE_DAC | api.WRITE_OWNER
+        if access & descriptors and not (enabled and options["options"] & api.BACKUP_INTENT):
+            raise Win32Failure(5, "NtCreateFile")
+        return real(folder, name, access, **options)
+
+    monkeypatch.setattr(api, "open_in", refuse)
+    monkeypatch.setattr(security, "enable_privileges", lambda *names: enabled.extend(names))
+    return enabled
+
+
+def test_an_administrator_who_was_kept_out_mends_the_descriptor(
+    files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str]
+) -> None:
+    Path(folder / "file").touch()
+    files.set_descriptor(folder / "file", PROGRAM_FILE)
+    assert {security.RESTORE, security.TAKE_OWNERSHIP} <= set(kept_out)
+
+
+def test_an_administrator_who_was_kept_out_reads_the_descriptor(
+    files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str]
+) -> None:
+    Path(folder / "file").touch()
+    assert files.descriptor(folder / "file").owner
+    assert security.BACKUP in kept_out
+
+
+def test_a_file_that_is_not_there_takes_no_privilege(
+    files: WindowsFiles, folder: PureWindowsPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "enable_privileges", lambda *_: pytest.fail("for what?"))
+    with pytest.raises(NotFound):
+        files.set_descriptor(folder / "file", PROGRAM_FILE)
+    with pytest.raises(NotFound):
+        files.descriptor(folder / "file")

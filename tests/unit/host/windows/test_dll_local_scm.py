@@ -1,0 +1,110 @@
+"""What of a service only its registry key has."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import secrets
+import winreg
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.host.port import ServiceDefinition, StartType
+from agent.host.sddl import AUTHENTICATED_USERS, EVERYONE, USERS, SecurityDescriptor
+from agent.host.windows import open_windows
+from agent.host.windows.local_scm import LocalServiceControlManager
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.host.port import Services
+
+SERVICES = "SYSTEM\\CurrentControlSet\\Services"
+
+
+@pytest.fixture
+def services() -> Services:
+    return open_windows().services
+
+
+@pytest.fixture
+def name(services: Services) -> Iterator[str]:
+    name = f"wmcb-unit-{secrets.token_hex(4)}"
+    yield name
+    services.delete(name)
+
+
+def definition(name: str, **environment: str) -> ServiceDefinition:
+    return ServiceDefinition(name, ("C:\\p.exe",), start=StartType.MANUAL, environment=environment)
+
+
+def test_variables_are_in_a_key_that_users_cannot_read(services: Services, name: str) -> None:
+    services.create(definition(name, HTTP_PROXY="http://user:password@proxy"))
+    found = SecurityDescriptor.parse(_descriptor(name))
+    assert found.protected
+    assert found.granted({USERS, EVERYONE, AUTHENTICATED_USERS}) == 0
+
+
+def test_the_key_is_closed_before_the_variables_are_written(
+    services: Services, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    real = winreg.SetValueEx
+
+    def write(key: winreg.HKEYType, value: str, reserved: int, kind: int, data: Any) -> None:
+        seen.append(SecurityDescriptor.parse(_descriptor(name)).protected)
+        real(key, value, reserved, kind, data)
+
+    services.create(definition(name))
+    monkeypatch.setattr(winreg, "SetValueEx", write)
+    services.change(definition(name, A="1"))
+    assert seen == [True]
+
+
+def test_variables_stand_where_the_scm_looks_for_them(services: Services, name: str) -> None:
+    services.create(definition(name, A="1", B="x=y"))
+    assert _value(name) == (["A=1", "B=x=y"], winreg.REG_MULTI_SZ)
+
+
+def test_no_variables_leave_no_value(services: Services, name: str) -> None:
+    services.create(definition(name, A="1"))
+    for _ in range(2):
+        LocalServiceControlManager().set_environment(name, {})
+        with pytest.raises(FileNotFoundError):
+            _value(name)
+
+
+def test_groups_are_dependencies_too(services: Services, name: str) -> None:
+    services.create(definition(name))
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, f"{SERVICES}\\{name}", 0, winreg.KEY_SET_VALUE) as key:
+        winreg.SetValueEx(key, "DependOnService", 0, winreg.REG_MULTI_SZ, ["RpcSs"])
+        winreg.SetValueEx(key, "DependOnGroup", 0, winreg.REG_MULTI_SZ, ["TDI"])
+    assert LocalServiceControlManager().key(name).dependencies == ("RpcSs", "+TDI")
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"), [(winreg.REG_SZ, "A=1"), (winreg.REG_BINARY, b"x"), (winreg.REG_MULTI_SZ, [])]
+)
+def test_what_somebody_else_put_in_their_place_is_none(
+    services: Services, name: str, kind: int, data: Any
+) -> None:
+    services.create(definition(name))
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, f"{SERVICES}\\{name}", 0, winreg.KEY_SET_VALUE) as key:
+        winreg.SetValueEx(key, "Environment", 0, kind, data)
+    assert LocalServiceControlManager().key(name).environment == {}
+
+
+def _value(name: str) -> tuple[object, int]:
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, f"{SERVICES}\\{name}") as key:
+        return winreg.QueryValueEx(key, "Environment")
+
+
+def _descriptor(name: str) -> str:
+    import win32security as ws
+
+    parts = ws.OWNER_SECURITY_INFORMATION | ws.DACL_SECURITY_INFORMATION
+    found = ws.GetNamedSecurityInfo(f"MACHINE\\{SERVICES}\\{name}", ws.SE_REGISTRY_KEY, parts)
+    return str(ws.ConvertSecurityDescriptorToStringSecurityDescriptor(found, ws.SDDL_REVISION_1, parts))
