@@ -139,11 +139,14 @@ def test_the_installed_program_unpacks_nothing(node: Node) -> None:
 
 
 def test_a_killed_runs_program_ends_with_it_and_the_next_run_removes_what_it_left(node: Node) -> None:
-    parent, _ = start_lasting_run(node)
+    download(node)
+    # Not as a service: there the SCM would end the program. By hand it goes on for ten seconds under Wine.
+    node.start(DOWNLOADED, "daemon", "run")
+    until(lambda: _childs_megabytes(node) > 28, "Python is up", 10, lambda: _childs_megabytes(node))
+    parent, _ = sorted(node.processes("wmcb.exe"), key=lambda each: each.pid)
     node.kill(parent)
-    until(lambda: not node.processes("wmcb.exe"), "the program has ended with the exe that started it")
-    left = unpacked(node)
-    assert left, "nobody was there to remove it"
+    until(lambda: not node.processes("wmcb.exe"), "the program has ended with the exe that started it", 4)
+    assert unpacked(node), "nobody was there to remove it"
     assert node.run(DOWNLOADED, "version").code == 0
     assert unpacked(node) == []
 
@@ -216,27 +219,24 @@ def _childs_megabytes(node: Node) -> int:
     return both[1].resident_bytes // 1_000_000 if len(both) == 2 else 0
 
 
-DAMAGES = {
-    "a byte changed in a packed library": (0.5, b"\xa5\x5a"),
-    "a byte changed near the end": (0.99, b"\xa5\x5a"),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_download_says_so_and_leaves_nothing(node: Node, damage: str) -> None:
-    where, wrong = DAMAGES[damage]
-    download(node)
-    _overwrite(node.path(DOWNLOADED), int(SHIPPED.stat().st_size * where), wrong)
-    result = node.run(DOWNLOADED, "version")
-    assert (result.code, result.out) == (1, "")
-    assert result.err == "wmcb: this file is damaged; fetch it again \n"
+def test_a_damaged_download_says_so_and_leaves_nothing(node: Node) -> None:
+    """One bit, in many places: most of them unpack without a complaint, to something else."""
+    size = SHIPPED.stat().st_size
+    for place in range(10):
+        download(node)
+        _flip_a_bit(node.path(DOWNLOADED), size // 20 + place * size // 11)
+        result = node.run(DOWNLOADED, "version")
+        assert (result.code, result.out) == (1, ""), place
+        assert result.err == "wmcb: this file is damaged; fetch it again\n"
     assert unpacked(node) == []
 
 
-def _overwrite(path: Path, where: int, wrong: bytes) -> None:
+def _flip_a_bit(path: Path, where: int) -> None:
     with path.open("r+b") as file:
         file.seek(where)
-        file.write(wrong)
+        (byte,) = file.read(1)
+        file.seek(where)
+        file.write(bytes([byte ^ 1]))
 
 
 def test_a_download_that_was_cut_short_does_not_start(node: Node) -> None:

@@ -48,14 +48,15 @@ static void write_error(const WCHAR *text, DWORD length)
 void fail(const WCHAR *what, const WCHAR *which, DWORD error)
 {
     static WCHAR reason[512], line[2048];
-    DWORD_PTR words[] = {(DWORD_PTR)what, (DWORD_PTR)(which ? which : L""), error, (DWORD_PTR)reason};
-    const WCHAR *form = error ? L"wmcb: %1 %2: %4(error %3!u!)%n" : L"wmcb: %1 %2%n";
+    DWORD_PTR words[] = {(DWORD_PTR)what, (DWORD_PTR)which, error, (DWORD_PTR)reason};
+    const WCHAR *forms[2][2] = {{L"wmcb: %1%n", L"wmcb: %1: %4(error %3!u!)%n"},
+                                {L"wmcb: %1 %2%n", L"wmcb: %1 %2: %4(error %3!u!)%n"}};
     if (error) {
         FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL,
                        error, 0, reason, 512, NULL);
     }
-    DWORD length = FormatMessageW(FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_ARGUMENT_ARRAY, form, 0, 0, line, 2048,
-                                  (va_list *)words);
+    DWORD length = FormatMessageW(FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_ARGUMENT_ARRAY,
+                                  forms[which != NULL][error != 0], 0, 0, line, 2048, (va_list *)words);
     write_error(line, length);
     if (before_the_end) {
         void (*tidy)(void) = before_the_end;
