@@ -1,0 +1,123 @@
+"""What is said to Windows about reboots and variables, and who is an administrator."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from typing import Any
+
+import pytest
+
+from agent.host.errors import AccessDenied, HostError, Unsupported
+from agent.host.port import EventLevel
+from agent.host.windows import open_windows
+from agent.host.windows.api import event_log, machine, shutdown, windows
+from agent.host.windows.failure import Win32Failure
+
+NO_SHUTDOWN, IN_PROGRESS, DENIED = 1116, 1115, 5
+
+
+class Recorded:
+    def __init__(self, code: int = 0) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self._code = code
+
+    def __call__(self, *arguments: Any) -> int:
+        self.calls.append(arguments)
+        if self._code:
+            raise Win32Failure(self._code, "it")
+        return 1
+
+
+def test_a_reboot_is_announced_as_planned_and_cannot_be_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    initiate = Recorded()
+    monkeypatch.setattr(shutdown, "_initiate", initiate)
+    open_windows().power.reboot("features were added", 30)
+    force_others, force_self, restart = 1, 2, 4
+    planned, operating_system, reconfiguration = 0x8000_0000, 0x2_0000, 0x4
+    assert initiate.calls == [
+        (
+            None,
+            "features were added",
+            30,
+            force_others | force_self | restart,
+            planned | operating_system | reconfiguration,
+        )
+    ]
+
+
+@pytest.mark.parametrize(("code", "kind"), [(DENIED, AccessDenied), (IN_PROGRESS, HostError)])
+def test_a_reboot_that_is_refused_is_told(
+    monkeypatch: pytest.MonkeyPatch, code: int, kind: type[HostError]
+) -> None:
+    monkeypatch.setattr(shutdown, "_initiate", Recorded(code))
+    with pytest.raises(kind) as failure:
+        open_windows().power.reboot("x", 0)
+    assert failure.value.code == code
+
+
+def test_only_a_reboot_that_is_not_there_is_cancelled_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutdown, "_abort", Recorded(NO_SHUTDOWN))
+    open_windows().power.cancel_reboot()
+    monkeypatch.setattr(shutdown, "_abort", Recorded(DENIED))
+    with pytest.raises(AccessDenied):
+        open_windows().power.cancel_reboot()
+
+
+def test_running_programs_are_told_of_variables_without_waiting_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send = Recorded()
+    monkeypatch.setattr(windows, "_send", send)
+    environment = open_windows().environment
+    environment.set("WMCB_UNIT", "1")
+    environment.remove("WMCB_UNIT")
+    everybody, setting_change, give_up_on_hung = 0xFFFF, 0x1A, 2
+    ((*first, flags, milliseconds, _), second) = send.calls
+    assert first == [everybody, setting_change, 0, "Environment"]
+    assert flags & give_up_on_hung
+    assert milliseconds <= 1000
+    assert second == send.calls[0]
+
+
+def test_a_source_is_let_go_when_its_event_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = Recorded()
+    monkeypatch.setattr(event_log, "_report", Recorded(DENIED))
+    monkeypatch.setattr(event_log, "_deregister", released)
+    with pytest.raises(AccessDenied):
+        open_windows().events.write("wmcb-unit", EventLevel.ERROR, 1, "text")
+    assert len(released.calls) == 1
+
+
+@pytest.mark.parametrize(("number", "told"), [(0x8664, "amd64"), (0xAA64, "arm64")])
+def test_processors_have_the_names_that_kubernetes_gives_them(
+    monkeypatch: pytest.MonkeyPatch, number: int, told: str
+) -> None:
+    monkeypatch.setattr(machine, "native_machine", lambda: number)
+    assert open_windows().facts.architecture() == told
+
+
+def test_a_processor_of_another_kind_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "native_machine", lambda: 0x14C)
+    with pytest.raises(Unsupported, match="0x14c"):
+        open_windows().facts.architecture()
+
+
+def test_who_has_administrators_only_to_be_denied_by_is_none() -> None:
+    import win32api
+    import win32con
+    import win32security as ws
+
+    administrators = ws.CreateWellKnownSid(ws.WinBuiltinAdministratorsSid, None)
+    access = win32con.TOKEN_DUPLICATE | win32con.TOKEN_QUERY | win32con.TOKEN_IMPERSONATE
+    own = ws.OpenProcessToken(win32api.GetCurrentProcess(), access)
+    # What the types say of it is not what it takes.
+    restricted = ws.CreateRestrictedToken(own, 0, [(administrators, 0)], None, None)  # type: ignore[arg-type]
+    assert open_windows().access.is_administrator()
+    ws.ImpersonateLoggedOnUser(restricted)
+    try:
+        assert not open_windows().access.is_administrator()
+    finally:
+        ws.RevertToSelf()
