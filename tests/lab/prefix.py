@@ -32,6 +32,10 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 [HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters]
 "BootId"=dword:00000007
 
+; Wine gives a new service's process ten seconds to speak, too few on a busy machine; Windows gives thirty.
+[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control]
+"ServicesPipeTimeout"="60000"
+
 ; The lab's own library in place of Wine's. In the registry, since services do not inherit WINEDLLOVERRIDES.
 [HKEY_CURRENT_USER\Software\Wine\DllOverrides]
 "pdh"="native"
