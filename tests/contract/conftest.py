@@ -28,10 +28,6 @@ def world(tmp_path: pathlib.Path) -> Iterator[World]:
         yield opened
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "wine_cannot(why, weaker=False): Wine cannot show this, or only less")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     _cases[:] = [item for item in items if HERE in item.path.parents]
     if not runs_under_wine():
