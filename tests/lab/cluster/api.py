@@ -1,6 +1,4 @@
-"""The API as the lab itself uses it: JSON over connections that are kept open, beside whatever is
-measured.
-"""
+"""The API as the lab itself uses it: JSON over connections that are kept open."""
 
 from __future__ import annotations
 

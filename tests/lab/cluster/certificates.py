@@ -12,8 +12,7 @@ from pathlib import Path
 
 from lab.means import Missing
 
-# A kubelet rotates, and others warn, by the whole life of a certificate: this one has been valid for a year.
-LONG_AGO = timedelta(days=-366)
+_LONG_AGO = timedelta(days=-366)
 _LATELY = timedelta(minutes=-5)
 
 _CONFIGURATION = """\
@@ -61,14 +60,13 @@ class Authority:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             key, request = folder / "key.pem", folder / "request.pem"
-            subject = "".join(f"/O={group}" for group in groups) + f"/CN={user}"
+            # A user's groups are values of O. OpenSSL takes a slash for the end of a value.
+            named = [*(("O", group) for group in groups), ("CN", user)]
+            subject = "".join(f"/{kind}=" + value.replace("/", r"\/") for kind, value in named)
             _configure(folder, CLIENT)
             new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", str(key)]
-            # Several groups are several values of O; a slash in a user's name is not the end of it.
-            _openssl(
-                *("req", "-new", "-config", str(folder / "openssl.cnf"), "-section", "request", *new_key),
-                *("-subj", subject, "-out", str(request)),
-            )
+            settings = ["-config", str(folder / "openssl.cnf"), "-section", "request"]
+            _openssl("req", "-new", *settings, *new_key, "-subj", subject, "-out", str(request))
             return self._sign(folder, request, valid_for) + key.read_text()
 
     def expired(self, certificate_and_key: str, usage: str = CLIENT, ended: timedelta = _LATELY) -> str:
@@ -78,37 +76,18 @@ class Authority:
             pair, request = folder / "pair.pem", folder / "request.pem"
             pair.write_text(certificate_and_key)
             _configure(folder, usage)
-            _openssl(
-                *(
-                    "x509",
-                    "-x509toreq",
-                    "-copy_extensions",
-                    "copyall",
-                    "-in",
-                    str(pair),
-                    "-signkey",
-                    str(pair),
-                ),
-                *("-out", str(request)),
-            )
+            to_request = ["-x509toreq", "-copy_extensions", "copyall"]
+            _openssl("x509", *to_request, "-in", str(pair), "-signkey", str(pair), "-out", str(request))
             return self._sign(folder, request, ended)
 
     def _sign(self, folder: Path, request: Path, ends_in: timedelta) -> str:
         now = datetime.now(UTC)
-        begins = now + (LONG_AGO if ends_in < timedelta() else _LATELY)
+        begins = now + (_LONG_AGO if ends_in < timedelta() else _LATELY)
         signed = folder / "signed.pem"
-        _openssl(
-            *(
-                "ca",
-                "-batch",
-                "-config",
-                str(folder / "openssl.cnf"),
-                "-notext",
-                "-preserveDN",
-            ),
-            *("-cert", str(self.certificate), "-keyfile", str(self._key), "-in", str(request)),
-            *("-startdate", _written(begins), "-enddate", _written(now + ends_in), "-out", str(signed)),
-        )
+        authority = ["-cert", str(self.certificate), "-keyfile", str(self._key)]
+        dates = ["-startdate", _written(begins), "-enddate", _written(now + ends_in)]
+        files = ["-config", str(folder / "openssl.cnf"), "-in", str(request), "-out", str(signed)]
+        _openssl("ca", "-batch", "-notext", "-preserveDN", *authority, *dates, *files)
         return signed.read_text()
 
 

@@ -1,5 +1,4 @@
-"""A control plane as kubeadm makes it: its certificates, kubeconfigs, manifests, ConfigMaps, roles and add-
-ons.
+"""A control plane as kubeadm makes it: its certificates, kubeconfigs, manifests, ConfigMaps and add-ons.
 
 Where kubeadm would have a kubelet run the static pods that it wrote, their commands are run here as they
 stand, but for the few changes in CHANGES. Nodes reach the API server through a proxy at the address that
@@ -49,7 +48,7 @@ controlPlaneEndpoint: {HOST}:{PORT}
 networking: {{podSubnet: 10.128.0.0/9, serviceSubnet: 10.96.0.0/12}}
 """
 
-# What is not as kubeadm's manifests have it, for each program.
+# What is not as kubeadm's manifests have it, for each program; and the API server keeps an audit log.
 CHANGES = {
     # The advertised address belongs to the proxy.
     "kube-apiserver": {"bind-address": DIRECT},
@@ -171,12 +170,7 @@ class ControlPlane:
             (KUBERNETES / kubeconfig).write_text(_past_the_proxy((KUBERNETES / kubeconfig).read_text()))
         self.admin.write_text(_past_the_proxy((KUBERNETES / "super-admin.conf").read_text()))
         for name, changes in CHANGES.items():
-            options = {**changes}
-            if name == "kube-apiserver":
-                options |= {
-                    "audit-policy-file": f"{self.folder}/audit.yaml",
-                    "audit-log-path": f"{self.audit.path}",
-                }
+            options = {**changes, **(self._audit_options() if name == "kube-apiserver" else {})}
             command = _changed(_command_in((MANIFESTS / f"{name}.yaml").read_text()), options)
             self._programs[name] = Program(
                 name, [str(self.programs / command[0]), *command[1:]], self._log(name)
@@ -184,6 +178,9 @@ class ControlPlane:
         pair = self.folder / "lab.pem"
         pair.write_text(self.authority.client("lab", ["system:masters"]))
         self._api = Api(DIRECT, PORT, HOST, self.authority.certificate, pair)
+
+    def _audit_options(self) -> dict[str, str]:
+        return {"audit-policy-file": f"{self.folder}/audit.yaml", "audit-log-path": f"{self.audit.path}"}
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"

@@ -43,7 +43,7 @@ class Traffic:
 @dataclass(eq=False)
 class _Connection:
     writer: asyncio.StreamWriter
-    client: str = "unknown"
+    client: str = peers.UNKNOWN
     sent: int = 0
     received: int = 0
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -57,7 +57,6 @@ class Proxy:
     def __init__(self, listen: tuple[str, int], target: tuple[str, int]) -> None:
         self.address = listen
         self._target = target
-        self._way = Way.CLOSED
         self._latency = 0.0
         self._connections: set[_Connection] = set()
         self._ended: defaultdict[str, list[Traffic]] = defaultdict(list)
@@ -128,7 +127,6 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result(30)
 
     async def _become(self, way: Way) -> None:
-        self._way = way
         if way is Way.CLOSED:
             self._passing.clear()
             if self._server is not None:
@@ -249,9 +247,7 @@ class Proxy:
     async def _read_ahead(
         self, reader: asyncio.StreamReader, under_way: asyncio.Queue[tuple[float, bytes | None]]
     ) -> None:
-        """Reads on while earlier bytes wait for their time, so that a delay is a delay and not a
-        bandwidth.
-        """
+        """Reads on while earlier bytes wait for their time: a delay is no narrow band."""
         data: bytes | None = b"-"
         while data:
             try:
