@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _NO_SUCH_PROCESS = 87
 _PROCESS_ABORTED = 1067
+_MOST_PROCESSES = 63
+"""Windows waits for no more than 64 handles; of further processes the SCM's word must do."""
 
 
 class WatchedService:
@@ -115,8 +117,8 @@ class ServiceWatch:
                 left = deadline - self._clock.monotonic()
                 if events or left <= 0:
                     return events
-                handles = [handle for known in self._services for handle in known.handles()]
-                if wait_for_any([self._closing, *handles], left) == 0:
+                processes = [handle for known in self._services for handle in known.handles()]
+                if wait_for_any([self._closing, *processes[:_MOST_PROCESSES]], left) == 0:
                     break
         return []
 

@@ -62,6 +62,7 @@ class Subscription:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._closed = True
         self._armed = False
         self._seen = 0
         self._notify = _Notify(version=_STATUS_CHANGE, callback=_CALLBACK(self._told))
@@ -75,7 +76,14 @@ class Subscription:
         self._seen = status.state.value
         return status
 
+    def __del__(self) -> None:
+        # Forgotten instead of closed: the SCM would call what is no longer there.
+        self.close()
+
     def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         self._service.close()
         run_queued_calls()
         if self._armed:
@@ -84,6 +92,7 @@ class Subscription:
     def _open(self) -> None:
         with Manager(CONNECT) as manager:
             self._service = manager.open(self._name, QUERY_STATUS)
+        self._closed = False
 
     def _arm(self) -> None:
         try:
@@ -93,6 +102,7 @@ class Subscription:
                 raise
             # Too many changes were missed for the handle to be of use any longer.
             self._service.close()
+            self._closed = True
             self._open()
             self._notify_once()
 

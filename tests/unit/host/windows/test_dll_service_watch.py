@@ -6,6 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from agent.host.errors import AccessDenied, MarkedForDeletion
 from agent.host.port import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows import service_watch
 from agent.host.windows.api import service_notification
+from agent.host.windows.api.processes import close, event, wait_for_any
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import Win32Failure
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
@@ -168,3 +170,22 @@ def test_a_watch_that_cannot_have_one_service_gives_the_others_back(monkeypatch:
     with pytest.raises(AccessDenied):
         ServiceWatch(["s", "t"], WindowsClock())
     assert Scripted.closed
+
+
+def test_more_processes_than_windows_waits_for_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    handles = [event() for _ in range(70)]
+    monkeypatch.setattr(service_watch, "WatchedService", Scripted)
+    monkeypatch.setattr(Scripted, "script", [status(RUNNING, 1)], raising=False)
+    monkeypatch.setattr(Scripted, "ends", set(), raising=False)
+    monkeypatch.setattr(Scripted, "handles", lambda _: handles)
+    with ServiceWatch(["s"], WindowsClock()) as watch:
+        assert watch.wait(0.01) == []
+    for handle in handles:
+        close(handle)
+
+
+def test_a_watch_that_was_forgotten_is_closed() -> None:
+    for _ in range(50):
+        WatchedService(SERVICE).status()
+    gc.collect()
+    wait_for_any([], 0.01)
