@@ -1,0 +1,54 @@
+"""Ignition 2.0 to 2.4 and 3.0 to 3.6: bytes in, one merged and checked configuration out.
+
+Nothing here reaches a network or a machine. What must be fetched is asked of the caller.
+"""
+
+from agent.sources.ignition.contents import Hash, Packing, Unsound
+from agent.sources.ignition.model import (
+    Configuration,
+    Contents,
+    Directory,
+    Dropin,
+    Fetch,
+    FetchFailed,
+    File,
+    Ignored,
+    Inline,
+    Link,
+    Network,
+    Owner,
+    Remote,
+    Request,
+    Unit,
+)
+from agent.sources.ignition.report import Entry, Report, Severity
+from agent.sources.ignition.resolving import Limits, Outcome, load
+from agent.sources.ignition.schema import Origin
+
+__all__ = [
+    "Configuration",
+    "Contents",
+    "Directory",
+    "Dropin",
+    "Entry",
+    "Fetch",
+    "FetchFailed",
+    "File",
+    "Hash",
+    "Ignored",
+    "Inline",
+    "Limits",
+    "Link",
+    "Network",
+    "Origin",
+    "Outcome",
+    "Owner",
+    "Packing",
+    "Remote",
+    "Report",
+    "Request",
+    "Severity",
+    "Unit",
+    "Unsound",
+    "load",
+]

@@ -1,0 +1,252 @@
+"""From a merged record to the model: one entry a path and a name, contents with how to unpack them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from agent.sources.ignition import rules
+from agent.sources.ignition.contents import Hash, Packing
+from agent.sources.ignition.model import (
+    RESPONSE_TIMEOUT,
+    Contents,
+    Directory,
+    Dropin,
+    File,
+    Ignored,
+    Inline,
+    Link,
+    Network,
+    Owner,
+    Remote,
+    Unit,
+)
+from agent.sources.ignition.report import quoted
+from agent.sources.ignition.schema import Origin, Record
+
+if TYPE_CHECKING:
+    from agent.sources.ignition.report import Place
+
+Refuse = Callable[[Origin, "Place", str], None]
+"""Told what cannot be made, where (with the steps below it), and why."""
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]+")
+_NOWHERE = Origin("", ())
+
+
+def contents(record: Record) -> Contents | None:
+    """None where a source is not even named."""
+    source = record.source()
+    if source is None:
+        return None
+    packing = Packing(record.text("compression") == "gzip", _hash(record))
+    if source.data is not None:
+        return Inline(source.data, packing)
+    if not source.url:
+        # Ignition takes an empty URL for an empty file, whatever else is said of it.
+        return Inline(b"")
+    return Remote(source.url, headers(record), packing)
+
+
+def _hash(record: Record) -> Hash | None:
+    wanted = record.record("verification").text("hash")
+    if not wanted:
+        return None
+    algorithm, _, digest = wanted.partition("-")
+    return Hash(algorithm, digest.lower())
+
+
+def headers(record: Record) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (item.text("name") or "", item.text("value") or "") for item in record.records("httpHeaders")
+    )
+
+
+def header_fault(record: Record) -> str:
+    """Why headers could not be sent; nothing where they could."""
+    for name, value in headers(record):
+        if not _HEADER_NAME.fullmatch(name):
+            return f"{quoted(name)} is no name for a header"
+        if not _HEADER_VALUE.fullmatch(value):
+            return f"the header {quoted(name)} has no value, or one with characters that no header has"
+    return ""
+
+
+def network(config: Record, authorities: tuple[bytes, ...]) -> Network:
+    ignition = config.record("ignition")
+    proxy, timeouts = ignition.record("proxy"), ignition.record("timeouts")
+    response, total = timeouts.number("httpResponseHeaders"), timeouts.number("httpTotal")
+    return Network(
+        proxy.text("httpProxy") or "",
+        proxy.text("httpsProxy") or "",
+        tuple(proxy.texts("noProxy")),
+        RESPONSE_TIMEOUT if response is None else max(response, 0),
+        max(total or 0, 0),
+        authorities,
+    )
+
+
+def files(config: Record, major: int, refuse: Refuse) -> dict[str, File]:
+    """By path. In version 2 a path can be there again: to append to it, or in place of the first."""
+    made: dict[str, File] = {}
+    appended: dict[str, list[Contents]] = {}
+    for record in config.record("storage").records("files"):
+        if major == 2 and not _on_root(record):
+            continue
+        file = _file_2(record) if major == 2 else _file_3(record)
+        before = made.get(file.path)
+        if before and record.flag("append"):
+            appended[file.path].extend(file.appended)
+            made[file.path] = _with_owner_and_mode(before, file)
+            continue
+        if before and file.overwrite is False:
+            why = f"{quoted(file.path)} is there already, and not to be overwritten"
+            refuse(file.origin, ("overwrite",), why)
+        made[file.path] = file
+        appended[file.path] = list(file.appended)
+    return {
+        path: dataclasses.replace(file, appended=tuple(appended[path])) if appended[path] else file
+        for path, file in made.items()
+    }
+
+
+def _file_3(record: Record) -> File:
+    added = (contents(item) for item in record.records("append"))
+    return File(
+        record.text("path") or "",
+        _origin(record),
+        contents(record.record("contents")),
+        tuple(item for item in added if item is not None),
+        record.number("mode"),
+        _owner(record),
+        record.flag("overwrite"),
+    )
+
+
+def _file_2(record: Record) -> File:
+    said = contents(record.record("contents")) or Inline(b"")
+    appends = bool(record.flag("append"))
+    return File(
+        rules.simplified(record.text("path") or ""),
+        _origin(record),
+        None if appends else said,
+        (said,) if appends else (),
+        record.number("mode"),
+        _owner(record),
+        record.flag("overwrite"),
+    )
+
+
+def _with_owner_and_mode(before: File, more: File) -> File:
+    """What is appended brings its own mode and owner along, if it has any."""
+    owner = Owner(
+        before.owner.user if more.owner.user is None else more.owner.user,
+        before.owner.group if more.owner.group is None else more.owner.group,
+    )
+    mode = before.mode if more.mode is None else more.mode
+    return dataclasses.replace(before, mode=mode, owner=owner)
+
+
+def directories(config: Record, major: int) -> dict[str, Directory]:
+    made = {}
+    for record in config.record("storage").records("directories"):
+        if major == 2 and not _on_root(record):
+            continue
+        path = rules.simplified(record.text("path") or "")
+        made[path] = Directory(
+            path, _origin(record), record.number("mode"), _owner(record), record.flag("overwrite")
+        )
+    return made
+
+
+def links(config: Record, major: int) -> dict[str, Link]:
+    made = {}
+    for record in config.record("storage").records("links"):
+        if major == 2 and not _on_root(record):
+            continue
+        path = rules.simplified(record.text("path") or "")
+        made[path] = Link(path, _origin(record), record.text("target") or "", bool(record.flag("hard")))
+    return made
+
+
+def units(config: Record) -> dict[str, Unit]:
+    """By name. In version 2 a name can be there again."""
+    made: dict[str, Unit] = {}
+    for record in config.record("systemd").records("units"):
+        unit = Unit(
+            record.text("name") or "",
+            _origin(record),
+            record.text("contents") or "",
+            _dropins(record),
+            True if record.flag("enable") else record.flag("enabled"),
+            bool(record.flag("mask")),
+        )
+        before = made.get(unit.name)
+        made[unit.name] = _again(before, unit) if before else unit
+    return made
+
+
+def _dropins(record: Record) -> dict[str, Dropin]:
+    return {
+        name: Dropin(name, _origin(item), text)
+        for item in record.records("dropins")
+        if (text := item.text("contents")) and (name := item.text("name"))
+    }
+
+
+def _again(before: Unit, unit: Unit) -> Unit:
+    return Unit(
+        unit.name,
+        unit.origin,
+        unit.contents or before.contents,
+        {**before.dropins, **unit.dropins},
+        # Ignition writes both into a preset file, of which systemd goes by the first line that fits.
+        unit.enabled if before.enabled is None else before.enabled,
+        before.masked or unit.masked,
+    )
+
+
+_IGNORED = (
+    ("disk", "storage", "disks", ("device",)),
+    ("RAID array", "storage", "raid", ("name",)),
+    ("filesystem", "storage", "filesystems", ("name", "path", "device")),
+    ("LUKS volume", "storage", "luks", ("name",)),
+    ("group", "passwd", "groups", ("name",)),
+    ("user", "passwd", "users", ("name",)),
+    ("networkd unit", "networkd", "units", ("name",)),
+)
+
+
+def ignored(config: Record, major: int) -> Iterator[Ignored]:
+    for kind, section, name, fields in _IGNORED:
+        for record in config.record(section).records(name):
+            yield Ignored(kind, next(filter(None, map(record.text, fields)), ""), _origin(record))
+    kernel = config.record("kernelArguments")
+    for argument in kernel.texts("shouldExist") + kernel.texts("shouldNotExist"):
+        yield Ignored("kernel argument", argument, _NOWHERE)
+    if major == 2:
+        for kind, name in (("file", "files"), ("directory", "directories"), ("link", "links")):
+            for record in config.record("storage").records(name):
+                if not _on_root(record):
+                    yield Ignored(f"{kind} on another filesystem", record.text("path") or "", _origin(record))
+
+
+def _on_root(record: Record) -> bool:
+    return record.text("filesystem") == "root"
+
+
+def _owner(record: Record) -> Owner:
+    user, group = record.record("user"), record.record("group")
+    return Owner(_id_or_name(user), _id_or_name(group))
+
+
+def _id_or_name(record: Record) -> int | str | None:
+    number = record.number("id")
+    return number if number is not None else record.text("name") or None
+
+
+def _origin(record: Record) -> Origin:
+    return record.origin or _NOWHERE

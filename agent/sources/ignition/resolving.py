@@ -1,0 +1,268 @@
+"""From one document to the configuration: references followed, everything merged, contents checked."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from agent.sources.ignition import compiling, urls
+from agent.sources.ignition.contents import Unsound
+from agent.sources.ignition.document import Document, NotReadable, decoded
+from agent.sources.ignition.model import (
+    Configuration,
+    Contents,
+    Fetch,
+    FetchFailed,
+    File,
+    Inline,
+    Network,
+    Remote,
+    Request,
+)
+from agent.sources.ignition.reading import Reading, read
+from agent.sources.ignition.report import Findings, Place, Report
+from agent.sources.ignition.schema import MergedCheck, Origin, Record, recheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
+_DER_SEQUENCE = 0x30
+_AUTHORITIES_SIZE = 1 << 22
+
+# Servers choose by these what they serve: OpenShift's by Accept, before 4.7 by User-Agent. Without, they
+# serve version 2. These are what Ignition itself sends, in the last release of each major version.
+_HEADERS = {
+    2: {
+        "Accept": "application/vnd.coreos.ignition+json;version=2.2.0, */*;q=0.1",
+        "Accept-Encoding": "identity",
+        "User-Agent": "Ignition/0.35.0",
+    },
+    3: {
+        "Accept": "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1",
+        "Accept-Encoding": "identity",
+        "User-Agent": "Ignition/2.24.0",
+    },
+}
+_REFERENCES = {2: "append", 3: "merge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What nobody needs more of."""
+
+    depth: int = 8
+    """Of references in referred documents."""
+    documents: int = 50
+    document_size: int = 256 << 20
+    contents_size: int = 1 << 30
+    """Of one file, unpacked."""
+    unpacked_size: int = 4 << 30
+    """Of all compressed files together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    configuration: Configuration | None
+    """None where the report is fatal."""
+    report: Report
+
+
+def load(name: str, raw: bytes, fetch: Fetch | None = None, limits: Limits | None = None) -> Outcome:
+    """The configuration that a document describes, with all that it refers to.
+
+    `name` is what reports call the document. Nothing is raised for a bad one. The bytes of a large one are
+    let go early if the caller keeps no reference to them. Without `fetch`, what must be fetched is an error.
+    """
+    resolver = _Resolver(fetch, limits or Limits())
+    try:
+        text = decoded(name, raw)
+        del raw
+        configuration = resolver.configuration(name, text)
+    except NotReadable as fault:
+        return Outcome(None, fault.report + resolver.report())
+    except _Stop:
+        configuration = None
+    report = resolver.report()
+    return Outcome(None if report.fatal else configuration, report)
+
+
+class _Stop(Exception):
+    """It cannot go on; why is among the findings."""
+
+
+class _Resolver:
+    def __init__(self, fetch: Fetch | None, limits: Limits) -> None:
+        self._fetch = fetch
+        self._limits = limits
+        self._documents: dict[str, Document] = {}
+        self._findings: dict[str, Findings] = {}
+        self._versions: dict[str, str] = {}
+        self._network = Network()
+        self._authorities: dict[str, bytes] = {}
+
+    def report(self) -> Report:
+        reports = (self._documents[name].report(found) for name, found in self._findings.items())
+        return sum(reports, Report())
+
+    def configuration(self, name: str, text: str) -> Configuration:
+        reading = self._read(name, text)
+        major = reading.specification.major
+        self._use_network_of(reading.config, major)
+        config = self._with_references(reading, name, 0, reading.config)
+        self._use_network_of(config, major)
+        # Newer minor versions ask for less than older ones, but until 3.3 not in everything.
+        if reading.specification.keys and (len(self._documents) > 1 or reading.minor < 3):
+            check = MergedCheck(self._findings, name, reading.specification.newest_minor)
+            recheck(config, reading.specification.config, check)
+        made = Configuration(
+            self._versions,
+            compiling.files(config, major, self._error),
+            compiling.directories(config, major),
+            compiling.links(config, major),
+            compiling.units(config),
+            tuple(compiling.ignored(config, major)),
+            self._network,
+        )
+        self._check_contents(made.files.values())
+        return made
+
+    def _read(self, name: str, text: str) -> Reading:
+        document = Document(name, text)
+        self._documents[name] = document
+        findings = self._findings[name] = Findings()
+        reading = read(document, findings)
+        if findings.errors or reading is None:
+            raise _Stop
+        self._versions[name] = f"{reading.specification.major}.{reading.minor}.0"
+        return reading
+
+    def _with_references(self, reading: Reading, name: str, depth: int, around: Record) -> Record:
+        """The document with all that it refers to; `around` is everything that its settings are part of."""
+        specification = reading.specification
+        references = reading.config.record("ignition").record("config")
+        replacement = references.get("replace")
+        if isinstance(replacement, Record) and ("source" in replacement or specification.major == 2):
+            origin = Origin(name, ("ignition", "config", "replace"))
+            other, other_name = self._follow(replacement, origin, reading, depth)
+            self._use_network_of(other.config, specification.major)
+            return self._with_references(other, other_name, depth + 1, other.config)
+        merged = reading.config
+        for index, reference in enumerate(references.records(_REFERENCES[specification.major])):
+            place = ("ignition", "config", _REFERENCES[specification.major], index)
+            other, other_name = self._follow(reference, Origin(name, place), reading, depth)
+            inside = specification.merged(around, other.config)
+            self._use_network_of(inside, specification.major)
+            whole = self._with_references(other, other_name, depth + 1, inside)
+            merged = specification.merged(merged, whole)
+            around = specification.merged(around, whole)
+            self._use_network_of(around, specification.major)
+        return merged
+
+    def _follow(self, reference: Record, origin: Origin, parent: Reading, depth: int) -> tuple[Reading, str]:
+        if depth >= self._limits.depth:
+            self._stop(origin, f"references go deeper than {self._limits.depth} documents; maybe in a circle")
+        if len(self._documents) >= self._limits.documents:
+            self._stop(origin, f"more than {self._limits.documents} documents are referred to")
+        if reference.source() is None:
+            self._stop(origin, "a source is needed here")
+        name = self._name(reference, origin)
+        major = parent.specification.major
+        try:
+            text = decoded(name, self._obtained(reference, origin, major, self._limits.document_size))
+            reading = self._read(name, text)
+        except NotReadable as fault:
+            self._stop(origin, f"what it refers to is no configuration: {fault.report.entries[0].message}")
+        if reading.specification.major != major:
+            why = f"what it refers to has version {self._versions[name]}"
+            self._stop(origin, f"{why}, which cannot be merged with version {major}")
+        return reading, name
+
+    def _name(self, reference: Record, origin: Origin) -> str:
+        source = reference.source()
+        url = source.url if source and source.data is None else ""
+        name = urls.shown(url) if url else f"{origin.document}: {'.'.join(map(str, origin.place))}"
+        taken = sum(other == name or other.startswith(f"{name} (") for other in self._documents)
+        return f"{name} ({taken + 1})" if taken else name
+
+    def _use_network_of(self, config: Record, major: int) -> None:
+        """From now on. As in Ignition, a configuration without authorities leaves those that there are."""
+        self._network = compiling.network(config, self._network.authorities)
+        tls = config.record("ignition").record("security").record("tls")
+        records = tls.records("certificateAuthorities")
+        if records:
+            authorities = tuple(self._authority(record, major) for record in records)
+            self._network = compiling.network(config, authorities)
+
+    def _authority(self, record: Record, major: int) -> bytes:
+        origin = record.origin or Origin(next(iter(self._documents)), ())
+        source = record.source()
+        if source is None:
+            self._stop(origin, "a source is needed here")
+        if source.url not in self._authorities:
+            pem = self._obtained(record, origin, major, _AUTHORITIES_SIZE)
+            if not _is_pem(pem):
+                self._stop(origin, "it is no certificate in PEM form", "source")
+            self._authorities[source.url] = pem
+        return self._authorities[source.url]
+
+    def _obtained(self, record: Record, origin: Origin, major: int, limit: int) -> bytes:
+        contents = compiling.contents(record) or Inline(b"")
+        try:
+            if isinstance(contents, Inline):
+                return contents.read(limit)
+            blocks = self._fetched(contents, record, origin, major)
+            return b"".join(contents.packing.unpack(blocks, limit))
+        except Unsound as fault:
+            self._stop(origin, str(fault), "source")
+        except FetchFailed as fault:
+            self._stop(origin, f"it cannot be fetched: {fault}", "source")
+
+    def _fetched(self, remote: Remote, record: Record, origin: Origin, major: int) -> Iterable[bytes]:
+        scheme = remote.url.partition(":")[0].lower()
+        if scheme not in ("http", "https"):
+            self._stop(origin, f"{scheme} is not fetched by this program; use http or https", "source")
+        if fault := compiling.header_fault(record):
+            self._stop(origin, fault, "httpHeaders")
+        if self._fetch is None:
+            self._stop(origin, "it would have to be fetched, and nothing is fetched here", "source")
+        own = {name.title(): value for name, value in remote.headers}
+        headers = tuple({**_HEADERS[major], **own}.items())
+        return self._fetch(Request(remote.url, headers, remote.packing, self._network))
+
+    def _check_contents(self, files: Iterable[File]) -> None:
+        """Contents that cannot be unpacked, or have the wrong hash, show before anything is done."""
+        room = self._limits.unpacked_size
+        for file in files:
+            for place, contents in _all_contents(file):
+                if isinstance(contents, Inline) and not contents.packing.plain:
+                    try:
+                        size = sum(map(len, contents.blocks(min(room, self._limits.contents_size))))
+                    except Unsound as fault:
+                        self._error(file.origin, place, str(fault))
+                        continue
+                    room -= size if contents.packing.compressed else 0
+
+    def _error(self, origin: Origin, below: Place, message: str) -> None:
+        self._findings[origin.document].error((*origin.place, *below), message)
+
+    def _stop(self, origin: Origin, message: str, *below: str | int) -> NoReturn:
+        self._error(origin, below, message)
+        raise _Stop
+
+
+def _all_contents(file: File) -> Iterator[tuple[Place, Contents]]:
+    if file.contents is not None:
+        yield ("contents", "source"), file.contents
+    for index, contents in enumerate(file.appended):
+        yield ("append", index, "source"), contents
+
+
+def _is_pem(data: bytes) -> bool:
+    found = _CERTIFICATE.findall(data)
+    try:
+        return bool(found) and all(binascii.a2b_base64(text)[0] == _DER_SEQUENCE for text in found)
+    except (ValueError, IndexError):
+        return False

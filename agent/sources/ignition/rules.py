@@ -1,0 +1,239 @@
+"""Rules that both major versions share, and the words for what breaks them."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from agent.sources.ignition import dataurl, unitfile, urls
+from agent.sources.ignition.report import quoted
+from agent.sources.ignition.schema import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent.sources.ignition.schema import Check, Record, Rule
+
+_GUID = re.compile(r"(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?")
+_UNIT_TYPES = frozenset({
+    ".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path", ".timer",
+    ".snapshot", ".slice", ".scope",
+})  # fmt: skip
+_NETWORK_TYPES = frozenset({".link", ".netdev", ".network"})
+_DIGITS = {"sha256": 64, "sha512": 128}
+LONGEST_LABELS = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
+_LEVELS = {
+    "linear": False, "raid0": False, "0": False, "stripe": False,
+    "raid1": True, "1": True, "mirror": True, "raid4": True, "4": True, "raid5": True, "5": True,
+    "raid6": True, "6": True, "raid10": True, "10": True,
+}  # fmt: skip
+"""Each level of RAID, and whether it can have spares."""
+
+SPECIAL_BITS = 0o7000
+
+
+def is_absolute(path: str) -> bool:
+    return path.startswith("/")
+
+
+def is_simplified(path: str) -> bool:
+    """Whether there is no shorter way to write an absolute path."""
+    return path == "/" or not any(step in ("", ".", "..") for step in path[1:].split("/"))
+
+
+def simplified(path: str) -> str:
+    """An absolute path without dots and doubled slashes."""
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def extension(name: str) -> str:
+    """As Go has it: from the last dot of the last part, however the name begins."""
+    last = name.rpartition("/")[2]
+    return last[last.rindex(".") :] if "." in last else ""
+
+
+def mode(record: Record, check: Check) -> None:
+    value = record.number("mode")
+    if value is not None and not 0 <= value <= 0o7777:
+        check.error(f"the mode {value} is none; write it in decimal, from 0 to 4095 (0644 is 420)", "mode")
+
+
+def compression(record: Record, check: Check) -> None:
+    if record.text("compression") not in (None, "", "gzip"):
+        check.error("the compression is unknown; Ignition knows gzip", "compression")
+
+
+def verification(algorithms: Callable[[int], Sequence[str]]) -> Rule:
+    """`algorithms` says which a minor version knows."""
+
+    def rule(record: Record, check: Check) -> None:
+        wanted = record.text("hash")
+        if wanted is None:
+            return
+        name, dash, digest = wanted.partition("-")
+        known = algorithms(check.minor)
+        if not dash:
+            check.error("a hash is written as sha512-<128 hexadecimal digits>", "hash")
+        elif name not in known:
+            check.error(f"the hash {quoted(name)} is not known here; use {' or '.join(known)}", "hash")
+        elif len(digest.encode()) != _DIGITS[name]:
+            why = f"{name} has {_DIGITS[name]} hexadecimal digits, this has {len(digest)} characters"
+            check.error(why, "hash")
+
+    return rule
+
+
+def source(schemes: Mapping[str, int], *, keep_url: bool, empty_is_none: bool = True) -> Rule:
+    """Checks a source and decodes the data in it. `schemes` says since which minor version each goes."""
+
+    def rule(record: Record, check: Check) -> None:
+        url = record.get("source")
+        if not isinstance(url, str):
+            return
+        record["source"] = Source(url)
+        if not url and empty_is_none:
+            return
+        if url.startswith("data:"):
+            try:
+                data = dataurl.decode(url)
+            except dataurl.NotDecodable as fault:
+                check.error(f"it is a data URL that cannot be decoded: {fault}", "source")
+                return
+            record["source"] = Source(url if keep_url else "", data)
+        elif why := _url_fault(url, [name for name, since in schemes.items() if since <= check.minor]):
+            check.error(why, "source")
+
+    return rule
+
+
+def _url_fault(text: str, schemes: Sequence[str]) -> str:
+    url = urls.parse(text)
+    if url is None:
+        return f"{quoted(urls.shown(text))} is no URL"
+    if url.scheme not in schemes:
+        return f"{quoted(urls.shown(text))} has an unknown scheme; use {', '.join(schemes)} or data"
+    if url.scheme == "arn" and not _names_s3_object(url):
+        return "it is no ARN of an object in S3"
+    if url.scheme in ("s3", "arn") and url.parameter("versionId") == "":
+        return "its versionId is empty"
+    return ""
+
+
+def _names_s3_object(url: urls.Url) -> bool:
+    """arn:aws:s3:::bucket/key, or arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME/object/KEY"""
+    sections = url.opaque.split(":", 4)
+    if len(sections) != 5 or sections[1] != "s3":
+        return False
+    return url.opaque.count("/") >= (2 if sections[4].startswith("accesspoint/") else 1)
+
+
+def headers_need_http(record: Record, check: Check) -> None:
+    if not record.records("httpHeaders"):
+        return
+    source = record.get("source")
+    url = source.url if isinstance(source, Source) else ""
+    parsed = urls.parse(url) if url else None
+    if parsed is None or parsed.scheme not in ("http", "https"):
+        check.error("headers go with a source by http or https only", "httpHeaders")
+
+
+def unit_name(record: Record, check: Check) -> None:
+    if extension(record.text("name") or "") not in _UNIT_TYPES:
+        check.error("a unit's name ends with its type, such as .service", "name")
+
+
+def dropin_name(record: Record, check: Check) -> None:
+    if extension(record.text("name") or "") != ".conf":
+        check.error("a drop-in's name ends with .conf", "name")
+
+
+def network_unit_name(record: Record, check: Check) -> None:
+    if extension(record.text("name") or "") not in _NETWORK_TYPES:
+        check.error("a networkd unit's name ends with .link, .netdev or .network", "name")
+
+
+def unit_contents(record: Record, check: Check) -> None:
+    """Of a unit or drop-in. Warns where enabling a unit would do nothing."""
+    contents = record.text("contents") or ""
+    try:
+        sections = unitfile.sections(contents)
+    except unitfile.NotAUnit as fault:
+        check.error(f"it is no unit file: {fault}", "contents")
+        return
+    enabled = record.flag("enabled") or record.flag("enable")
+    if enabled and contents and "Install" not in sections:
+        check.warn("it is enabled but has no [Install] section, so enabling it does nothing", "contents")
+
+
+def guid(name: str) -> Rule:
+    def rule(record: Record, check: Check) -> None:
+        if not _GUID.fullmatch(record.text(name) or ""):
+            check.error("a GUID looks like 01234567-89AB-CDEF-EDCB-A98765432101", name)
+
+    return rule
+
+
+def raid_level(record: Record, check: Check) -> None:
+    can_have_spares = _LEVELS.get(record.text("level") or "")
+    if can_have_spares is None:
+        check.error("the level of RAID is unknown", "level")
+    elif record.number("spares") and not can_have_spares:
+        check.error("arrays of this level can have no spares", "level")
+
+
+def partition_numbers(record: Record, check: Check) -> None:
+    seen: set[int] = set()
+    for index, partition in enumerate(record.records("partitions")):
+        number = partition.number("number") or 0
+        # Of 0 there may be many: each takes the next free number.
+        if number and number in seen:
+            check.error(f"there is a partition {number} already", "partitions", index)
+        seen.add(number)
+
+
+def partitions_overlap(start: str, size: str, same_is_other: Callable[[int], bool]) -> Rule:
+    """`same_is_other` says in which minor versions two partitions that say the same are two."""
+
+    def rule(record: Record, check: Check) -> None:
+        placed: list[tuple[int, int, int]] = []
+        said: set[tuple[object, ...]] = set()
+        for index, partition in enumerate(record.records("partitions")):
+            first, length = partition.number(start), partition.number(size)
+            # A start of 0 is a place that is chosen later; a size of 0 takes what is free there.
+            if not first or length is None:
+                continue
+            if length < 0:
+                check.error("a partition's size cannot be negative", "partitions", index, size)
+            words = tuple(sorted(partition.items(), key=operator.itemgetter(0)))
+            if same_is_other(check.minor) or words not in said:
+                placed.append((first, first + max(length, 1) - 1, index))
+                said.add(words)
+        _refuse_overlap(placed, check)
+
+    return rule
+
+
+def _refuse_overlap(placed: list[tuple[int, int, int]], check: Check) -> None:
+    """Of (first, last, index); one report for a disk is enough."""
+    placed.sort()
+    for (_, last, _), (first, _, index) in itertools.pairwise(placed):
+        if first <= last:
+            check.error("the partition overlaps with another", "partitions", index)
+            return
+
+
+def missing_partitions_have_numbers(record: Record, check: Check) -> None:
+    partitions = record.records("partitions")
+    if any(item.flag("shouldExist") is False for item in partitions) and any(
+        not item.number("number") for item in partitions
+    ):
+        why = "with a partition that should not exist, every partition of the disk needs a number"
+        check.error(why, "partitions")
+
+
+def label_too_long(text: str, longest: int) -> bool:
+    """Counted in bytes, as Ignition does."""
+    return len(text.encode()) > longest

@@ -1,0 +1,412 @@
+"""Ignition 2.0 to 2.4: which version has which field, and which rules.
+
+The rules are those of Ignition's own parser, also where its documentation says less.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.ignition import rules
+from agent.sources.ignition.report import quoted
+from agent.sources.ignition.schema import Field, Many, Scalar, Struct, Within
+
+if TYPE_CHECKING:
+    from agent.sources.ignition.schema import Check, Record
+
+TEXT, FLAG, NUMBER = Scalar.TEXT, Scalar.FLAG, Scalar.NUMBER
+
+NEWEST_MINOR = 4
+
+_SCHEMES = {"http": 0, "https": 0, "oem": 0, "tftp": 1, "s3": 1}
+_FORMATS = {"ext4": 0, "btrfs": 0, "xfs": 0, "swap": 1, "vfat": 1}
+
+
+def _maybe(name: str, kind: Scalar | Struct, since: int = 0) -> Field:
+    return Field(name, kind, since, optional=True)
+
+
+def _texts(name: str, since: int = 0) -> Field:
+    return Field(name, Many(TEXT), since)
+
+
+# Sources
+
+
+def _headers(record: Record, check: Check) -> None:
+    seen: set[str] = set()
+    for index, header in enumerate(record.records("httpHeaders")):
+        name = header.text("name") or ""
+        if not name:
+            check.error("a header needs a name", "httpHeaders", index, "name")
+        elif name in seen:
+            check.error(f"the header {quoted(name)} is there already", "httpHeaders", index, "name")
+        seen.add(name)
+
+
+def _url_written_anew(record: Record, _: Check) -> None:
+    """Of 2.0, Ignition takes URLs apart and puts them together again."""
+    url = record.get("source")
+    if isinstance(url, str):
+        scheme, colon, rest = url.removesuffix("#").partition(":")
+        record["source"] = f"{scheme.lower()}{colon}{rest}"
+
+
+_SOURCE_FIELDS = (
+    Field("httpHeaders", Many(Struct((Field("name", TEXT), Field("value", TEXT)))), since=4),
+    Field("source", TEXT),
+    Field("verification", Struct((_maybe("hash", TEXT),), (rules.verification(lambda _: ("sha512",)),))),
+)
+_BEFORE = Within(_url_written_anew, until=0)
+_AFTER = (_headers, rules.headers_need_http)
+REFERENCE = Struct(_SOURCE_FIELDS, (_BEFORE, rules.source(_SCHEMES, keep_url=True), *_AFTER))
+CONTENTS = Struct(
+    (Field("compression", TEXT), *_SOURCE_FIELDS),
+    (rules.compression, _BEFORE, rules.source(_SCHEMES, keep_url=False), *_AFTER),
+)
+
+
+# Files, directories, links
+
+
+def _path(record: Record, check: Check) -> None:
+    path = record.text("path") or ""
+    if not rules.is_absolute(path):
+        check.error(f"the path {quoted(path)} is not absolute; it must begin with /", "path")
+
+
+def _filesystem_named(record: Record, check: Check) -> None:
+    if not record.text("filesystem"):
+        check.error('the filesystem is missing; the one of the machine itself is "root"', "filesystem")
+
+
+def _mode_given(record: Record, check: Check) -> None:
+    if "mode" not in record:
+        check.warn("without a mode, it gets 0: nobody but root may read it", "mode")
+
+
+def _append_or_overwrite(record: Record, check: Check) -> None:
+    if record.flag("append") and record.flag("overwrite"):
+        check.error("append and overwrite exclude each other", "append")
+
+
+def _one_owner(record: Record, check: Check) -> None:
+    if "id" in record and record.text("name"):
+        check.error("give an id or a name, not both")
+
+
+_OWNER_2_0 = Struct((Field("id", NUMBER, filled=True),))
+_OWNER = Struct((_maybe("id", NUMBER), Field("name", TEXT)), (_one_owner,))
+_NODE = (
+    Field("filesystem", TEXT),
+    Field("group", _OWNER_2_0, until=0, filled=True),
+    _maybe("group", _OWNER, since=1),
+    _maybe("overwrite", FLAG, since=2),
+    Field("path", TEXT),
+    Field("user", _OWNER_2_0, until=0, filled=True),
+    _maybe("user", _OWNER, since=1),
+)
+_MODE = (
+    Field("mode", Scalar.UNSIGNED_32, until=0, filled=True),
+    Field("mode", NUMBER, since=1, until=1, filled=True),
+    _maybe("mode", NUMBER, since=2),
+)
+_NODE_RULES = (_path, _filesystem_named)
+_MODE_RULES = (rules.mode, Within(_mode_given, since=2))
+
+FILE = Struct(
+    (*_NODE, *_MODE, Field("append", FLAG, since=2), Field("contents", CONTENTS)),
+    (*_NODE_RULES, *_MODE_RULES, _append_or_overwrite),
+)
+DIRECTORY = Struct((*_NODE, *_MODE), (*_NODE_RULES, *_MODE_RULES))
+LINK = Struct((*_NODE, Field("hard", FLAG), Field("target", TEXT)), _NODE_RULES)
+
+
+# Disks: nothing of them matters on Windows, but a configuration that Ignition refuses is refused
+
+
+def _device(record: Record, check: Check) -> None:
+    if not rules.is_absolute(record.text("device") or ""):
+        check.error("a device is an absolute path", "device")
+
+
+def _partition_label(record: Record, check: Check) -> None:
+    label = record.text("label") or ""
+    if rules.label_too_long(label, 36):
+        check.error("a partition's label has at most 36 characters", "label")
+    elif ":" in label:
+        check.warn("a partition's label is cut at its colon", "label")
+
+
+_SECTORS = ("start", "size")
+_MEBIBYTES = ("startMiB", "sizeMiB")
+
+
+def _partition(record: Record, check: Check) -> None:
+    if _has_any(record, _SECTORS) and _has_any(record, _MEBIBYTES):
+        check.error("give places and sizes in sectors or in MiB, not both")
+    missing = record.flag("shouldExist") is False
+    if missing and (_has_any(record, ("label", *_SECTORS)) or record.text("guid") or record.text("typeGuid")):
+        check.error("a partition that should not exist can have a number only")
+    for name in _SECTORS:
+        if name in record:
+            check.warn(f"it is deprecated; use {name}MiB", name)
+
+
+def _has_any(record: Record, names: tuple[str, ...]) -> bool:
+    return any(name in record for name in names)
+
+
+def _aligned(record: Record, check: Check) -> None:
+    for index, partition in enumerate(record.records("partitions")):
+        if (partition.number("start") or 0) % 2048:
+            check.error("a partition starts at a multiple of 2048 sectors", "partitions", index, "start")
+
+
+def _one_unit(record: Record, check: Check) -> None:
+    partitions = record.records("partitions")
+    if any(_has_any(item, _SECTORS) for item in partitions) and any(
+        _has_any(item, _MEBIBYTES) for item in partitions
+    ):
+        check.error("the places and sizes on one disk are in sectors or in MiB, not both", "partitions")
+
+
+_PARTITION = Struct(
+    (
+        Field("guid", TEXT, since=1),
+        Field("label", TEXT, until=2, filled=True),
+        _maybe("label", TEXT, since=3),
+        Field("number", NUMBER),
+        _maybe("shouldExist", FLAG, since=3),
+        Field("size", Scalar.UNSIGNED, until=0, filled=True),
+        Field("size", NUMBER, since=1, until=2, filled=True),
+        _maybe("size", NUMBER, since=3),
+        _maybe("sizeMiB", NUMBER, since=3),
+        Field("start", Scalar.UNSIGNED, until=0, filled=True),
+        Field("start", NUMBER, since=1, until=2, filled=True),
+        _maybe("start", NUMBER, since=3),
+        _maybe("startMiB", NUMBER, since=3),
+        Field("typeGuid", TEXT),
+        Field("wipePartitionEntry", FLAG, since=3),
+    ),
+    (_partition_label, Within(_partition, since=3), rules.guid("guid"), rules.guid("typeGuid")),
+)
+DISK = Struct(
+    (Field("device", TEXT), Field("partitions", Many(_PARTITION)), Field("wipeTable", FLAG)),
+    (
+        _device,
+        rules.partition_numbers,
+        rules.partitions_overlap("start", "size", lambda minor: minor >= 3),
+        _aligned,
+        Within(rules.missing_partitions_have_numbers, since=3),
+        Within(_one_unit, since=3),
+    ),
+)
+
+
+def _raid_devices(record: Record, check: Check) -> None:
+    for index, device in enumerate(record.texts("devices")):
+        if not rules.is_absolute(device):
+            check.error("a device is an absolute path", "devices", index)
+
+
+RAID = Struct(
+    (
+        _texts("devices"),
+        Field("level", TEXT),
+        Field("name", TEXT),
+        _texts("options", since=2),
+        Field("spares", NUMBER),
+    ),
+    (rules.raid_level, _raid_devices),
+)
+
+
+def _mount_format(record: Record, check: Check) -> None:
+    form = record.text("format") or ""
+    if _FORMATS.get(form, check.minor + 1) > check.minor:
+        check.error("the format is unknown", "format")
+    label = record.text("label") or ""
+    if rules.label_too_long(label, rules.LONGEST_LABELS.get(form, len(label.encode()))):
+        check.error(f"a label has at most {rules.LONGEST_LABELS[form]} characters in {form}", "label")
+
+
+def _filesystem(record: Record, check: Check) -> None:
+    path, mount = record.text("path"), record.record("mount")
+    if path is None and "mount" not in record:
+        check.error("a filesystem needs a mount or a path")
+    elif path is not None and "mount" in record:
+        check.error("a filesystem has a mount or a path, not both")
+    if path is not None and not rules.is_absolute(path):
+        check.error("the path is not absolute; it must begin with /", "path")
+    if "create" in mount:
+        if mount.flag("wipeFilesystem"):
+            check.error("create and wipeFilesystem exclude each other", "mount", "create")
+        if mount.texts("options"):
+            check.error("create and options exclude each other", "mount", "create")
+
+
+FILESYSTEM = Struct(
+    (
+        _maybe(
+            "mount",
+            Struct(
+                (
+                    _maybe("create", Struct((Field("force", FLAG), _texts("options")))),
+                    Field("device", TEXT),
+                    Field("format", TEXT),
+                    _maybe("label", TEXT, since=1),
+                    _texts("options", since=1),
+                    _maybe("uuid", TEXT, since=1),
+                    Field("wipeFilesystem", FLAG, since=1),
+                ),
+                (_device, _mount_format),
+            ),
+        ),
+        Field("name", TEXT),
+        _maybe("path", TEXT),
+    ),
+    (_filesystem,),
+)
+STORAGE = Struct(
+    (
+        Field("directories", Many(DIRECTORY), since=1),
+        Field("disks", Many(DISK)),
+        Field("files", Many(FILE)),
+        Field("filesystems", Many(FILESYSTEM)),
+        Field("links", Many(LINK), since=1),
+        Field("raid", Many(RAID)),
+    )
+)
+
+
+# Users, units
+
+
+def _create_alone(record: Record, check: Check) -> None:
+    if "create" not in record:
+        return
+    for field in _ACCOUNT:
+        if record.get(field.name):
+            check.error("it cannot be given beside create", field.name)
+    if "uid" in record:
+        check.error("it cannot be given beside create", "uid")
+
+
+_ACCOUNT = (
+    Field("gecos", TEXT),
+    _texts("groups"),
+    Field("homeDir", TEXT),
+    Field("noCreateHome", FLAG),
+    Field("noLogInit", FLAG),
+    Field("noUserGroup", FLAG),
+    Field("primaryGroup", TEXT),
+    Field("shell", TEXT),
+    Field("system", FLAG),
+)
+_UID = (Field("uid", Scalar.UNSIGNED, until=0, optional=True), _maybe("uid", NUMBER, since=1))
+PASSWD = Struct(
+    (
+        Field(
+            "groups",
+            Many(
+                Struct(
+                    (
+                        Field("gid", Scalar.UNSIGNED, until=0, optional=True),
+                        _maybe("gid", NUMBER, since=1),
+                        Field("name", TEXT),
+                        Field("passwordHash", TEXT),
+                        Field("system", FLAG),
+                    )
+                )
+            ),
+        ),
+        Field(
+            "users",
+            Many(
+                Struct(
+                    (
+                        _maybe("create", Struct((*_ACCOUNT, *_UID))),
+                        Field("name", TEXT),
+                        Field("passwordHash", TEXT, until=0),
+                        _maybe("passwordHash", TEXT, since=1),
+                        _texts("sshAuthorizedKeys"),
+                        *(Field(field.name, field.kind, since=1) for field in _ACCOUNT),
+                        _maybe("uid", NUMBER, since=1),
+                    ),
+                    (_create_alone,),
+                )
+            ),
+        ),
+    )
+)
+_DROPIN = Struct((Field("contents", TEXT), Field("name", TEXT)), (rules.unit_contents, rules.dropin_name))
+UNIT = Struct(
+    (
+        Field("contents", TEXT),
+        Field("dropins", Many(_DROPIN)),
+        Field("enable", FLAG),
+        _maybe("enabled", FLAG, since=1),
+        Field("mask", FLAG),
+        Field("name", TEXT),
+    ),
+    (rules.unit_name, rules.unit_contents),
+)
+NETWORK_UNIT = Struct(
+    (Field("contents", TEXT), Field("dropins", Many(_DROPIN), since=2), Field("name", TEXT)),
+    (rules.unit_contents, rules.network_unit_name),
+)
+
+
+# All of it
+
+
+def _filesystems_are_there(record: Record, check: Check) -> None:
+    known = {"root"}
+    for index, filesystem in enumerate(record.record("storage").records("filesystems")):
+        name = filesystem.text("name") or ""
+        if name in known:
+            why = f"it hides another filesystem {quoted(name)}"
+            check.warn(why, "storage", "filesystems", index, "name")
+        known.add(name)
+    for kind in ("files", "links", "directories"):
+        for index, node in enumerate(record.record("storage").records(kind)):
+            name = node.text("filesystem") or ""
+            if name and name not in known:
+                why = f"the filesystem {quoted(name)} is not in this document; another may have it"
+                check.warn(why, "storage", kind, index, "filesystem")
+
+
+_PROXY = Struct((Field("httpProxy", TEXT), Field("httpsProxy", TEXT), _texts("noProxy")))
+CONFIG = Struct(
+    (
+        Field(
+            "ignition",
+            Struct(
+                (
+                    Field(
+                        "config",
+                        Struct((Field("append", Many(REFERENCE)), _maybe("replace", REFERENCE))),
+                    ),
+                    Field("proxy", _PROXY, since=4),
+                    Field(
+                        "security",
+                        Struct((Field("tls", Struct((Field("certificateAuthorities", Many(REFERENCE)),))),)),
+                        since=2,
+                    ),
+                    Field(
+                        "timeouts",
+                        Struct((_maybe("httpResponseHeaders", NUMBER), _maybe("httpTotal", NUMBER))),
+                        since=1,
+                    ),
+                    Field("version", TEXT),
+                )
+            ),
+        ),
+        Field("networkd", Struct((Field("units", Many(NETWORK_UNIT)),))),
+        Field("passwd", PASSWD),
+        Field("storage", STORAGE),
+        Field("systemd", Struct((Field("units", Many(UNIT)),))),
+    ),
+    (_filesystems_are_there,),
+)
