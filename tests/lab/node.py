@@ -111,7 +111,8 @@ class Node:
     def _server_listens(self) -> bool:
         # Debian's Wine keeps the name of its socket's folder in the prefix.
         named = self._place / "prefix" / "wineserver"
-        return named.exists() and any(wine.outside("/tmp").glob(f"{named.read_text()}/*/socket"))  # noqa: S108
+        name = named.read_text() if named.exists() else ""  # and empty while it is being written
+        return bool(name) and any(wine.outside("/tmp").glob(f"{name}/*/socket"))  # noqa: S108
 
     def _environment(self, debug: str = "-all", locale: str | None = None) -> dict[str, str]:
         return wine.environment(self.prefix, f"{locale or self.locale}.UTF-8", debug)
