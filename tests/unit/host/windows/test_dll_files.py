@@ -6,8 +6,10 @@ import sys
 
 assert sys.platform == "win32"
 
+import ctypes
 import secrets
 import shutil
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ import pytest
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
 from agent.host.windows.clock import WindowsClock
@@ -22,7 +25,7 @@ from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.files import WindowsFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 INVALID_PARAMETER = 0xC000_000D
 RENAME_EX, DISPOSITION_EX = 65, 64
@@ -41,28 +44,63 @@ def folder(files: WindowsFiles) -> Iterator[PureWindowsPath]:
     shutil.rmtree(path)
 
 
+@dataclass(frozen=True)
+class Call:
+    name: str
+    handle: int
+    descriptor: str = ""
+    """As it reached the kernel, in words again."""
+    share: int = 0
+    disposition: int = 0
+    options: int = 0
+
+
 class Spy:
     """Writes down what the kernel is asked, and asks it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
-        for name in ("open_in", "write", "flush", "rename"):
-            monkeypatch.setattr(api, name, self._recorded(name, getattr(api, name)))
+        self.calls: list[Call] = []
+        self._real = {name: getattr(api, name) for name in DLL_FUNCTIONS}
+        for name, record in DLL_FUNCTIONS.items():
+            monkeypatch.setattr(api, name, self._recorded(name, record))
 
-    def _recorded(self, name: str, real: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            result = real(*arguments, **options)
-            self.calls.append((name, {"arguments": arguments, "result": result, **options}))
+    def made(self) -> Call:
+        """The call that made something."""
+        (made,) = [call for call in self.calls if call.name == "open" and call.disposition == api.CREATE]
+        return made
+
+    def of(self, *names: str) -> list[Call]:
+        return [call for call in self.calls if call.name in names]
+
+    def _recorded(self, name: str, record: Callable[..., Call]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            result = self._real[name](*arguments)
+            self.calls.append(record(*arguments))
             return result
 
         return call
 
-    def made(self) -> dict[str, Any]:
-        """The call that made something."""
-        ((_, made),) = [
-            call for call in self.calls if call[0] == "open_in" and call[1].get("disposition") == api.CREATE
-        ]
-        return made
+
+def _opening(handle: Any, _access: int, attributes: Any, *rest: Any) -> Call:
+    *_, share, disposition, options, _extended, _size = rest
+    return Call("open", handle.value, _words(attributes.descriptor), share, disposition, options)
+
+
+def _words(descriptor: int | None) -> str:
+    if not descriptor:
+        return ""
+    parts = security.OWNER | security.GROUP | security.DACL
+    text = ctypes.c_void_p()
+    security._to_text(descriptor, 1, parts, text, None)
+    return ctypes.wstring_at(text.value or 0)
+
+
+DLL_FUNCTIONS: dict[str, Callable[..., Call]] = {
+    "_create_file": _opening,
+    "_write": lambda handle, *_: Call("write", handle),
+    "_flush": lambda handle: Call("flush", handle),
+    "_set_information": lambda handle, *_: Call("rename or remove", handle),
+}
 
 
 @pytest.fixture
@@ -71,36 +109,42 @@ def spy(folder: PureWindowsPath, monkeypatch: pytest.MonkeyPatch) -> Spy:
     return Spy(monkeypatch)
 
 
+def same(words: str, wanted: SecurityDescriptor) -> bool:
+    return bool(words) and SecurityDescriptor.parse(words) == wanted
+
+
 def test_a_file_is_born_with_its_descriptor_and_open_to_nobody(
     files: WindowsFiles, folder: PureWindowsPath, spy: Spy
 ) -> None:
     files.write(folder / "file", b"x", PRIVATE_FILE)
-    made = spy.made()
-    assert made["descriptor"] == str(PRIVATE_FILE)
-    assert made["share"] == api.SHARE_NOTHING
+    assert same(spy.made().descriptor, PRIVATE_FILE)
+    assert spy.made().share == api.SHARE_NOTHING
 
 
 def test_a_folder_is_born_with_its_descriptor(files: WindowsFiles, folder: PureWindowsPath, spy: Spy) -> None:
     files.make_directory(folder / "folder", PRIVATE_DIRECTORY)
-    assert spy.made()["descriptor"] == str(PRIVATE_DIRECTORY)
+    assert same(spy.made().descriptor, PRIVATE_DIRECTORY)
+
+
+def test_a_journal_is_born_with_its_descriptor_and_flushed(
+    files: WindowsFiles, folder: PureWindowsPath, spy: Spy
+) -> None:
+    files.append(folder / "journal", b"x", PRIVATE_FILE)
+    (made,) = [call for call in spy.of("open") if call.descriptor]
+    assert same(made.descriptor, PRIVATE_FILE)
+    assert spy.calls[-2:] == [Call("write", made.handle), Call("flush", made.handle)]
 
 
 def test_a_file_is_flushed_before_it_is_moved_over_with_write_through(
     files: WindowsFiles, folder: PureWindowsPath, spy: Spy
 ) -> None:
     files.write(folder / "file", [b"x", b"y"], PRIVATE_FILE)
-    handle = spy.made()["result"]
-    of_interest = [(name, call) for name, call in spy.calls if name != "open_in"]
-    assert [name for name, _ in of_interest] == ["write", "write", "flush", "rename"]
-    assert of_interest[2][1]["arguments"] == (handle,)
-    moved = of_interest[3][1]["arguments"][0]
-    (opened,) = [call for name, call in spy.calls[-4:] if name == "open_in" and call["result"] == moved]
-    assert opened["options"] & api.WRITE_THROUGH
-
-
-def test_what_is_added_is_flushed(files: WindowsFiles, folder: PureWindowsPath, spy: Spy) -> None:
-    files.append(folder / "journal", b"x", PRIVATE_FILE)
-    assert [name for name, _ in spy.calls[-2:]] == ["write", "flush"]
+    made = spy.made().handle
+    *before, renamed = spy.of("write", "flush", "rename or remove")
+    assert before == [Call("write", made), Call("write", made), Call("flush", made)]
+    assert renamed.name == "rename or remove"
+    opened = [call for call in spy.of("open") if call.handle == renamed.handle]
+    assert opened[-1].options & api.WRITE_THROUGH
 
 
 @pytest.mark.parametrize("kind", [RENAME_EX, DISPOSITION_EX])
