@@ -1,1 +1,31 @@
-"""The typed node specification. Nothing in here does I/O, and nothing in here imports a host."""
+"""What a node should be: an ordered set of resources, typed, immutable, without any input or output.
+
+Sources make specifications, the engine carries them out; neither knows the other.
+"""
+
+from agent.spec.contents import Content, Inline
+from agent.spec.directory import Directory
+from agent.spec.environment_variable import EnvironmentVariable
+from agent.spec.file import File
+from agent.spec.service import HealthCheck, Restart, Service, StartType
+from agent.spec.specification import Effect, Inconsistent, Note, Specification
+from agent.spec.want import Key, Protection, Want
+
+__all__ = [
+    "Content",
+    "Directory",
+    "Effect",
+    "EnvironmentVariable",
+    "File",
+    "HealthCheck",
+    "Inconsistent",
+    "Inline",
+    "Key",
+    "Note",
+    "Protection",
+    "Restart",
+    "Service",
+    "Specification",
+    "StartType",
+    "Want",
+]

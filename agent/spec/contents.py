@@ -1,0 +1,46 @@
+"""What a file holds, known by its hash, so that it need not be held itself."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Content(Protocol):
+    @property
+    def sha256(self) -> str:
+        """In hexadecimal, lower case."""
+
+    @property
+    def size(self) -> int: ...
+
+    def blocks(self) -> Iterable[bytes]:
+        """From the beginning, at each call."""
+
+
+class Inline:
+    """Content that came with a document. Not shown by `repr`: it may be a key."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self._data).hexdigest()
+
+    @property
+    def size(self) -> int:
+        return len(self._data)
+
+    def blocks(self) -> Iterable[bytes]:
+        return (self._data,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Inline) and self._data == other._data
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)

@@ -1,0 +1,30 @@
+"""A folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.spec.want import Key, Protection, Want
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+
+@dataclass(frozen=True, slots=True)
+class Directory(Want):
+    kind: ClassVar[str] = "directory"
+
+    path: PureWindowsPath
+    protection: Protection = Protection.PRIVATE
+    belongs_to_node: bool = False
+    """What the node's programs put into it (certificates, logs) is the node's too, and goes with it."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, str(self.path))
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        parent = self.path.parent
+        return (Key(self.kind, str(parent)),) if parent != self.path else ()

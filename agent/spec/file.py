@@ -1,0 +1,31 @@
+"""A file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.spec.want import Key, Protection, Want
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+    from agent.spec.contents import Content
+
+
+@dataclass(frozen=True, slots=True)
+class File(Want):
+    kind: ClassVar[str] = "file"
+
+    path: PureWindowsPath
+    content: Content | None = field(repr=False)
+    """None for a file that has to be there already, and whose protection alone is ours."""
+    protection: Protection = Protection.PRIVATE
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, str(self.path))
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("directory", str(self.path.parent)),)

@@ -1,0 +1,73 @@
+"""A Windows service."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import PureWindowsPath
+
+
+class StartType(enum.Enum):
+    AUTOMATIC = "automatic"
+    DELAYED = "automatic (delayed)"
+    MANUAL = "manual"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What Windows does when the service's process fails."""
+
+    after_seconds: tuple[float, ...]
+    """The pause before the first, the second and each later restart."""
+    forgiven_after_seconds: int
+    """After so long without a failure the count begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """A question to the running program over loopback, answered with 200 when it is well."""
+
+    port: int
+    path: str = "/healthz"
+    within_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Service(Want):
+    kind: ClassVar[str] = "service"
+
+    name: str
+    program: PureWindowsPath
+    arguments: tuple[str, ...] = ()
+    display_name: str = ""
+    description: str = ""
+    start: StartType = StartType.AUTOMATIC
+    dependencies: tuple[str, ...] = ()
+    """Names of services that Windows has to start first, whoever made them."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    restart: Restart | None = None
+    preshutdown_seconds: float | None = None
+    """How long Windows waits for it when it shuts down."""
+    running: bool = True
+    start_within_seconds: float = 60.0
+    stop_within_seconds: float = 60.0
+    health: HealthCheck | None = None
+    log: PureWindowsPath | None = None
+    """What it writes; the last lines are told when it does not start."""
+    reads: tuple[Key, ...] = ()
+    """Resources that its program reads when it starts."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("file", str(self.program)), *self.reads)

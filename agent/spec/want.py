@@ -1,0 +1,66 @@
+"""What all wanted resources have in common."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a resource is known by. Windows' names have no case, so two that differ only in it are one."""
+
+    kind: str
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self._folded() == other._folded()
+
+    def __hash__(self) -> int:
+        return hash(self._folded())
+
+    def __str__(self) -> str:
+        return f"{self.kind.replace('_', ' ')} {self.name}"
+
+    def _folded(self) -> tuple[str, str]:
+        return self.kind, _without_case(self.name)
+
+
+def _without_case(name: str) -> str:
+    """As NTFS compares: letter by letter, so that `ß` and `ss` are two names."""
+    upper = name.upper()
+    if len(upper) == len(name):
+        return upper
+    return "".join(letter if len(letter.upper()) > 1 else letter.upper() for letter in name)
+
+
+class Protection(enum.Enum):
+    """Who may do what with a file or a folder. The descriptors themselves are the host's."""
+
+    PRIVATE = "private"
+    """SYSTEM and administrators only."""
+    PROGRAM = "program"
+    """Users may read and run it, never write."""
+
+
+class Want:
+    """A resource as it is wanted. Each kind is a frozen dataclass of its own.
+
+    A kind has one module here, which says what can be wanted, and one of the same name in agent.resources,
+    which makes it so.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    """The module's name."""
+
+    @property
+    def key(self) -> Key:
+        raise NotImplementedError
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        """What has to be as wanted before this can be; a program that runs is restarted when it changes."""
+        return ()
