@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from agent.sources.ignition.document import Document, NotReadable, decoded
+from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.reading import SPECIFICATIONS, Reading, read
-from agent.sources.ignition.report import Findings
 from agent.sources.ignition.schema import MergedCheck, Record, Source, recheck
 from differential.documents import Documents
 

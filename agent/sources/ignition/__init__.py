@@ -21,7 +21,6 @@ from agent.sources.ignition.model import (
     Request,
     Unit,
 )
-from agent.sources.ignition.report import Entry, Report, Severity
 from agent.sources.ignition.resolving import Limits, Outcome, load
 from agent.sources.ignition.schema import Origin
 
@@ -30,7 +29,6 @@ __all__ = [
     "Contents",
     "Directory",
     "Dropin",
-    "Entry",
     "Fetch",
     "FetchFailed",
     "File",
@@ -45,9 +43,7 @@ __all__ = [
     "Owner",
     "Packing",
     "Remote",
-    "Report",
     "Request",
-    "Severity",
     "Unit",
     "Unsound",
     "load",

@@ -23,11 +23,11 @@ from agent.sources.ignition.model import (
     Remote,
     Unit,
 )
-from agent.sources.ignition.report import quoted
 from agent.sources.ignition.schema import Origin, Record
+from agent.sources.report import quoted
 
 if TYPE_CHECKING:
-    from agent.sources.ignition.report import Place
+    from agent.sources.report import Place
 
 Refuse = Callable[[Origin, "Place", str], None]
 """Told what cannot be made, where (with the steps below it), and why."""

@@ -12,6 +12,7 @@ import json
 import re
 from typing import NoReturn
 
+from agent.sources.ignition.findings import Finding, Findings
 from agent.sources.ignition.positions import (
     duplicate_keys,
     line_and_column,
@@ -19,7 +20,7 @@ from agent.sources.ignition.positions import (
     locate,
     word_outside_strings,
 )
-from agent.sources.ignition.report import Entry, Finding, Findings, Report, Severity, quoted
+from agent.sources.report import Entry, Report, Severity, quoted
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agent.sources.ignition.report import Finding, Place
+    from agent.sources.ignition.findings import Finding
+    from agent.sources.report import Place
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _BRACKET_OR_STRING = re.compile(r'["{}\[\]]')

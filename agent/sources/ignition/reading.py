@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from agent.sources.ignition import rules, spec2, spec3
 from agent.sources.ignition.merge import append, merge
-from agent.sources.ignition.report import quoted
 from agent.sources.ignition.schema import Reader, Record, folded
+from agent.sources.report import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.sources.ignition.document import Document, Json
-    from agent.sources.ignition.report import Findings, Place
+    from agent.sources.ignition.findings import Findings
     from agent.sources.ignition.schema import Struct
+    from agent.sources.report import Place
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(?P<pre>[^+]*))?(?:\+(?P<build>.*))?", re.ASCII | re.DOTALL)
 _DIGITS = 18

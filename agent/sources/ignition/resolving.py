@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from agent.sources.ignition import compiling, urls
 from agent.sources.ignition.contents import Unsound
 from agent.sources.ignition.document import Document, NotReadable, decoded
+from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.model import (
     Configuration,
     Contents,
@@ -22,8 +23,8 @@ from agent.sources.ignition.model import (
     Request,
 )
 from agent.sources.ignition.reading import Reading, read
-from agent.sources.ignition.report import Findings, Place, Report
 from agent.sources.ignition.schema import MergedCheck, Origin, Record, recheck
+from agent.sources.report import Place, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.sources.ignition import dataurl, unitfile, urls
-from agent.sources.ignition.report import quoted
 from agent.sources.ignition.schema import Source
+from agent.sources.report import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from agent.sources.ignition.report import Findings, Place, quoted
+from agent.sources.report import Place, quoted
 
 if TYPE_CHECKING:
     from agent.sources.ignition.document import Json
+    from agent.sources.ignition.findings import Findings
 
 NEWEST = 99
 

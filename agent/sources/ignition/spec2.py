@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.sources.ignition import rules
-from agent.sources.ignition.report import quoted
 from agent.sources.ignition.schema import Field, Many, Scalar, Struct, Within
+from agent.sources.report import quoted
 
 if TYPE_CHECKING:
     from agent.sources.ignition.schema import Check, Record

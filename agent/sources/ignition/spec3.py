@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.sources.ignition import rules, unitfile, urls
-from agent.sources.ignition.report import quoted
 from agent.sources.ignition.schema import Field, Many, Scalar, Source, Struct, Within
+from agent.sources.report import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from agent.sources import ignition
+from agent.sources.ignition.findings import Finding
 from agent.sources.ignition.positions import duplicate_keys, line_and_column, locate
-from agent.sources.ignition.report import Finding, Severity
+from agent.sources.report import Severity
 
 _VERSION = b'"ignition":{"version":"3.2.0"}'
 

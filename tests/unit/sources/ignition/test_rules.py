@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agent.sources import ignition
+
+if TYPE_CHECKING:
+    from agent.sources.report import Report
 
 V2 = [f"2.{minor}.0" for minor in range(5)]
 V3 = [f"3.{minor}.0" for minor in range(7)]
@@ -19,7 +22,7 @@ V3 = [f"3.{minor}.0" for minor in range(7)]
 _DIGEST = "0" * 128
 
 
-def _report(version: str, body: dict[str, Any]) -> ignition.Report:
+def _report(version: str, body: dict[str, Any]) -> Report:
     document = copy.deepcopy(body)
     document.setdefault("ignition", {})["version"] = version
     return ignition.load("worker.ign", json.dumps(document).encode()).report
