@@ -11,7 +11,7 @@ from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Treatment
 from agent.sources.kubelet.linux_units import why_unset
-from agent.sources.kubelet.paths import Reference, UnusablePath, path_on_windows
+from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _FIRST = (
     "windows-service",
     "windows-priorityclass",
 )
+_OF_PATHS = (Treatment.PATH, Treatment.FOLDER)
 _FILES_WITH_A_RULE = ("config", "image-credential-provider-config")
 _IN_TREE_UNTIL = {"openstack": 25, "aws": 26, "azure": 28, "gce": 28, "vsphere": 28}
 """The last release whose kubelet starts with this cloud provider built in."""
@@ -144,7 +145,7 @@ class _Translation:
             value = self._checked(given, known)
             if known.treatment is Treatment.CONFIGURE:
                 self._configure(given, known, value)
-            elif known.treatment is Treatment.PATH or known.name in _FILES_WITH_A_RULE:
+            elif known.treatment in _OF_PATHS or known.name in _FILES_WITH_A_RULE:
                 self._path(given, known)
             else:
                 self._keep(given, known)
@@ -178,7 +179,9 @@ class _Translation:
         mapped = path_on_windows(path)
         self._put(known, f"--{known.name}={mapped}")
         if path:
-            self.references[known.name] = Reference(path, mapped, f"--{known.name}")
+            self.references[known.name] = Reference(
+                absolute(path, "/"), mapped, f"--{known.name}", known.treatment is Treatment.FOLDER
+            )
         outcome = Outcome.KEPT if mapped == path else Outcome.CHANGED
         self._decide_on(known, outcome, known.reason, path, mapped)
 
@@ -343,7 +346,8 @@ class _Translation:
     def _add_path(self, name: str, path: str, reason: str) -> None:
         if name not in self.made:
             mapped = path_on_windows(path)
-            self.references[name] = Reference(path, mapped, f"--{name}")
+            folder = flags.by_name()[name].treatment is Treatment.FOLDER
+            self.references[name] = Reference(path, mapped, f"--{name}", folder)
             self._add(name, mapped, reason)
 
     def _add(self, name: str, value: str, reason: str) -> None:

@@ -10,7 +10,7 @@ from agent.sources.kubelet import feature_gates, fields
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
 from agent.sources.kubelet.fields import Field, Treatment
-from agent.sources.kubelet.paths import Reference, UnusablePath, path_on_windows
+from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.kubelet.quantities import quantity
 from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 
@@ -211,7 +211,7 @@ class _Making:
                 made[key] = inner
             elif known.treatment is Treatment.DROP:
                 self.decide(name, Outcome.DROPPED, known.reason, inner)
-            elif known.treatment is Treatment.PATH and isinstance(inner, str):
+            elif known.treatment in (Treatment.PATH, Treatment.FOLDER) and isinstance(inner, str):
                 made[key] = self._path(known, inner)
             elif known.treatment is Treatment.SIGNALS and isinstance(inner, dict):
                 self._signals(made, known, key, inner)
@@ -230,7 +230,8 @@ class _Making:
         if mapped != path:
             self.decide(known.name, Outcome.CHANGED, known.reason, path, mapped)
         if path:
-            self.references.append(Reference(path, mapped, known.name))
+            folder = known.treatment is Treatment.FOLDER
+            self.references.append(Reference(absolute(path, FOLDER), mapped, known.name, folder))
         return mapped
 
     def _signals(self, made: dict[str, Value], known: Field, key: str, given: dict[str, Value]) -> None:

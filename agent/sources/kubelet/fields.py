@@ -30,6 +30,7 @@ class Shape(enum.Enum):
 class Treatment(enum.Enum):
     KEEP = "kept"
     PATH = "its path mapped to C:"
+    FOLDER = "its path mapped to C:, where a folder will be"
     RULE = "has a rule of its own"
     SIGNALS = "without the signals that Windows does not have"
     AFFINITY = "kept where Windows can do it"
@@ -47,7 +48,7 @@ class Field:
 
 
 BOOL, INTEGER, NUMBER, TEXT, DURATION, INTEGERS, TEXTS, OBJECTS, OBJECT, TEXT_MAP, BOOL_MAP, TEXTS_MAP = Shape
-KEEP, PATH, RULE, SIGNALS, AFFINITY, DROP = Treatment
+KEEP, PATH, FOLDER, RULE, SIGNALS, AFFINITY, DROP = Treatment
 
 _FILE = "the same file, on C:"
 _FOLDER = "the same folder, on C:"
@@ -127,7 +128,7 @@ FIELDS = (
     Field("podsPerCore", INTEGER),
     Field("resolvConf", TEXT, RULE, "Windows keeps its name servers in the registry, not in a file"),
     Field("runOnce", BOOL, DROP, "a Windows service stays"),
-    Field("staticPodPath", TEXT, PATH, _FOLDER),
+    Field("staticPodPath", TEXT, FOLDER, _FOLDER),
     Field("staticPodURL", TEXT),
     Field("staticPodURLHeader", TEXTS_MAP, secret=True),
     Field("syncFrequency", DURATION),
@@ -147,14 +148,14 @@ FIELDS = (
     Field("localStorageCapacityIsolation", BOOL),
     Field("logging", OBJECT),
     Field("maxParallelImagePulls", INTEGER),
-    Field("podLogsDir", TEXT, PATH, _FOLDER),
+    Field("podLogsDir", TEXT, FOLDER, _FOLDER),
     Field("preloadedImagesVerificationAllowlist", TEXTS),
     Field("registryBurst", INTEGER),
     Field("registryPullQPS", INTEGER),
     Field("runtimeRequestTimeout", DURATION),
     Field("serializeImagePulls", BOOL),
     Field("tracing", OBJECT),
-    Field("volumePluginDir", TEXT, PATH, _FOLDER),
+    Field("volumePluginDir", TEXT, FOLDER, _FOLDER),
     Field("volumeStatsAggPeriod", DURATION),
     # Resources and evictions
     Field("cpuManagerPolicy", TEXT, AFFINITY, _AFFINITY),

@@ -29,6 +29,7 @@ class Kind(enum.Enum):
 class Treatment(enum.Enum):
     KEEP = "kept"
     PATH = "its path mapped to C:"
+    FOLDER = "its path mapped to C:, where a folder will be"
     CONFIGURE = "moved into the configuration, where the rules for Windows are"
     RULE = "has a rule of its own"
     DROP = "dropped"
@@ -55,7 +56,7 @@ class Flag:
 
 
 TEXT, SWITCH, NUMBER, FRACTION, DURATION, LIST, PAIRS, SWITCHES, THRESHOLDS, TAINTS = Kind
-KEEP, PATH, CONFIGURE, RULE, DROP = Treatment
+KEEP, PATH, FOLDER, CONFIGURE, RULE, DROP = Treatment
 
 SHORTHANDS = {"v": "v", "h": "help"}
 
@@ -75,12 +76,12 @@ _RUNTIME = "Windows runs containers with containerd"
 FLAGS = (
     # What ties the kubelet to its cluster
     Flag("bootstrap-kubeconfig", TEXT, PATH, _FILE),
-    Flag("cert-dir", TEXT, PATH, _FOLDER),
+    Flag("cert-dir", TEXT, FOLDER, _FOLDER),
     Flag("cloud-config", TEXT, PATH, _FILE, last=33),
     Flag("cloud-provider", TEXT, RULE, _SAME),
     Flag("config", TEXT, RULE, "the configuration made right for Windows"),
     Flag("config-dir", TEXT, RULE, "its files are merged into the one configuration", first=28),
-    Flag("dynamic-config-dir", TEXT, PATH, _FOLDER, last=23),
+    Flag("dynamic-config-dir", TEXT, FOLDER, _FOLDER, last=23),
     Flag("experimental-bootstrap-kubeconfig", TEXT, RULE, "an old name of --bootstrap-kubeconfig", last=22),
     Flag("hostname-override", TEXT, RULE, "the name of this node"),
     Flag("kubeconfig", TEXT, PATH, _FILE),
@@ -128,7 +129,7 @@ FLAGS = (
     Flag("master-service-namespace", TEXT, KEEP, _SAME, last=26),
     Flag("max-pods", NUMBER, KEEP, _SAME),
     Flag("pod-cidr", TEXT, KEEP, _SAME),
-    Flag("pod-manifest-path", TEXT, PATH, _FOLDER),
+    Flag("pod-manifest-path", TEXT, FOLDER, _FOLDER),
     Flag("pods-per-core", NUMBER, KEEP, _SAME),
     Flag("resolv-conf", TEXT, DROP, "Windows keeps its name servers in the registry, not in a file"),
     Flag("runonce", SWITCH, DROP, "a Windows service stays"),
@@ -186,11 +187,11 @@ FLAGS = (
     ),
     Flag("topology-manager-scope", TEXT, CONFIGURE, _AFFINITY, "topologyManagerScope", first=20),
     # Volumes and files
-    Flag("bootstrap-checkpoint-path", TEXT, PATH, _FOLDER, last=18),
+    Flag("bootstrap-checkpoint-path", TEXT, FOLDER, _FOLDER, last=18),
     Flag("enable-controller-attach-detach", SWITCH, KEEP, _SAME),
     Flag("keep-terminated-pod-volumes", SWITCH, KEEP, _SAME, last=30),
-    Flag("root-dir", TEXT, PATH, _FOLDER),
-    Flag("volume-plugin-dir", TEXT, PATH, _FOLDER),
+    Flag("root-dir", TEXT, FOLDER, _FOLDER),
+    Flag("volume-plugin-dir", TEXT, FOLDER, _FOLDER),
     Flag("volume-stats-agg-period", DURATION, KEEP, _SAME),
     # Talk with the API server
     Flag("event-burst", NUMBER, KEEP, _SAME),

@@ -21,7 +21,8 @@ class Reference:
     linux: str
     windows: str
     by: str
-    """The flag, or the field of the configuration."""
+    """The flag, the field of the configuration, or that of a kubeconfig."""
+    folder: bool = False
 
 
 def path_on_windows(path: str, folder: str = "/") -> str:
@@ -32,6 +33,11 @@ def path_on_windows(path: str, folder: str = "/") -> str:
     if not path or _ON_A_DRIVE.match(path):
         return path
     try:
-        return on_windows(path if path.startswith("/") else f"{folder}/{path}")
+        return on_windows(absolute(path, folder))
     except NotOnWindows as fault:
         raise UnusablePath(str(fault)) from None
+
+
+def absolute(path: str, folder: str) -> str:
+    """As Linux would find it from `folder`; one that is made for Windows as it is."""
+    return path if path.startswith("/") or _ON_A_DRIVE.match(path) else f"{folder}/{path}"

@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.sources.kubelet import arguments, configuration, linux_units, service_environment
+from agent.sources.kubelet import arguments, configuration, kubeconfigs, linux_units, service_environment
 from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
 from agent.sources.kubelet.credential_providers import for_windows as providers_for_windows
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import NotReadable
 from agent.sources.kubelet.paths import Reference, path_on_windows
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import environment
 from agent.sources.systemd.environment import Word
 from agent.sources.systemd.service import EXEC_SETTINGS, Command, Service
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from agent.sources.kubelet.arguments import Arguments
     from agent.sources.kubelet.configuration import Configuration
+    from agent.sources.kubelet.documents import Value
     from agent.sources.kubelet.node import Kubelet, Node
     from agent.sources.systemd.environment import Environment
 
@@ -30,12 +31,14 @@ _LONGEST_COMMAND_LINE = 32_000
 """Windows takes 32,767; the rest is for the kubelet's own path."""
 _HAS_TO_BE_CARRIED = (
     "authentication.x509.clientCAFile",
+    "certificate-authority",
     "--bootstrap-kubeconfig",
     "--client-ca-file",
     "--cloud-config",
     "--image-credential-provider-config",
 )
 """Over whose file, if it is missing, the kubelet would not start."""
+_KUBECONFIGS = ("--bootstrap-kubeconfig", "--kubeconfig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class WindowsKubelet:
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Windows path and contents: the configuration, and what else had to be written anew."""
+    configuration: Mapping[str, Value] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
     """Files and folders that the kubelet is told of."""
     decisions: tuple[Decision, ...] = ()
@@ -74,18 +78,19 @@ def on_windows(
         given, command.origin, node, kubelet, carries_bootstrap=arguments.DEFAULT_BOOTSTRAP in carried
     )
     configured, read = _configured(made, carried, node, kubelet)
-    files, fault_of_files = _files(made, configured, carried)
+    files, named, fault_of_files = _files(made, configured, carried)
     kept, environment_decisions = service_environment.keep(
         {name: variable.value for name, variable in loaded.variables.items()}, asked
     )
     words = (*made.words, *configured.flags)
-    references = (*made.references, *configured.references)
+    references = (*made.references, *configured.references, *named)
     report += made.report + read + configured.report + fault_of_files
     return WindowsKubelet(
         report + Report((*_not_carried(references, carried), *_too_long(words, command))),
         words,
         kept,
         files,
+        configured.value,
         references,
         (
             *answers.decisions,
@@ -156,9 +161,7 @@ def _configuration_files(
     if not made.drop_ins:
         return
     folder = f"{made.drop_ins}/"
-    found = {
-        path: data for path, data in carried.items() if path.startswith(folder) and path.endswith(".conf")
-    }
+    found = {path: carried[path] for path in carried if path.startswith(folder) and path.endswith(".conf")}
     if sizing := linux_units.sizing_drop_in(carried, node):
         document = {
             "apiVersion": configuration.API_VERSION,
@@ -172,16 +175,27 @@ def _configuration_files(
 
 def _files(
     made: Arguments, configured: Configuration, carried: Mapping[str, bytes]
-) -> tuple[dict[str, bytes], Report]:
+) -> tuple[dict[str, bytes], tuple[Reference, ...], Report]:
+    """What is written anew, what the kubeconfigs among it name, and what is wrong with any of it."""
     files = {path_on_windows(made.configuration): configured.contents}
-    path = made.credential_configuration
-    if path not in carried:
-        return files, Report()
-    try:
-        files[path_on_windows(path)] = providers_for_windows(path, carried[path])
-    except NotReadable as fault:
-        return files, Report((fault.entry,))
-    return files, Report()
+    references: list[Reference] = []
+    entries: list[Entry] = []
+    for reference in made.references:
+        path = reference.linux
+        if path not in carried:
+            continue
+        try:
+            if path == made.credential_configuration:
+                files[reference.windows] = providers_for_windows(path, carried[path])
+            elif reference.by in _KUBECONFIGS:
+                contents, named, faults = kubeconfigs.for_windows(path, carried[path])
+                if contents != carried[path]:
+                    files[reference.windows] = contents
+                references += named
+                entries += faults
+        except NotReadable as fault:
+            entries.append(fault.entry)
+    return files, tuple(references), bounded(entries)
 
 
 def _not_carried(references: Sequence[Reference], carried: Mapping[str, bytes]) -> Iterator[Entry]:

@@ -63,10 +63,10 @@ def gather(
         for name, text in drop_ins.items()
     }
     for folder in _drop_in_folders(unit):
-        for path, data in files.items():
+        for path in files:
             above, _, name = path.rpartition("/")
-            if above == folder and name.endswith(".conf"):
-                by_name.setdefault(name, UnitFile(path, data))
+            if above == folder and name.endswith(".conf") and name not in by_name:
+                by_name[name] = UnitFile(path, files[path])
     # A drop-in without .conf is none, wherever it comes from.
     return (*found, *(by_name[name] for name in sorted(by_name) if name.endswith(".conf")))
 
