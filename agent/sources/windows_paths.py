@@ -15,7 +15,16 @@ _LONGEST_PATH = 32_000
 """As the hosts take it: Windows' own limit, less room for temporary names."""
 
 _FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*\\]')
+_SHORT_NAME = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(\..{0,3})?")
 _DEVICE = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[1-9¹²³]|CONIN\$|CONOUT\$)\s*(\..*)?", re.IGNORECASE)
+
+WINDOWS_OWN = frozenset({
+    "$recycle.bin", "$winreagent", "boot", "bootmgr", "bootnxt", "config.msi", "documents and settings",
+    "dumpstack.log", "efi", "hiberfil.sys", "pagefile.sys", "perflogs", "program files",
+    "program files (x86)", "programdata", "recovery", "swapfile.sys", "system volume information", "users",
+    "windows",
+})  # fmt: skip
+"""What lies on C: already and is the system's: a Linux document that names it means something else."""
 
 
 class NotOnWindows(Exception):
@@ -27,6 +36,10 @@ def on_windows(linux: str) -> str:
     if not linux.startswith("/"):
         raise NotOnWindows("it does not start at /")
     elements = [element for element in linux.split("/") if element not in ("", ".")]
+    if not elements:
+        raise NotOnWindows("it is the whole drive")
+    if elements[0].lower() in WINDOWS_OWN:
+        raise NotOnWindows(f"{DRIVE}\\{elements[0]} is Windows' own")
     for element in elements:
         if fault := _fault(element):
             raise NotOnWindows(f"{element[:40]!r} {fault}")
@@ -45,6 +58,8 @@ def _fault(element: str) -> str | None:
         return "ends with a blank or a dot, which Windows would drop"
     if _DEVICE.fullmatch(element):
         return "is the name of a device on Windows"
+    if _SHORT_NAME.fullmatch(element):
+        return "may be Windows' short name of another file"
     if _units(element) > _LONGEST_ELEMENT:
         return f"is longer than {_LONGEST_ELEMENT} characters"
     return None

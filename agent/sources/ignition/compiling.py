@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from agent.sources.ignition import rules
@@ -65,9 +65,9 @@ def headers(record: Record) -> tuple[tuple[str, str], ...]:
     )
 
 
-def header_fault(record: Record) -> str:
+def header_fault(given: Iterable[tuple[str, str]]) -> str:
     """Why headers could not be sent; nothing where they could."""
-    for name, value in headers(record):
+    for name, value in given:
         if not _HEADER_NAME.fullmatch(name):
             return f"{quoted(name)} is no name for a header"
         if not _HEADER_VALUE.fullmatch(value):

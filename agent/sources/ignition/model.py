@@ -165,7 +165,3 @@ class Configuration:
     units: Mapping[str, Unit]
     ignored: tuple[Ignored, ...]
     network: Network
-
-    def request(self, remote: Remote) -> Request:
-        """How to fetch contents of this configuration."""
-        return Request(remote.url, remote.headers, remote.packing, self.network)

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import binascii
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from agent.sources.ignition import compiling, urls
 from agent.sources.ignition.contents import Unsound
 from agent.sources.ignition.document import Document, NotReadable, decoded
 from agent.sources.ignition.findings import Findings
-from agent.sources.ignition.model import (
-    Configuration,
-    Contents,
-    Fetch,
-    FetchFailed,
-    File,
-    Inline,
-    Network,
-    Remote,
-    Request,
-)
+from agent.sources.ignition.model import Configuration, Contents, Fetch, File, Inline, Network
+from agent.sources.ignition.obtaining import HEADERS, Unobtainable, obtained
 from agent.sources.ignition.reading import Reading, read
 from agent.sources.ignition.schema import MergedCheck, Origin, Record, recheck
 from agent.sources.report import Place, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
 _DER_SEQUENCE = 0x30
@@ -37,16 +28,16 @@ _AUTHORITIES_SIZE = 1 << 22
 # serve version 2. These are what Ignition itself sends, in the last release of each major version.
 _HEADERS = {
     2: {
+        **HEADERS,
         "Accept": "application/vnd.coreos.ignition+json;version=2.2.0, */*;q=0.1",
-        "Accept-Encoding": "identity",
         "User-Agent": "Ignition/0.35.0",
     },
     3: {
+        **HEADERS,
         "Accept": "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1",
-        "Accept-Encoding": "identity",
-        "User-Agent": "Ignition/2.24.0",
     },
 }
+_COUNTED = (("storage", "files"), ("storage", "directories"), ("storage", "links"), ("systemd", "units"))
 _REFERENCES = {2: "append", 3: "merge"}
 
 
@@ -57,6 +48,8 @@ class Limits:
     depth: int = 8
     """Of references in referred documents."""
     documents: int = 50
+    entries: int = 10_000
+    """Of one kind: files, folders, links, units."""
     document_size: int = 256 << 20
     contents_size: int = 1 << 30
     """Of one file, unpacked."""
@@ -69,6 +62,11 @@ class Outcome:
     configuration: Configuration | None
     """None where the report is fatal."""
     report: Report
+    documents: Mapping[str, Document] = field(default_factory=dict, repr=False)
+
+    def located(self, findings: Mapping[str, Findings]) -> Report:
+        """What somebody found wrong with the configuration later, by document, with line and column."""
+        return _located(self.documents, findings)
 
 
 def load(name: str, raw: bytes, fetch: Fetch | None = None, limits: Limits | None = None) -> Outcome:
@@ -87,7 +85,11 @@ def load(name: str, raw: bytes, fetch: Fetch | None = None, limits: Limits | Non
     except _Stop:
         configuration = None
     report = resolver.report()
-    return Outcome(None if report.fatal else configuration, report)
+    return Outcome(None if report.fatal else configuration, report, resolver.documents)
+
+
+def _located(documents: Mapping[str, Document], findings: Mapping[str, Findings]) -> Report:
+    return sum((documents[name].report(found) for name, found in findings.items()), Report())
 
 
 class _Stop(Exception):
@@ -98,15 +100,14 @@ class _Resolver:
     def __init__(self, fetch: Fetch | None, limits: Limits) -> None:
         self._fetch = fetch
         self._limits = limits
-        self._documents: dict[str, Document] = {}
+        self.documents: dict[str, Document] = {}
         self._findings: dict[str, Findings] = {}
         self._versions: dict[str, str] = {}
         self._network = Network()
         self._authorities: dict[str, bytes] = {}
 
     def report(self) -> Report:
-        reports = (self._documents[name].report(found) for name, found in self._findings.items())
-        return sum(reports, Report())
+        return _located(self.documents, self._findings)
 
     def configuration(self, name: str, text: str) -> Configuration:
         reading = self._read(name, text)
@@ -114,8 +115,9 @@ class _Resolver:
         self._use_network_of(reading.config, major)
         config = self._with_references(reading, name, 0, reading.config)
         self._use_network_of(config, major)
+        self._check_number(config, Origin(name, ()))
         # Newer minor versions ask for less than older ones, but until 3.3 not in everything.
-        if reading.specification.keys and (len(self._documents) > 1 or reading.minor < 3):
+        if reading.specification.keys and (len(self.documents) > 1 or reading.minor < 3):
             check = MergedCheck(self._findings, name, reading.specification.newest_minor)
             recheck(config, reading.specification.config, check)
         made = Configuration(
@@ -132,13 +134,21 @@ class _Resolver:
 
     def _read(self, name: str, text: str) -> Reading:
         document = Document(name, text)
-        self._documents[name] = document
+        self.documents[name] = document
         findings = self._findings[name] = Findings()
         reading = read(document, findings)
         if findings.errors or reading is None:
             raise _Stop
         self._versions[name] = f"{reading.specification.major}.{reading.minor}.0"
+        self._check_number(reading.config, Origin(name, ()))
         return reading
+
+    def _check_number(self, config: Record, origin: Origin) -> None:
+        for section, name in _COUNTED:
+            number = len(config.record(section).records(name))
+            if number > self._limits.entries:
+                why = f"{number:,} of them; a node has no use for more than {self._limits.entries:,}"
+                self._stop(origin, why, section, name)
 
     def _with_references(self, reading: Reading, name: str, depth: int, around: Record) -> Record:
         """The document with all that it refers to; `around` is everything that its settings are part of."""
@@ -165,7 +175,7 @@ class _Resolver:
     def _follow(self, reference: Record, origin: Origin, parent: Reading, depth: int) -> tuple[Reading, str]:
         if depth >= self._limits.depth:
             self._stop(origin, f"references go deeper than {self._limits.depth} documents; maybe in a circle")
-        if len(self._documents) >= self._limits.documents:
+        if len(self.documents) >= self._limits.documents:
             self._stop(origin, f"more than {self._limits.documents} documents are referred to")
         if reference.source() is None:
             self._stop(origin, "a source is needed here")
@@ -185,7 +195,7 @@ class _Resolver:
         source = reference.source()
         url = source.url if source and source.data is None else ""
         name = urls.shown(url) if url else f"{origin.document}: {'.'.join(map(str, origin.place))}"
-        taken = sum(other == name or other.startswith(f"{name} (") for other in self._documents)
+        taken = sum(other == name or other.startswith(f"{name} (") for other in self.documents)
         return f"{name} ({taken + 1})" if taken else name
 
     def _use_network_of(self, config: Record, major: int) -> None:
@@ -198,7 +208,7 @@ class _Resolver:
             self._network = compiling.network(config, authorities)
 
     def _authority(self, record: Record, major: int) -> bytes:
-        origin = record.origin or Origin(next(iter(self._documents)), ())
+        origin = record.origin or Origin(next(iter(self.documents)), ())
         source = record.source()
         if source is None:
             self._stop(origin, "a source is needed here")
@@ -212,26 +222,9 @@ class _Resolver:
     def _obtained(self, record: Record, origin: Origin, major: int, limit: int) -> bytes:
         contents = compiling.contents(record) or Inline(b"")
         try:
-            if isinstance(contents, Inline):
-                return contents.read(limit)
-            blocks = self._fetched(contents, record, origin, major)
-            return b"".join(contents.packing.unpack(blocks, limit))
-        except Unsound as fault:
-            self._stop(origin, str(fault), "source")
-        except FetchFailed as fault:
-            self._stop(origin, f"it cannot be fetched: {fault}", "source")
-
-    def _fetched(self, remote: Remote, record: Record, origin: Origin, major: int) -> Iterable[bytes]:
-        scheme = remote.url.partition(":")[0].lower()
-        if scheme not in ("http", "https"):
-            self._stop(origin, f"{scheme} is not fetched by this program; use http or https", "source")
-        if fault := compiling.header_fault(record):
-            self._stop(origin, fault, "httpHeaders")
-        if self._fetch is None:
-            self._stop(origin, "it would have to be fetched, and nothing is fetched here", "source")
-        own = {name.title(): value for name, value in remote.headers}
-        headers = tuple({**_HEADERS[major], **own}.items())
-        return self._fetch(Request(remote.url, headers, remote.packing, self._network))
+            return obtained(contents, self._network, self._fetch, limit, _HEADERS[major])
+        except Unobtainable as fault:
+            self._stop(origin, str(fault), fault.field)
 
     def _check_contents(self, files: Iterable[File]) -> None:
         """Contents that cannot be unpacked, or have the wrong hash, show before anything is done."""

@@ -12,6 +12,8 @@ import pytest
 
 from agent.sources import ignition
 from agent.sources.ignition import FetchFailed, Inline, Limits, Request
+from agent.sources.ignition.findings import Findings
+from agent.sources.ignition.obtaining import Unobtainable, obtained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -332,7 +334,7 @@ def test_contents_that_are_to_be_fetched_are_left_to_others() -> None:
     contents = {
         "source": "https://h/kubelet.exe",
         "compression": "gzip",
-        "verification": {"hash": "sha512-" + "A" * 128},
+        "verification": {"hash": "sha512-" + hashlib.sha512(b"MZ").hexdigest().upper()},
         "httpHeaders": [{"name": "A", "value": "b"}],
     }
     document = _document(timeouts={"httpTotal": 9})
@@ -342,10 +344,49 @@ def test_contents_that_are_to_be_fetched_are_left_to_others() -> None:
     assert not server.asked
     remote = outcome.configuration.files["/a"].contents
     assert isinstance(remote, ignition.Remote)
-    request = outcome.configuration.request(remote)
-    assert (request.url, request.headers) == ("https://h/kubelet.exe", (("A", "b"),))
-    assert request.packing == ignition.Packing(True, ignition.Hash("sha512", "a" * 128))
+    network = outcome.configuration.network
+    with pytest.raises(Unobtainable, match="nothing is fetched here"):
+        obtained(remote, network, None, 1000)
+    server.answers["https://h/kubelet.exe"] = gzip.compress(b"MZ")
+    assert obtained(remote, network, server, 2) == b"MZ"
+    with pytest.raises(Unobtainable, match="larger than 1 bytes"):
+        obtained(remote, network, server, 1)
+    request = server.asked[0]
+    assert dict(request.headers) == {"A": "b", "Accept-Encoding": "identity", "User-Agent": "Ignition/2.24.0"}
     assert request.network.total_timeout == 9
+
+
+@pytest.mark.parametrize(
+    "section", ["storage.files", "storage.directories", "storage.links", "systemd.units"]
+)
+def test_more_of_one_kind_than_anybody_needs(section: str) -> None:
+    above, name = section.split(".")
+    entries = [
+        {"name": f"{n}.service"} if name == "units" else {"path": f"/{n}", "target": "/"} for n in range(4)
+    ]
+    allowed = _load({**_document(), above: {name: entries[:3]}}, limits=Limits(entries=3))
+    assert allowed.configuration
+    refused = _load({**_document(), above: {name: entries}}, limits=Limits(entries=3))
+    (entry,) = refused.report.errors
+    assert str(entry).endswith(f"at $.{section}: 4 of them; a node has no use for more than 3")
+    assert entry.line == 1
+
+
+def test_many_documents_do_not_add_up_to_more() -> None:
+    server = Server({f"http://{name}": _with_file(f"/{name}") for name in "abc"})
+    outcome = _load(_merging(*({"source": url} for url in server.answers)), server, Limits(entries=2))
+    assert [entry.path for entry in outcome.report.errors] == ["$.storage.files"]
+
+
+def test_what_is_found_wrong_later_is_located_too() -> None:
+    text = json.dumps(_with_file("/a"), indent=1)
+    outcome = ignition.load("main.ign", text.encode())
+    assert outcome.configuration
+    origin = outcome.configuration.files["/a"].origin
+    findings = Findings()
+    findings.error((*origin.place, "path"), "not here")
+    (entry,) = outcome.located({origin.document: findings}).entries
+    assert str(entry) == "error: main.ign line 9, column 13 at $.storage.files.0.path: not here"
 
 
 @pytest.mark.parametrize(

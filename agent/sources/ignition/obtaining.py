@@ -1,0 +1,59 @@
+"""Contents at once, wherever they are: what came with the configuration, or what has to be fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.ignition import compiling
+from agent.sources.ignition.contents import Unsound
+from agent.sources.ignition.model import FetchFailed, Inline, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent.sources.ignition.model import Contents, Fetch, Network, Remote
+
+# What Ignition itself sends with every request.
+HEADERS = {"Accept-Encoding": "identity", "User-Agent": "Ignition/2.24.0"}
+
+
+class Unobtainable(Exception):
+    """The text says why."""
+
+    def __init__(self, why: str, field: str = "source") -> None:
+        super().__init__(why)
+        self.field = field
+        """Of the contents: what is wrong, or what could be changed."""
+
+
+def obtained(
+    contents: Contents,
+    network: Network,
+    fetch: Fetch | None,
+    limit: int,
+    headers: Mapping[str, str] = HEADERS,
+) -> bytes:
+    """Unpacked and checked; raises Unobtainable. Without `fetch` nothing that is elsewhere can be had."""
+    try:
+        if isinstance(contents, Inline):
+            return contents.read(limit)
+        blocks = _fetched(contents, network, fetch, headers)
+        return b"".join(contents.packing.unpack(blocks, limit))
+    except Unsound as fault:
+        raise Unobtainable(str(fault)) from None
+    except FetchFailed as fault:
+        raise Unobtainable(f"it cannot be fetched: {fault}") from None
+
+
+def _fetched(
+    remote: Remote, network: Network, fetch: Fetch | None, headers: Mapping[str, str]
+) -> Iterable[bytes]:
+    scheme = remote.url.partition(":")[0].lower()
+    if scheme not in ("http", "https"):
+        raise Unobtainable(f"{scheme} is not fetched by this program; use http or https")
+    if fault := compiling.header_fault(remote.headers):
+        raise Unobtainable(fault, "httpHeaders")
+    if fetch is None:
+        raise Unobtainable("it would have to be fetched, and nothing is fetched here")
+    own = {name.title(): value for name, value in remote.headers}
+    return fetch(Request(remote.url, tuple({**headers, **own}.items()), remote.packing, network))
