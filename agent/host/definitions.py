@@ -1,16 +1,20 @@
-"""Services, alike for every host: their names, and how one that is there differs from the wanted one."""
+"""Services, alike for every host: names, command lines, and how one that is there differs from the wanted."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from agent.host.errors import BadName
+from agent.host import commandline
+from agent.host.errors import BadCommand, BadName
 
 if TYPE_CHECKING:
     from agent.host.port import InstalledService, ServiceDefinition
 
+_INVALID_PARAMETER = 87
 _INVALID_NAME = 123
 _LONGEST_NAME = 256
+_VARIABLE = re.compile("%[^%=]+%")
 
 _FIELDS = (
     "command",
@@ -30,6 +34,19 @@ def check_service_name(action: str, name: str) -> None:
     """Raises BadName for what the SCM could not take for a service's name."""
     if not 0 < len(name) <= _LONGEST_NAME or set(name) & {"/", "\\", "\0"}:
         raise BadName(action, f"service {name[:_LONGEST_NAME]!r}", _INVALID_NAME)
+
+
+def image_path(action: str, definition: ServiceDefinition) -> str:
+    """The command line to register for a definition.
+
+    The SCM keeps it as text whose variables are expanded at each start, and nothing keeps a percent sign from
+    that. Refused even where there is no such variable today: whoever adds one would change the command.
+    """
+    line = commandline.join(definition.command)
+    if found := _VARIABLE.search(line):
+        advice = f"Windows takes {found[0]} for a variable and would put its value there"
+        raise BadCommand(action, f"service {definition.name}", _INVALID_PARAMETER, advice)
+    return line
 
 
 def differing_fields(wanted: ServiceDefinition, installed: InstalledService) -> tuple[str, ...]:

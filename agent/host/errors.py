@@ -61,6 +61,12 @@ class BadName(HostError):
     meaning = "Windows cannot have such a name"
 
 
+class BadCommand(HostError):
+    """A command line that would not reach its program as it stands."""
+
+    meaning = "its command would not reach the program word for word"
+
+
 class NotEmpty(HostError):
     """A folder that still holds something."""
 

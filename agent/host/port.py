@@ -161,6 +161,8 @@ class RecoveryAction(enum.Enum):
     RESTART = 1
     REBOOT = 2
     RUN_COMMAND = 3
+    RESTART_ITSELF = 4
+    """SC_ACTION_OWN_RESTART: the service does so, and the SCM looks on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,11 @@ class SidType(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServiceDefinition:
-    """A service as it is wanted. The host quotes `command` by CommandLineToArgvW's rules."""
+    """A service as it is wanted. The host quotes `command` by CommandLineToArgvW's rules.
+
+    What looks like a variable in the command (%NAME%) is refused with BadCommand: Windows would put its value
+    in place of it, whatever the quotes.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -196,7 +202,8 @@ class ServiceDefinition:
     recovery: Recovery = Recovery()
     environment: Mapping[str, str] = field(default_factory=dict)
     preshutdown_milliseconds: int | None = None
-    """How long Windows waits for it when it shuts down; None leaves Windows' own default."""
+    """How long Windows waits for it when it shuts down; None leaves what is there, in a new service Windows'
+    own value. Read back it is always a number, where Windows knows the setting."""
     sid_type: SidType = SidType.NONE
 
 
@@ -204,12 +211,14 @@ class ServiceDefinition:
 class InstalledService:
     """A service as the SCM has it, whoever made it.
 
-    A setting that this Windows does not know (`unsupported`) is reported as its default.
+    A setting that this Windows does not know (`unsupported`) is reported as its default. All of it is plain
+    data, so that it can be kept, and given back to `restore` later.
     """
 
     definition: ServiceDefinition
+    """Its `command` is the command line as programs split it; somebody may have forgotten the quotes."""
     image_path: str
-    """The command line as registered: somebody else's need not be quoted as we would."""
+    """The command line as registered, word for word. %NAME% in it stands for a variable's value."""
     unsupported: tuple[str, ...] = ()
     """Fields of the definition that this Windows could not be asked for."""
 
@@ -277,10 +286,24 @@ class Services(Protocol):
         """
 
     def change(self, definition: ServiceDefinition) -> Sequence[str]:
-        """Make an existing service as defined; returns the fields that this Windows does not know."""
+        """Make an existing service as defined; returns the fields that this Windows does not know.
+
+        What a definition doesn't name stays: load-order group, failure command, keys below the service's own.
+        """
+
+    def restore(self, installed: InstalledService) -> Sequence[str]:
+        """Make a service as it was once read, its command line word for word. One that is gone is made anew.
+
+        Returns as `change`; what could not be read then stays as it is. Nobody can read a password, so a
+        service under an account that has one does not get back to it.
+        """
 
     def delete(self, name: str) -> None:
-        """Remove its registration; a running service goes on until it stops. Waits until the name is free."""
+        """Remove its registration, and wait until its name is free.
+
+        Raises MarkedForDeletion when that takes longer than a limit, because somebody has the service open;
+        and at once for a service that runs: it goes on until it stops, and is gone then.
+        """
 
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:
         """Ask for a start; `wait` tells how it went. Raises ServiceAlreadyRunning."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import secrets
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from agent.host import commandline
 from agent.host.definitions import differing_fields
 from agent.host.errors import (
     AlreadyExists,
+    BadCommand,
     BadName,
     DependencyFailed,
     DependentsRunning,
@@ -32,8 +34,11 @@ from agent.host.errors import (
 )
 from agent.host.port import (
     Control,
+    InstalledService,
     Recovery,
     RecoveryAction,
+    RegistryKind,
+    RegistryValue,
     ServiceDefinition,
     ServiceEvent,
     ServiceState,
@@ -53,6 +58,9 @@ SOON = 20.0
 """Seconds: far more than any step needs, for machines that do much else at the time."""
 
 
+SERVICES_KEY = "SYSTEM\\CurrentControlSet\\Services"
+
+
 class Bench:
     """A world whose services are gone afterwards."""
 
@@ -61,6 +69,11 @@ class Bench:
         self.services = world.host.services
         self.record: PureWindowsPath = world.folder / "record"
         self._names: list[str] = []
+
+    def read(self, name: str) -> InstalledService:
+        installed = self.services.read(name)
+        assert installed is not None
+        return installed
 
     def name(self) -> str:
         name = f"wmcb-contract-{secrets.token_hex(4)}"
@@ -105,6 +118,9 @@ class Bench:
                     self.services.wait(name, ServiceState.STOPPED, SOON)
             with suppress(NotFound):
                 self.services.delete(name)
+            with suppress(NotFound):
+                # Of a service's key only Windows knows that it goes with the service.
+                self.world.host.registry.remove_key(f"{SERVICES_KEY}\\{name}")
 
 
 @pytest.fixture
@@ -199,6 +215,118 @@ def test_a_change_makes_a_service_as_defined(
     installed = bench.services.read(first.name)
     assert installed is not None
     assert differing_fields(second, installed) == ()
+
+
+# Services that somebody else made
+
+SOMEBODY_ELSES = {
+    "unquoted": r"C:\Program Files\nssm\nssm.exe",
+    "unquoted with arguments": r"C:\k dir\kubelet.exe --v=2 --x=\"a b\"",
+    "needless quotes": '"C:\\k\\kubelet.exe"  "--v=2"',
+    "variables": r"%SystemRoot%\system32\cmd.exe /c %WMCB_NONE% %ProgramFiles%\x.exe",
+    "not ours at all": "kubelet",
+}
+
+
+@pytest.mark.parametrize("line", SOMEBODY_ELSES.values(), ids=SOMEBODY_ELSES)
+def test_somebody_elses_service_is_given_back_word_for_word(bench: Bench, line: str) -> None:
+    theirs = bench.definition(
+        description="Somebody's.",
+        display_name=f"Theirs {secrets.token_hex(4)}",
+        account=r"NT AUTHORITY\LocalService",
+        dependencies=("RpcSs",),
+        environment={"A": "1"},
+    )
+    bench.services.create(theirs)
+    bench.services.restore(replace(bench.read(theirs.name), image_path=line))
+    before = bench.read(theirs.name)
+    assert before.image_path == line
+    ours = ServiceDefinition(theirs.name, (r"C:\k\ours.exe", "-v"), start=StartType.DELAYED)
+    bench.services.change(ours)
+    assert differing_fields(ours, bench.read(theirs.name)) == ()
+    bench.services.restore(before)
+    assert bench.read(theirs.name) == before
+
+
+@pytest.mark.parametrize("fields", [*DEFINITIONS.values(), *ONLY_ON_WINDOWS.values()])
+def test_what_was_read_can_be_kept_as_text_and_restored(bench: Bench, fields: dict[str, Any]) -> None:
+    definition = bench.definition(**fields)
+    bench.services.create(definition)
+    before = bench.read(definition.name)
+    kept = json.loads(json.dumps(asdict(before), default=_name_of))
+    bench.services.change(ServiceDefinition(definition.name, (r"C:\k\ours.exe",), start=StartType.MANUAL))
+    bench.services.restore(_installed(kept))
+    assert bench.read(definition.name) == before
+
+
+def test_a_service_that_is_gone_is_restored_too(bench: Bench) -> None:
+    definition = bench.definition(description="first", environment={"A": "1"})
+    bench.services.create(definition)
+    bench.services.restore(replace(bench.read(definition.name), image_path=r"C:\Program Files\x.exe %A%"))
+    before = bench.read(definition.name)
+    bench.services.delete(definition.name)
+    bench.services.restore(before)
+    assert bench.read(definition.name) == before
+
+
+def test_what_could_not_be_read_is_not_restored(bench: Bench) -> None:
+    definition = bench.definition(environment={"SECRET": "1"})
+    bench.services.create(definition)
+    unread = replace(bench.read(definition.name).definition, environment={}, description="new")
+    before = InstalledService(unread, bench.read(definition.name).image_path, unsupported=("environment",))
+    bench.services.restore(before)
+    assert bench.read(definition.name).definition.environment == {"SECRET": "1"}
+    assert bench.read(definition.name).definition.description == "new"
+
+
+def test_keys_below_a_services_own_are_left_alone(bench: Bench) -> None:
+    definition = bench.definition()
+    bench.services.create(definition)
+    before = bench.read(definition.name)
+    registry, key = bench.world.host.registry, f"{SERVICES_KEY}\\{definition.name}\\Parameters"
+    registry.write(key, "Application", RegistryValue(RegistryKind.EXPANDABLE, r"%SystemDrive%\k\kubelet.exe"))
+    values = registry.values(key)
+    bench.services.change(replace(definition, command=(r"C:\k\ours.exe",), environment={"A": "1"}))
+    assert registry.values(key) == values
+    bench.services.restore(before)
+    assert registry.values(key) == values
+
+
+@pytest.mark.parametrize("words", [["%PATH%"], ["--x=%a b%"], ["50%", "60%"]], ids=ascii)
+def test_a_command_that_windows_would_change_is_refused(bench: Bench, words: list[str]) -> None:
+    definition = bench.definition(command=(r"C:\k\p.exe", *words))
+    with pytest.raises(BadCommand, match=definition.name):
+        bench.services.create(definition)
+    assert bench.services.read(definition.name) is None
+    bench.services.create(replace(definition, command=(r"C:\k\p.exe",)))
+    with pytest.raises(BadCommand, match=definition.name):
+        bench.services.change(definition)
+    assert bench.read(definition.name).image_path == r"C:\k\p.exe"
+
+
+@pytest.mark.parametrize("words", [["100%"], ["%"], ["a=%b=c%"], ["%%"]], ids=ascii)
+def test_percent_signs_that_mean_no_variable_are_kept(bench: Bench, words: list[str]) -> None:
+    definition = bench.definition(command=(r"C:\k\p.exe", *words))
+    bench.services.create(definition)
+    assert bench.read(definition.name).definition.command == definition.command
+
+
+def _name_of(value: object) -> str:
+    assert isinstance(value, enum.Enum)
+    return value.name
+
+
+def _installed(kept: Any) -> InstalledService:
+    fields, recovery = kept["definition"], kept["definition"]["recovery"]
+    actions = tuple((RecoveryAction[action], after) for action, after in recovery["actions"])
+    fields |= {
+        "command": tuple(fields["command"]),
+        "dependencies": tuple(fields["dependencies"]),
+        "start": StartType[fields["start"]],
+        "sid_type": SidType[fields["sid_type"]],
+        "recovery": Recovery(**recovery | {"actions": actions}),
+    }
+    return InstalledService(ServiceDefinition(**fields), kept["image_path"], tuple(kept["unsupported"]))
 
 
 def test_a_delay_forgotten_under_a_manual_start_does_not_come_back(bench: Bench) -> None:

@@ -60,10 +60,15 @@ class SandboxEnvironment:
         variables = self.list()
         known |= {name.upper(): value for name, value in variables.items() if not _REFERENCE.search(value)}
 
-        def resolve(reference: re.Match[str]) -> str:
-            return known.get(reference[1].upper(), reference[0])
+        return {name: _resolved(value, known) for name, value in variables.items()}
 
-        return {name: _REFERENCE.sub(resolve, value) for name, value in variables.items()}
+    def expand(self, text: str) -> str:
+        """With variables' values in the place of their names."""
+        return _resolved(text, _FROM_ELSEWHERE | {n.upper(): value for n, value in self.expanded().items()})
+
+
+def _resolved(text: str, known: Mapping[str, str]) -> str:
+    return _REFERENCE.sub(lambda reference: known.get(reference[1].upper(), reference[0]), text)
 
 
 def _checked(name: str) -> str:

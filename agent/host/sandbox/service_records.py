@@ -23,17 +23,17 @@ NEVER_STARTED = 1077
 _PRESHUTDOWN_MILLISECONDS = 10_000
 
 
-def new_record(definition: ServiceDefinition) -> Document:
+def fresh() -> Document:
+    """What a record has beside the registration, when it is new."""
     stopped = run(ServiceState.STOPPED, exit_code=NEVER_STARTED)
-    fresh = {"preshutdown_milliseconds": _PRESHUTDOWN_MILLISECONDS, "marked": False, "run": stopped}
-    return fresh | registration(definition)
+    return {"preshutdown_milliseconds": _PRESHUTDOWN_MILLISECONDS, "marked": False, "run": stopped}
 
 
-def registration(definition: ServiceDefinition) -> Document:
+def registration(definition: ServiceDefinition, line: str) -> Document:
     recovery = definition.recovery
     record: dict[str, Any] = {
         "name": definition.name,
-        "image_path": commandline.join(definition.command),
+        "image_path": line,
         "display_name": definition.display_name or definition.name,
         "description": definition.description,
         "start": definition.start.name,

@@ -12,19 +12,20 @@ import signal
 import sys
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host import commandline
-from agent.host.definitions import check_service_name
-from agent.host.errors import HostError, MarkedForDeletion, NotFound, host_error
+from agent.host.definitions import check_service_name, image_path
+from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, host_error
 from agent.host.port import Control, InstalledService, ServiceState, StartType
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import can_run
 from agent.host.sandbox.service_document import existing, unmarked
 from agent.host.sandbox.service_records import (
     definition_of,
-    new_record,
+    fresh,
     registration,
     run,
     state_of,
@@ -106,29 +107,37 @@ class SandboxServices:
     def create(self, definition: ServiceDefinition) -> Sequence[str]:
         name = definition.name
         check_service_name("create", name)
+        line = image_path("create", definition)
         with self._document.changing() as document:
             if (record := document.get(name_key(name))) is not None:
                 code = _MARKED_FOR_DELETE if record["marked"] else _SERVICE_EXISTS
                 raise host_error("create", _subject(name), code)
-            _check_display_name(document, "create", definition)
-            _check_for_circles(document, "create", definition)
-            document[name_key(name)] = new_record(definition)
+            _create(document, "create", definition, line)
         return ()
 
     def change(self, definition: ServiceDefinition) -> Sequence[str]:
+        line = image_path("change", definition)
         with self._document.changing() as document:
-            record = unmarked(document, "change", definition.name)
-            _check_display_name(document, "change", definition)
-            _check_for_circles(document, "change", definition)
-            record |= registration(definition) | {"name": record["name"]}
+            _change(document, "change", definition, line)
+        return ()
+
+    def restore(self, installed: InstalledService) -> Sequence[str]:
+        definition, line = installed.definition, installed.image_path
+        with self._document.changing() as document:
+            if (record := document.get(name_key(definition.name))) is None:
+                _create(document, "restore", definition, line)
+                return ()
+            present = definition_of(record)
+            kept = {field: getattr(present, field) for field in installed.unsupported}
+            _change(document, "restore", replace(definition, **kept), line)
         return ()
 
     def delete(self, name: str) -> None:
         with self._document.changing() as document:
             record = existing(document, "delete", name)
             record["marked"] = True
-        if state_of(record) is ServiceState.RUNNING:
-            # Of itself it goes on: no waiting would free the name.
+        if state_of(record) in (ServiceState.RUNNING, ServiceState.PAUSED):
+            # No waiting would free the name.
             raise MarkedForDeletion("delete", _subject(name), _MARKED_FOR_DELETE)
         deadline = self._clock.monotonic() + DELETE_SECONDS
         with closing(self._document.bell()) as bell:
@@ -194,8 +203,7 @@ class SandboxServices:
     def _launch(self, record: Document, arguments: Sequence[str]) -> None:
         if state_of(record) is not ServiceState.STOPPED:
             raise host_error("start", _subject(record["name"]), _SERVICE_ALREADY_RUNNING)
-        program, *rest = commandline.split(record["image_path"])
-        file = self._program(record["name"], program)
+        file, rest = self._command(record)
         if not (self._run_services and can_run(file)):
             record["run"] = run(ServiceState.RUNNING)
             return
@@ -210,17 +218,28 @@ class SandboxServices:
             "controls": [],
         }
 
-    def _program(self, service: str, program: str) -> str:
-        """The operating system's file that the service's program is."""
-        subject = f"{program}, the program of service {service}"
+    def _command(self, record: Document) -> tuple[str, Sequence[str]]:
+        """The operating system's file that the service's program is, and its arguments."""
+        line = self._environment.expand(record["image_path"])
+        # Of a path without quotes Windows tries what stands before each blank, the shortest first.
+        ends = [] if line.startswith('"') else [place for place, letter in enumerate(line) if letter == " "]
+        for place in ends:
+            if file := self._program(line[:place]):
+                return file, commandline.split(f'"" {line[place:]}')[1:]
+        program, *arguments = commandline.split(line if line.startswith('"') else f'"{line}"')
+        if file := self._program(program):
+            return file, arguments
+        subject = f"{commandline.split(line)[0]}, the program of service {record['name']}"
+        raise NotFound("start", subject, _FILE_NOT_FOUND)
+
+    def _program(self, program: str) -> str | None:
         path = PureWindowsPath(program)
-        file, found = program, pathlib.Path(program).is_file()
-        if path.drive:
+        if not path.drive:
+            return program if pathlib.Path(program).is_file() else None
+        with suppress(BadName, NotFound):
             place = self._drive.locate("start", path)
-            file, found = place.file, place.is_file
-        if not found:
-            raise NotFound("start", subject, _FILE_NOT_FOUND)
-        return file
+            return place.file if place.is_file else None
+        return None
 
     def _environment_of(self, record: Document) -> Mapping[str, str]:
         system = {name: os.environ[name] for name in _OF_THE_SYSTEM if name in os.environ}
@@ -230,6 +249,22 @@ class SandboxServices:
 
 def _subject(name: str) -> str:
     return f"service {name}"
+
+
+def _create(document: Document, action: str, definition: ServiceDefinition, line: str) -> None:
+    _check(document, action, definition)
+    document[name_key(definition.name)] = fresh() | registration(definition, line)
+
+
+def _change(document: Document, action: str, definition: ServiceDefinition, line: str) -> None:
+    record = unmarked(document, action, definition.name)
+    _check(document, action, definition)
+    record |= registration(definition, line) | {"name": record["name"]}
+
+
+def _check(document: Document, action: str, definition: ServiceDefinition) -> None:
+    _check_display_name(document, action, definition)
+    _check_for_circles(document, action, definition)
 
 
 def _services_of(record: Document) -> list[str]:

@@ -47,9 +47,11 @@ class LocalServiceControlManager:
             pairs = (line.partition("=") for line in _strings(key, "Environment"))
             services = _strings(key, "DependOnService")
             groups = _strings(key, "DependOnGroup")
+            image_path = _text(key, "ImagePath")
         return ServiceKey(
             environment={variable: value for variable, _, value in pairs},
             dependencies=(*services, *(f"+{group}" for group in groups)),
+            image_path=image_path,
         )
 
     def set_environment(self, name: str, environment: Mapping[str, str]) -> None:
@@ -63,6 +65,14 @@ class LocalServiceControlManager:
             else:
                 with suppress(FileNotFoundError):
                     winreg.DeleteValue(key, "Environment")
+
+
+def _text(key: winreg.HKEYType, name: str) -> str:
+    with suppress(FileNotFoundError):
+        value, kind = winreg.QueryValueEx(key, name)
+        if kind in (winreg.REG_SZ, winreg.REG_EXPAND_SZ):
+            return value or ""
+    return ""
 
 
 def _strings(key: winreg.HKEYType, name: str) -> list[str]:

@@ -8,6 +8,8 @@ assert sys.platform == "win32"
 
 from typing import TYPE_CHECKING
 
+from agent.host.windows.api.processes import Process
+from agent.host.windows.failure import Win32Failure
 from agent.host.windows.local_scm import LocalServiceControlManager
 from agent.host.windows.service_program import serve
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
@@ -18,9 +20,20 @@ if TYPE_CHECKING:
 
     from agent.host.port import Clock
 
+_NO_SUCH_PROCESS = 87
+
 
 def local_services(clock: Clock) -> WindowsServices:
     def watch(names: Iterable[str]) -> ServiceWatch:
         return ServiceWatch(names, clock)
 
-    return WindowsServices(LocalServiceControlManager(), clock, WatchedService, watch, serve)
+    return WindowsServices(LocalServiceControlManager(), clock, _lives, WatchedService, watch, serve)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        with Process(pid) as process:
+            return process.exit_code() is None
+    except Win32Failure as failure:
+        # One that may not be looked at is there.
+        return failure.code != _NO_SUCH_PROCESS

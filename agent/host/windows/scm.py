@@ -60,6 +60,8 @@ class ServiceKey:
 
     environment: Mapping[str, str]
     dependencies: tuple[str, ...]
+    image_path: str
+    """Word for word: QueryServiceConfig tells it with its variables expanded."""
 
 
 class OpenService(Protocol):

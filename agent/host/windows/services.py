@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.host import commandline
-from agent.host.definitions import check_service_name, differing_fields
+from agent.host.definitions import check_service_name, differing_fields, image_path
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
 from agent.host.port import (
     Control,
@@ -29,6 +29,7 @@ from agent.host.windows.scm import (
     STOP,
     RecoverySetting,
     Registration,
+    ServiceKey,
     Setting,
 )
 
@@ -44,6 +45,17 @@ DELETE_SECONDS = 10.0
 """How long others may keep a handle to a deleted service: an open services.msc does so until it is closed."""
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.5
+
+_CHANGING = QUERY_CONFIG | CHANGE_CONFIG | START
+"""The last, because recovery actions may have the SCM start the service again."""
+
+_UP = {
+    ServiceState.RUNNING,
+    ServiceState.PAUSED,
+    ServiceState.PAUSE_PENDING,
+    ServiceState.CONTINUE_PENDING,
+}
+"""Where a service stays that nobody asks to stop. NSSM pauses one whose program ends again and again."""
 
 _NO_PROGRAM = {2, 3}
 _DOES_NOT_EXIST = 1060
@@ -82,18 +94,20 @@ _FIELDS = {
 
 
 class WindowsServices:
-    """Services of the port. The three functions at the end are the parts that only Windows can run."""
+    """Services of the port. The functions at the end are the parts that only Windows can run."""
 
     def __init__(
         self,
         scm: ServiceControlManager,
         clock: Clock,
+        lives: Callable[[int], bool],
         view: Callable[[str], AbstractContextManager[ServiceView]],
         watch: Callable[[Iterable[str]], Watch[ServiceEvent]],
         serve: Callable[[str, ServiceProgram], int],
     ) -> None:
         self._scm = scm
         self._clock = clock
+        self._lives = lives
         self._view = view
         self.watch = watch
         self.serve = serve
@@ -117,33 +131,30 @@ class WindowsServices:
 
     def create(self, definition: ServiceDefinition) -> Sequence[str]:
         check_service_name("create", definition.name)
-        subject = _subject(definition.name)
-        access = QUERY_CONFIG | CHANGE_CONFIG | START | DELETE
-        registration = _registration(definition, _REGISTERED)
-        with telling("create", subject), self._scm.create(registration, access) as service:
-            try:
-                unsupported = _set(service, _DEFAULTS, _settings(definition))
-                if definition.environment:
-                    self._scm.set_environment(definition.name, definition.environment)
-            except BaseException:
-                # What made the creation fail is what to tell, not that undoing it failed too.
-                with suppress(HostError), telling("delete", subject):
-                    service.delete()
-                raise
-        return unsupported
+        return self._create(definition, image_path("create", definition))
 
     def change(self, definition: ServiceDefinition) -> Sequence[str]:
-        name = definition.name
-        access = QUERY_CONFIG | CHANGE_CONFIG | START
-        with telling("change", _subject(name)), self._scm.open(name, access) as service:
-            installed = self._read(name, service)
-            fields = differing_fields(definition, installed)
-            if registered := _REGISTERED.intersection(fields):
-                service.register(_registration(definition, registered))
-            unsupported = _set(service, _settings(installed.definition), _settings(definition))
-            if "environment" in fields:
-                self._scm.set_environment(name, definition.environment)
-        return unsupported
+        line = image_path("change", definition)
+        with (
+            telling("change", _subject(definition.name)),
+            self._scm.open(definition.name, _CHANGING) as service,
+        ):
+            present = self._read(definition.name, service)
+            return self._make(service, present, definition, differing_fields(definition, present), line)
+
+    def restore(self, installed: InstalledService) -> Sequence[str]:
+        wanted, line = installed.definition, installed.image_path
+        with (
+            suppress(NotFound),
+            telling("restore", _subject(wanted.name)),
+            self._scm.open(wanted.name, _CHANGING) as service,
+        ):
+            present = self._read(wanted.name, service)
+            fields = {*differing_fields(wanted, present)} - {"command", *installed.unsupported}
+            if line != present.image_path:
+                fields.add("command")
+            return self._make(service, present, wanted, fields, line)
+        return self._create(wanted, line)
 
     def delete(self, name: str) -> None:
         with telling("delete", _subject(name)):
@@ -153,8 +164,10 @@ class WindowsServices:
                 except Win32Failure as failure:
                     if failure.code != _MARKED_FOR_DELETE:
                         raise
-                if service.status().state is ServiceState.RUNNING:
-                    # Of itself it goes on: no waiting would free the name.
+                status = service.status()
+                # Of a process that has ended the SCM may only not know yet.
+                if status.state in _UP and status.pid and self._lives(status.pid):
+                    # No waiting would free the name.
                     raise Win32Failure(_MARKED_FOR_DELETE, "DeleteService")
             self._wait_until_free(name)
 
@@ -175,20 +188,50 @@ class WindowsServices:
         with self._view(name) as view:
             return wait_for(view, self._clock, name, state, seconds)
 
+    def _create(self, definition: ServiceDefinition, line: str) -> Sequence[str]:
+        subject = _subject(definition.name)
+        access = QUERY_CONFIG | CHANGE_CONFIG | START | DELETE
+        registration = _registration(definition, _REGISTERED, line)
+        with telling("create", subject), self._scm.create(registration, access) as service:
+            try:
+                unsupported = _set(service, _DEFAULTS, _settings(definition))
+                if definition.environment:
+                    self._scm.set_environment(definition.name, definition.environment)
+            except BaseException:
+                # What made the creation fail is what to tell, not that undoing it failed too.
+                with suppress(HostError), telling("delete", subject):
+                    service.delete()
+                raise
+        return unsupported
+
+    def _make(
+        self,
+        service: OpenService,
+        present: InstalledService,
+        wanted: ServiceDefinition,
+        fields: Collection[str],
+        line: str,
+    ) -> Sequence[str]:
+        if registered := _REGISTERED.intersection(fields):
+            service.register(_registration(wanted, registered, line))
+        unsupported = _set(service, _settings(present.definition), _settings(wanted))
+        if "environment" in fields:
+            self._scm.set_environment(wanted.name, wanted.environment)
+        return unsupported
+
     def _read(self, name: str, service: OpenService) -> InstalledService:
         registration = service.registration()
         settings, unsupported = _ask(service)
-        environment, dependencies = dict[str, str](), registration.dependencies or ()
+        key = ServiceKey({}, registration.dependencies or (), registration.image_path or "")
         try:
             with telling("read", f"the registry key of service {name}"):
                 key = self._scm.key(name)
-            environment, dependencies = dict(key.environment), key.dependencies
         except AccessDenied:
             # Its environment may hold secrets; then only administrators read the key.
             unsupported.append("environment")
         return InstalledService(
-            definition=_definition(registration, settings, environment, dependencies),
-            image_path=registration.image_path or "",
+            definition=_definition(registration, settings, key),
+            image_path=key.image_path,
             unsupported=tuple(unsupported),
         )
 
@@ -214,13 +257,13 @@ def _subject(name: str) -> str:
     return f"service {name}"
 
 
-def _registration(definition: ServiceDefinition, fields: Collection[str]) -> Registration:
+def _registration(definition: ServiceDefinition, fields: Collection[str], line: str) -> Registration:
     """What of these fields CreateService and ChangeServiceConfig set."""
     return Registration(
         name=definition.name,
         display_name=definition.display_name or definition.name if "display_name" in fields else None,
         start=_START_NUMBERS[definition.start] if "start" in fields else None,
-        image_path=commandline.join(definition.command) if "command" in fields else None,
+        image_path=line if "command" in fields else None,
         dependencies=definition.dependencies if "dependencies" in fields else None,
         account=definition.account if "account" in fields else None,
     )
@@ -279,10 +322,7 @@ def _note_unknown(setting: Setting, failure: Win32Failure, unsupported: list[str
 
 
 def _definition(
-    registration: Registration,
-    settings: Mapping[Setting, Any],
-    environment: Mapping[str, str],
-    dependencies: tuple[str, ...],
+    registration: Registration, settings: Mapping[Setting, Any], key: ServiceKey
 ) -> ServiceDefinition:
     start = _START_TYPES.get(registration.start or 0, StartType.AUTOMATIC)
     if start is StartType.AUTOMATIC and settings[Setting.DELAYED]:
@@ -290,18 +330,18 @@ def _definition(
     actions, reset_seconds = settings[Setting.RECOVERY]
     return ServiceDefinition(
         name=registration.name,
-        command=commandline.split(registration.image_path) if registration.image_path else (),
+        command=commandline.split(key.image_path) if key.image_path else (),
         display_name=registration.display_name or "",
         description=settings[Setting.DESCRIPTION],
         start=start,
-        dependencies=dependencies,
+        dependencies=key.dependencies,
         account=registration.account or "LocalSystem",
         recovery=Recovery(
             actions=tuple((RecoveryAction(kind), milliseconds) for kind, milliseconds in actions),
             reset_seconds=reset_seconds,
             on_error_exit=bool(settings[Setting.ON_ERROR_EXIT]),
         ),
-        environment=environment,
+        environment=dict(key.environment),
         preshutdown_milliseconds=settings.get(Setting.PRESHUTDOWN),
         sid_type=SidType(settings[Setting.SID_TYPE]),
     )

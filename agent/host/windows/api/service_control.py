@@ -28,6 +28,8 @@ _IN_ANY_STATE = 3
 _LOG_ERRORS = 1
 _KEEP = 0xFFFF_FFFF
 _REBOOT = 2
+_NO_PASSWORD = ""
+"""Said of an account that has none; NULL is the password that the service's account has already."""
 _PROCESS_INFO = 0
 _LIST_BUFFER = 256 * 1024
 """The most that EnumServicesStatusEx takes; all services of a server fit."""
@@ -174,13 +176,14 @@ class ServiceHandle:
         )
 
     def register(self, registration: Registration) -> None:
+        account = registration.account
         start = _KEEP if registration.start is None else registration.start
         dependencies = registration.dependencies
         # fmt: off
         _change(
             self.value, _KEEP, start, _KEEP, registration.image_path, None, None,
             None if dependencies is None else _text_list(dependencies),
-            registration.account, None, registration.display_name,
+            account, _NO_PASSWORD if _is_of_windows(account) else None, registration.display_name,
         )
         # fmt: on
 
@@ -275,6 +278,11 @@ def service_status(found: StatusProcess) -> ServiceStatus:
         checkpoint=found.checkpoint,
         wait_hint_milliseconds=found.wait_hint,
     )
+
+
+def _is_of_windows(account: str | None) -> bool:
+    """Whether it is one of Windows' own accounts for services."""
+    return account is not None and account.casefold().startswith(("localsystem", "nt authority\\"))
 
 
 def _level_data(value: SettingValue) -> ctypes.Structure:

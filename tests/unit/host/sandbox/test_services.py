@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import pytest
 
 from agent.host.errors import AlreadyExists, HostError, NotAService, ServiceFailed
 from agent.host.port import ServiceDefinition, ServiceState, StartType
-from agent.host.protection import PROGRAM_FILE
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 
 if TYPE_CHECKING:
@@ -89,6 +90,39 @@ def test_it_gets_its_arguments_and_variables(sandbox: Sandbox) -> None:
     start(sandbox)
     words = (sandbox.directory / "out").read_text().split("|")[:-1]
     assert words == ["--flag", "a b", r"C:\Windows\node", "own", os.fspath(sandbox.directory)]
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        (r"C:\k dir\kubelet.exe", ""),
+        (r'C:\k dir\kubelet.exe  -v "a b"', "-v|a b|"),
+        (r"%SystemDrive%\k dir\kubelet.exe %NONE%", "%NONE%|"),
+    ],
+    ids=["unquoted", "unquoted with arguments", "variable"],
+)
+def test_somebody_elses_command_line_is_read_as_windows_does(
+    sandbox: Sandbox, line: str, arguments: str
+) -> None:
+    host = sandbox.machine.host
+    host.files.make_directory(C / "k dir", PROGRAM_DIRECTORY)
+    script(sandbox, f'printf "%s|" "$@" >out; {WAITS}')
+    host.files.move(C / "kubelet.exe", C / "k dir" / "kubelet.exe")
+    installed = host.services.read("kubelet")
+    assert installed is not None
+    host.services.restore(replace(installed, image_path=line))
+    start(sandbox)
+    assert (sandbox.directory / "out").read_text() == (arguments or "|")
+
+
+def test_a_shorter_path_is_taken_first(sandbox: Sandbox) -> None:
+    script(sandbox, f"echo short >out; {WAITS}", "k")
+    script(sandbox, f"echo long >out; {WAITS}", "k.exe dir")
+    installed = sandbox.machine.host.services.read("k.exe dir")
+    assert installed is not None
+    sandbox.machine.host.services.restore(replace(installed, image_path=r"C:\k.exe dir.exe"))
+    start(sandbox, "k.exe dir")
+    assert (sandbox.directory / "out").read_text() == "short\n"
 
 
 def test_what_it_prints_is_kept_beside(sandbox: Sandbox) -> None:

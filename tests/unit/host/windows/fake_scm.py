@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from agent.host.port import ServiceState, ServiceStatus
@@ -56,19 +55,20 @@ class FakeScm:
 
     def key(self, name: str) -> ServiceKey:
         self.called("key")
-        return self.services[name].key
+        service = self.services[name]
+        registration = service.registered
+        return ServiceKey(service.environment, registration.dependencies or (), registration.image_path or "")
 
     def set_environment(self, name: str, environment: Mapping[str, str]) -> None:
         self.called("set environment")
-        service = self.services[name]
-        service.key = replace(service.key, environment=environment)
+        self.services[name].environment = environment
 
 
 class FakeService:
     def __init__(self, scm: FakeScm, registration: Registration) -> None:
         self._scm = scm
-        self._registration = registration
-        self.key = ServiceKey({}, registration.dependencies or ())
+        self.registered = registration
+        self.environment: Mapping[str, str] = {}
         self.marked = False
         self.open_elsewhere = 0
         """How often it can be opened, once deleted, until the last handle of somebody else is closed."""
@@ -93,12 +93,12 @@ class FakeService:
 
     def registration(self) -> Registration:
         self._scm.called("registration")
-        return self._registration
+        return self.registered
 
     def register(self, registration: Registration) -> None:
         self._scm.called("register")
-        old, new = self._registration, registration
-        self._registration = Registration(
+        old, new = self.registered, registration
+        self.registered = Registration(
             name=old.name,
             display_name=old.display_name if new.display_name is None else new.display_name,
             start=old.start if new.start is None else new.start,
@@ -106,7 +106,6 @@ class FakeService:
             dependencies=old.dependencies if new.dependencies is None else new.dependencies,
             account=old.account if new.account is None else new.account,
         )
-        self.key = replace(self.key, dependencies=self._registration.dependencies or ())
         self.last_change = registration
 
     def setting(self, setting: Setting) -> SettingValue:
@@ -131,4 +130,4 @@ class FakeService:
         self._scm.called("delete")
         self.marked = True
         if not self.open_elsewhere:
-            del self._scm.services[self._registration.name]
+            del self._scm.services[self.registered.name]

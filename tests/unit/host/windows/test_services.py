@@ -25,6 +25,7 @@ from agent.host.errors import (
     TimedOut,
 )
 from agent.host.port import (
+    InstalledService,
     Recovery,
     RecoveryAction,
     ServiceDefinition,
@@ -33,7 +34,7 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-from agent.host.windows.scm import Registration
+from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
 from agent.host.windows.services import DELETE_SECONDS, WindowsServices
 from unit.host.windows.fake_scm import FakeScm
 
@@ -72,7 +73,10 @@ class Bench:
     def __init__(self) -> None:
         self.scm = FakeScm()
         self.clock = Time()
-        self.services = WindowsServices(self.scm, self.clock, _no_view, _nothing, _nothing)
+        self.processes = {7}
+        self.services = WindowsServices(
+            self.scm, self.clock, self.processes.__contains__, _no_view, _nothing, _nothing
+        )
 
     def created(self, definition: ServiceDefinition = KUBELET) -> Bench:
         self.services.create(definition)
@@ -121,6 +125,11 @@ def status(services: WindowsServices) -> None:
     services.status("kubelet")
 
 
+def restore(services: WindowsServices) -> None:
+    wanted = replace(KUBELET, description="Old.", display_name="Old")
+    services.restore(InstalledService(wanted, r"C:\Program Files\nssm.exe"))
+
+
 def list_all(services: WindowsServices) -> None:
     services.list()
 
@@ -147,6 +156,11 @@ FAILURES: list[tuple[Callable[[WindowsServices], None], str, int, type[HostError
     (change, "register", 5, AccessDenied),
     (change, "register", 1072, MarkedForDeletion),
     (change, "set DESCRIPTION", 1072, MarkedForDeletion),
+    (restore, "open", 5, AccessDenied),
+    (restore, "registration", 5, AccessDenied),
+    (restore, "register", 1072, MarkedForDeletion),
+    (restore, "register", 1078, AlreadyExists),
+    (restore, "set DESCRIPTION", 5, AccessDenied),
     (start, "open", 5, AccessDenied),
     (start, "open", 1060, NotFound),
     (start, "start", 2, NotFound),
@@ -307,6 +321,66 @@ def test_a_change_of_the_registration_leaves_the_other_parts_alone(bench: Bench)
     )
 
 
+def test_a_restoration_sets_what_differs_and_nothing_else(bench: Bench) -> None:
+    bench.created()
+    before = bench.services.read("kubelet")
+    assert before is not None
+    bench.services.change(replace(KUBELET, description="New.", environment={}))
+    bench.scm.calls.clear()
+    assert list(bench.services.restore(before)) == []
+    assert {call for call in bench.scm.calls if call.startswith(("set", "register"))} == {
+        "set DESCRIPTION",
+        "set environment",
+    }
+    assert bench.services.read("kubelet") == before
+
+
+def test_a_command_line_is_restored_word_for_word(bench: Bench) -> None:
+    bench.created()
+    before = bench.services.read("kubelet")
+    assert before is not None
+    theirs = r"%ProgramFiles%\k dir\nssm.exe  -x"
+    bench.services.restore(replace(before, image_path=theirs))
+    assert bench.scm.services["kubelet"].last_change == Registration(
+        "kubelet", None, None, theirs, None, None
+    )
+    # The same again is no change.
+    bench.scm.calls.clear()
+    bench.services.restore(replace(before, image_path=theirs))
+    assert "register" not in bench.scm.calls
+
+
+def test_a_command_line_is_told_as_registered_and_not_as_the_scm_expands_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.created()
+    key = ServiceKey({}, (), r"%SystemRoot%\p.exe")
+    monkeypatch.setattr(bench.scm, "key", lambda _: key)
+    installed = bench.services.read("kubelet")
+    assert installed is not None
+    assert installed.image_path == r"%SystemRoot%\p.exe"
+
+
+@pytest.mark.parametrize("code", [120, 124])
+def test_a_restoration_warns_of_what_the_scm_does_not_know(bench: Bench, code: int) -> None:
+    bench.created()
+    before = bench.services.read("kubelet")
+    assert before is not None
+    bench.services.change(replace(KUBELET, sid_type=SidType.NONE))
+    bench.scm.fail("set SID_TYPE", code)
+    assert list(bench.services.restore(before)) == ["sid_type"]
+
+
+def test_every_action_that_windows_knows_is_read(bench: Bench) -> None:
+    actions = tuple((action, 1000) for action in RecoveryAction)
+    bench.created(replace(KUBELET, recovery=Recovery(actions)))
+    raw = tuple((number, 1000) for number in range(5))
+    assert bench.scm.services["kubelet"].settings[Setting.RECOVERY] == RecoverySetting(raw, 0)
+    installed = bench.services.read("kubelet")
+    assert installed is not None
+    assert installed.definition.recovery.actions == actions
+
+
 def test_a_service_that_is_not_there_is_read_as_none(bench: Bench) -> None:
     assert bench.services.read("kubelet") is None
 
@@ -378,9 +452,24 @@ def test_a_refusal_while_it_waits_is_told(bench: Bench) -> None:
         bench.services.delete("kubelet")
 
 
-def test_a_running_service_is_not_waited_for(bench: Bench) -> None:
+@pytest.mark.parametrize("state", [ServiceState.RUNNING, ServiceState.PAUSED])
+def test_a_service_that_goes_on_is_not_waited_for(bench: Bench, state: ServiceState) -> None:
     bench.created()
-    bench.scm.services["kubelet"].state = ServiceStatus(ServiceState.RUNNING, 7, 0, 0, 0, 0)
-    with pytest.raises(MarkedForDeletion):
+    service = bench.scm.services["kubelet"]
+    service.state, service.open_elsewhere = ServiceStatus(state, 7, 0, 0, 0, 0), 3
+    with pytest.raises(MarkedForDeletion) as failure:
         bench.services.delete("kubelet")
+    assert failure.value.code == 1072
     assert bench.clock.passed == 0
+    assert service.marked
+
+
+@pytest.mark.parametrize("pid", [None, 8])
+def test_a_service_whose_process_the_scm_has_not_seen_end_is_waited_for(
+    bench: Bench, pid: int | None
+) -> None:
+    bench.created()
+    service = bench.scm.services["kubelet"]
+    service.state, service.open_elsewhere = ServiceStatus(ServiceState.RUNNING, pid, 0, 0, 0, 0), 3
+    bench.services.delete("kubelet")
+    assert bench.scm.services == {}
