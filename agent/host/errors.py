@@ -61,6 +61,12 @@ class BadName(HostError):
     meaning = "Windows cannot have such a name"
 
 
+class NoAnswer(NotFound):
+    """Nobody listens at a port of this machine, or whoever does hangs up or speaks no HTTP."""
+
+    meaning = "nobody answers there"
+
+
 class BadCommand(HostError):
     """A command line that would not reach its program as it stands."""
 

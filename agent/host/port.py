@@ -527,6 +527,16 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
 
+class Loopback(Protocol):
+    """Programs of this machine that answer HTTP, such as the kubelet's health port. Never by a proxy."""
+
+    def get(self, port: int, path: str, seconds: float) -> int:
+        """The status that is answered; a redirection is not followed.
+
+        Raises NoAnswer, a NotFound, when nobody listens there or speaks HTTP, and TimedOut.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """A machine. The command line opens one and hands it inward."""
@@ -541,3 +551,4 @@ class Host:
     power: Power
     processes: Processes
     clock: Clock
+    loopback: Loopback

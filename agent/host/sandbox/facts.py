@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _DOCUMENT = "facts.json"
 _FILE_NOT_FOUND = 2
 
-# Each may be given in facts.json under the same name; so may `administrator`, `disk` and `listening_ports`.
+# Each may be given in facts.json under the same name; so may `disk`, `listening_ports` and `answers`, which
+# has for each port the status that is answered there.
 _DEFAULTS: dict[str, Any] = {
     "windows_version": {
         "major": 10,
@@ -95,6 +96,11 @@ class SandboxFacts:
 
     def is_administrator(self) -> bool:
         return bool(self._fact("administrator"))
+
+    def answer(self, port: int) -> int | None:
+        """The status that programs at a port are said to answer."""
+        given: int | None = self._state.read(_DOCUMENT).get("answers", {}).get(str(port))
+        return given
 
     def _fact(self, name: str) -> Any:
         return self._state.read(_DOCUMENT).get(name, _DEFAULTS[name])

@@ -23,6 +23,7 @@ from agent.host.sandbox.environment import SandboxEnvironment
 from agent.host.sandbox.events import SandboxEventLog
 from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.files import SandboxFiles
+from agent.host.sandbox.loopback import SandboxLoopback
 from agent.host.sandbox.places import Drive
 from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files
 from agent.host.sandbox.processes import SandboxProcesses
@@ -79,6 +80,7 @@ class Machine:
             power=SandboxPower(state, registry),
             processes=SandboxProcesses(state, drive, services),
             clock=clock,
+            loopback=SandboxLoopback(services, facts, run_services=run_services),
         )
         if not state.read(POWER):
             self._install()

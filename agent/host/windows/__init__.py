@@ -13,6 +13,7 @@ if sys.platform == "win32":
 
     def open_windows() -> Host:
         """This machine. Cheap: what a member needs beyond its own calls is loaded when it is asked."""
+        from agent.host.loopback import HttpLoopback
         from agent.host.port import Host
         from agent.host.windows.access import WindowsAccess
         from agent.host.windows.clock import WindowsClock
@@ -39,4 +40,5 @@ if sys.platform == "win32":
             power=WindowsPower(registry),
             processes=WindowsProcesses(facts),
             clock=clock,
+            loopback=HttpLoopback(),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from agent.host.errors import AlreadyExists, HostError, NotAService, ServiceFailed
+from agent.host.errors import AlreadyExists, HostError, NoAnswer, NotAService, ServiceFailed
 from agent.host.port import ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
@@ -236,6 +237,34 @@ def test_the_ports_of_services_are_known(sandbox: Sandbox) -> None:
     until(lambda: bool(sandbox.machine.host.facts.listening_ports()))
     (port,) = sandbox.machine.host.facts.listening_ports()
     assert (port.address, port.pid) == ("127.0.0.1", pid)
+
+
+def test_a_service_that_is_only_recorded_is_taken_to_be_well(sandbox: Sandbox) -> None:
+    script(sandbox, WAITS)
+    quiet = open_sandbox(sandbox.directory)
+    with socket.create_server(("127.0.0.1", 0)) as not_of_the_sandbox:
+        port = not_of_the_sandbox.getsockname()[1]
+        with pytest.raises(NoAnswer):
+            quiet.loopback.get(port, "/healthz", SOON)
+        quiet.services.start("kubelet")
+        assert quiet.loopback.get(port, "/healthz", SOON) == 200
+        sandbox.set_facts(answers={str(port): 503})
+        assert quiet.loopback.get(port, "/healthz", SOON) == 503
+
+
+def test_a_program_that_this_system_cannot_run_is_taken_to_be_well(sandbox: Sandbox) -> None:
+    host = sandbox.machine.host
+    host.files.write(C / "kubelet.exe", b"MZ", PROGRAM_FILE)
+    host.services.create(ServiceDefinition("kubelet", (r"C:\kubelet.exe",)))
+    host.services.start("kubelet")
+    assert host.loopback.get(9, "/healthz", SOON) == 200
+
+
+def test_a_program_that_runs_answers_itself(sandbox: Sandbox) -> None:
+    script(sandbox, WAITS)
+    start(sandbox)
+    with pytest.raises(NoAnswer):
+        sandbox.machine.host.loopback.get(9, "/healthz", SOON)
 
 
 def test_no_thread_is_left_behind(sandbox: Sandbox) -> None:

@@ -1,0 +1,81 @@
+"""The HTTP question that a program on this machine is asked, once for both hosts.
+
+Its own few lines and not http.client: that one's limit is for each piece of the answer, so that a program
+which sends a byte now and then would hold it up for ever, and it takes as long to load as all of this host.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import time
+from typing import TYPE_CHECKING
+
+from agent.host.errors import BadName, HostError, NoAnswer, TimedOut
+
+if TYPE_CHECKING:
+    import socket
+
+_ADDRESS = "127.0.0.1"
+_BAD_PATH = 161
+_INVALID_DATA = 13
+_NO_CONNECTION = 10051
+_RESET = 10054
+_TIMED_OUT = 10060
+_REFUSED = 10061
+_CODES = {errno.ECONNREFUSED: _REFUSED, errno.ECONNRESET: _RESET, errno.EPIPE: _RESET}
+_NO_ANSWER = {_REFUSED, _RESET, 10053}
+
+_PATH = re.compile(r"/[!-~]*")
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})[ \r\n]")
+_LONGEST_STATUS_LINE = 1024
+
+
+class HttpLoopback:
+    """Loopback of the port. Windows itself takes two seconds to say that nobody listens: it asks again."""
+
+    def get(self, port: int, path: str, seconds: float) -> int:
+        subject = f"http://{_ADDRESS}:{port}{path}"
+        if not _PATH.fullmatch(path):
+            raise BadName("ask", subject, _BAD_PATH, "give a path that begins with a slash and has no blanks")
+        try:
+            return _status(subject, _answer(port, path, time.monotonic() + seconds))
+        except TimeoutError as failure:
+            advice = f"there was no answer within {seconds:g} seconds"
+            raise TimedOut("ask", subject, _TIMED_OUT, advice) from failure
+        except OSError as failure:
+            code = getattr(failure, "winerror", None) or _CODES.get(failure.errno or 0, _NO_CONNECTION)
+            raise (NoAnswer if code in _NO_ANSWER else HostError)("ask", subject, code) from failure
+
+
+def _answer(port: int, path: str, deadline: float) -> bytes:
+    """As much of it as has the status line."""
+    import socket
+
+    request = f"GET {path} HTTP/1.1\r\nHost: {_ADDRESS}:{port}\r\nConnection: close\r\n\r\n"
+    with socket.socket() as connection:
+        _limit(connection, deadline)
+        connection.connect((_ADDRESS, port))
+        connection.sendall(request.encode())
+        answer = b""
+        while b"\n" not in answer and len(answer) < _LONGEST_STATUS_LINE:
+            _limit(connection, deadline)
+            block = connection.recv(_LONGEST_STATUS_LINE)
+            if not block:
+                break
+            answer += block
+        return answer
+
+
+def _limit(connection: socket.socket, deadline: float) -> None:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)
+
+
+def _status(subject: str, answer: bytes) -> int:
+    if found := _STATUS_LINE.match(answer):
+        return int(found[1])
+    code, advice = (_INVALID_DATA, "what it says is not HTTP") if answer else (_RESET, "it hung up")
+    raise NoAnswer("ask", subject, code, advice)
