@@ -8,6 +8,7 @@ either all of the new content or all of the old.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from agent.host.port import Clock
     from agent.host.sddl import SecurityDescriptor
 
+_LEFTOVER = re.compile(r"wmcb-[0-9a-f]{16}\.(tmp|old)", re.IGNORECASE)
+
 Handle = TypeVar("Handle")
 Result = TypeVar("Result")
 
@@ -27,6 +30,11 @@ PATIENCE_SECONDS = 2.0
 """How long a virus scanner may hold a file: it looks into each new one, mostly for less than a second."""
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.32
+
+
+def is_leftover(name: str) -> bool:
+    """Whether an interrupted write left a file of this name, or a program was put aside under it."""
+    return _LEFTOVER.fullmatch(name) is not None
 
 
 class Volume(Protocol[Handle]):

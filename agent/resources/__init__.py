@@ -1,1 +1,17 @@
-"""One module a kind of thing a node has. Resources speak to the host's port, never to an implementation."""
+"""One module a kind of resource: what is there, what is wanted, how it is made so and how it is taken back.
+
+A kind is found by its name, so that a new one is a new module here (and one in agent.spec) and nothing else.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.resources.kind import Kind
+
+
+def kind_named(name: str) -> Kind:
+    kind: Kind = import_module(f"agent.resources.{name}").KIND
+    return kind

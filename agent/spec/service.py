@@ -70,4 +70,5 @@ class Service(Want):
 
     @property
     def uses(self) -> tuple[Key, ...]:
-        return (Key("file", str(self.program)), *self.reads)
+        needed = (Key(self.kind, name) for name in self.dependencies)
+        return (Key("file", str(self.program)), *self.reads, *needed)

@@ -1,0 +1,66 @@
+"""What wmcb put on this machine, as of the last run that ended well."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.engine.target import Record
+from agent.resources.kind import CannotBeSo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.engine.state_folder import StateFolder
+    from agent.spec import Key
+
+FORMAT = 1
+"""Of the file. One that is older is read; one that is newer was written by a newer wmcb and is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    records: Mapping[Key, Record] = field(default_factory=dict)
+    """In the order in which they were made."""
+    run: str = ""
+    """Which run wrote it: that run's journal, should it still be there, is no longer of use."""
+    title: str = ""
+    """Where the specification came from."""
+
+    @classmethod
+    def load(cls, folder: StateFolder) -> Inventory:
+        content = folder.read(folder.inventory)
+        if content is None:
+            return cls()
+        try:
+            document = json.loads(content)
+            check_format(str(folder.inventory), document["format"])
+            records = [Record.from_document(each) for each in document["resources"]]
+            return cls({record.target.key: record for record in records}, document["run"], document["title"])
+        except (ValueError, KeyError, TypeError) as fault:
+            raise CannotBeSo(f"{folder.inventory} is damaged; put it back from a backup") from fault
+
+    def save(self, folder: StateFolder) -> None:
+        document = {
+            "format": FORMAT,
+            "run": self.run,
+            "title": self.title,
+            "resources": [record.document() for record in self.records.values()],
+        }
+        folder.write(folder.inventory, json.dumps(document, indent=1).encode())
+
+
+def needed_contents(records: Mapping[Key, Record]) -> set[str]:
+    """Hashes of what may have to come back."""
+    befores = (record.before for record in records.values())
+    return {str(before["sha256"]) for before in befores if before and "sha256" in before}
+
+
+def check_format(file: str, found: object) -> None:
+    if not isinstance(found, int):
+        raise TypeError("format is not a number")
+    if found > FORMAT:
+        raise CannotBeSo(
+            f"{file} was written by a newer wmcb (format {found}, known: {FORMAT}); use that one"
+        )

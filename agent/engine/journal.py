@@ -1,0 +1,118 @@
+"""What a run did, step by step, written before each is done: how it is finished or taken back after a crash.
+
+A line a step, each a JSON document that is flushed to the disk before the step begins. A line that a crash
+cut short was of a step that had not begun.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from agent.engine.inventory import FORMAT, check_format
+from agent.engine.target import to_document, to_key
+from agent.resources.kind import CannotBeSo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.engine.state_folder import StateFolder
+    from agent.resources.kind import State, Value
+    from agent.spec import Key
+
+
+class Deed(enum.Enum):
+    PAUSE = "pause"
+    CHANGE = "change"
+    RESUME = "resume"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    deed: Deed
+    key: Key
+    before: State | None
+    """How the resource was just before."""
+    manner: State
+
+    def document(self) -> dict[str, Value]:
+        return {
+            "deed": self.deed.value,
+            "key": to_document(self.key),
+            "before": self.before,
+            "manner": self.manner,
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Value]) -> Step:
+        return cls(
+            Deed(document["deed"]),
+            to_key(document["key"]),
+            cast("State | None", document["before"]),
+            cast("State", document["manner"]),
+        )
+
+
+class Journal:
+    """Of one run, which may have been interrupted any number of times."""
+
+    def __init__(self, folder: StateFolder, run: str, steps: Sequence[Step], whole: bytes = b"") -> None:
+        """`whole` is what the file has to be before anything can be added, if it is not."""
+        self._folder = folder
+        self.run = run
+        self._steps = list(steps)
+        self._whole = whole
+
+    @classmethod
+    def begin(cls, folder: StateFolder, version: str) -> Journal:
+        run = secrets.token_hex(8)
+        folder.write(folder.journal, _line({"format": FORMAT, "run": run, "wmcb": version}))
+        return cls(folder, run, ())
+
+    @classmethod
+    def unfinished(cls, folder: StateFolder) -> Journal | None:
+        """What an interrupted run left, if one did."""
+        content = folder.read(folder.journal)
+        if content is None:
+            return None
+        *lines, torn = content.split(b"\n")
+        if not lines:
+            return None  # not even its first line was written: nothing had been done
+        try:
+            head, *steps = [json.loads(line) for line in lines]
+            check_format(str(folder.journal), head["format"])
+            done = [Step.from_document(step) for step in steps]
+            return cls(folder, head["run"], done, content[: -len(torn)] if torn else b"")
+        except (ValueError, KeyError, TypeError) as fault:
+            raise CannotBeSo(
+                f"{folder.journal} is damaged; it says what an interrupted run had changed: look at it, "
+                "then move it away"
+            ) from fault
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        return tuple(self._steps)
+
+    def add(self, step: Step) -> None:
+        if self._whole:
+            self._folder.write(self._folder.journal, self._whole)
+            self._whole = b""
+        self._folder.append(self._folder.journal, _line(step.document()))
+        self._steps.append(step)
+
+    def first_before(self) -> Mapping[Key, State | None]:
+        """How each resource was before the run touched it."""
+        first: dict[Key, State | None] = {}
+        for step in self._steps:
+            first.setdefault(step.key, step.before)
+        return first
+
+    def end(self) -> None:
+        self._folder.remove(self._folder.journal)
+
+
+def _line(document: Mapping[str, Value]) -> bytes:
+    return json.dumps(document).encode() + b"\n"

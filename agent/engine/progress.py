@@ -1,0 +1,30 @@
+"""Whom the engine tells what it is doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from agent.engine.journal import Step
+    from agent.engine.planning import Change, Plan
+    from agent.engine.target import Target
+
+
+class Progress(Protocol):
+    def planned(self, plan: Plan) -> None: ...
+    def resuming(self, steps: int) -> None:
+        """An interrupted run is finished, or taken back, after so many steps."""
+
+    def pausing(self, target: Target) -> None: ...
+    def changing(self, change: Change) -> None: ...
+    def taking_back(self, step: Step) -> None: ...
+
+
+class Silent:
+    """For whoever only wants the result."""
+
+    def planned(self, plan: Plan) -> None: ...
+    def resuming(self, steps: int) -> None: ...
+    def pausing(self, target: Target) -> None: ...
+    def changing(self, change: Change) -> None: ...
+    def taking_back(self, step: Step) -> None: ...

@@ -1,0 +1,315 @@
+"""One run: a specification made so, or nothing of it.
+
+Whatever ends a run half-way, a failure or a power cut, its journal says how to go on. A failure is taken
+back at once; what was cut off is finished by the next run, or taken back if that is asked for.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from agent.engine.inventory import Inventory, needed_contents
+from agent.engine.journal import Deed, Journal, Step
+from agent.engine.planning import Change, Plan, differences, plan
+from agent.engine.state_folder import StateFolder
+from agent.engine.target import Record, Target
+from agent.host.errors import HostError
+from agent.resources import kind_named
+from agent.resources.kind import NotWell, pausable
+from agent.spec import Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.engine.planning import Difference
+    from agent.engine.progress import Progress
+    from agent.host.port import Host
+    from agent.resources.kind import Pausable, State
+    from agent.spec import Key
+
+LOCK = "wmcb"
+
+
+class Busy(Exception):
+    """Another run is under way on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of the steps of a run that was taken back."""
+
+    trouble: tuple[str, ...] = ()
+    """What could not be undone. The next run, or one that is asked to take back, tries again."""
+    left: tuple[str, ...] = ()
+    """What had to stay, for good reason."""
+
+
+class TakenBack(Exception):
+    """A run failed (`__cause__` says how), and what it had done was undone."""
+
+    def __init__(self, undone: Undone) -> None:
+        super().__init__("; ".join(undone.trouble))
+        self.undone = undone
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    plan: Plan
+    left: tuple[str, ...] = ()
+    """What of former things had to stay, a line each."""
+    kept_otherwise: tuple[tuple[Key, tuple[Difference, ...]], ...] = ()
+    """What this machine made its own of, where it does not keep a setting as given."""
+
+
+def preview(host: Host, specification: Specification) -> Plan:
+    """What `make_so` would do."""
+    folder = StateFolder.of(host)
+    folder.check()
+    inventory = Inventory.load(folder)
+    return plan(host, specification, _remembered(inventory, _unfinished(folder, inventory)))
+
+
+def make_so(host: Host, specification: Specification, version: str, progress: Progress) -> Done:
+    """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed."""
+    with _alone(host):
+        folder = StateFolder.of(host)
+        folder.check()
+        inventory = Inventory.load(folder)
+        _end_properly(host, folder, inventory)
+        journal = Journal.unfinished(folder)
+        remembered = _remembered(inventory, journal)
+        if journal is not None:
+            progress.resuming(len(journal.steps))
+        planned = plan(host, specification, remembered)
+        progress.planned(planned)
+        if journal is None and not planned.changes:
+            records = _records(host, specification, planned, inventory, {})
+            if records == inventory.records:
+                return Done(planned)
+        folder.ensure()
+        journal = journal or Journal.begin(folder, version)
+        try:
+            left = _carry_out(host, planned, journal, folder, progress)
+            records = _records(host, specification, planned, inventory, journal.first_before())
+            Inventory(records, journal.run, specification.title).save(folder)
+        except BaseException as failure:
+            raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
+        _clean_up(host, folder, records, journal)
+        return Done(planned, tuple(left), tuple(_kept_otherwise(planned, records)))
+
+
+def take_back(host: Host, progress: Progress) -> Undone | None:
+    """Undoes what an interrupted run had done; None if there is none."""
+    with _alone(host):
+        folder = StateFolder.of(host)
+        folder.check()
+        inventory = Inventory.load(folder)
+        _end_properly(host, folder, inventory)
+        journal = Journal.unfinished(folder)
+        if journal is None:
+            return None
+        progress.resuming(len(journal.steps))
+        return _take_back(host, folder, inventory, journal, progress)
+
+
+def reset(host: Host, version: str, progress: Progress) -> Done:
+    """Takes away what wmcb put on this machine, and gives back what it replaced."""
+    return make_so(host, Specification(), version, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One resource of ours, now."""
+
+    record: Record
+    found: State | None
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    title: str
+    resources: tuple[Standing, ...]
+    interrupted: bool
+    """The last run did not come to its end."""
+
+
+def status(host: Host) -> Status:
+    folder = StateFolder.of(host)
+    folder.check()
+    inventory = Inventory.load(folder)
+    return Status(
+        inventory.title,
+        tuple(_standing(host, record) for record in inventory.records.values()),
+        _unfinished(folder, inventory) is not None,
+    )
+
+
+def _standing(host: Host, record: Record) -> Standing:
+    found = record.target.observe(host)
+    return Standing(record, found, differences(record.target, found, record))
+
+
+@contextmanager
+def _alone(host: Host) -> Iterator[None]:
+    with host.processes.exclusive(LOCK) as mine:
+        if not mine:
+            raise Busy("another wmcb is at work on this machine; wait until it has ended")
+        yield
+
+
+def _unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:
+    """A journal whose run wrote the inventory had come to its end: only its removal was missed."""
+    journal = Journal.unfinished(folder)
+    return None if journal is None or journal.run == inventory.run else journal
+
+
+def _remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, Record]:
+    """Ours, with what an interrupted run may have made: it is wanted, or it goes."""
+    remembered = dict(inventory.records)
+    manners = {step.key: step.manner for step in journal.steps} if journal else {}
+    for key, before in journal.first_before().items() if journal else ():
+        remembered.setdefault(key, Record(Target(key, {}, manners[key], ()), before, {}))
+    return remembered
+
+
+def _carry_out(
+    host: Host, planned: Plan, journal: Journal, folder: StateFolder, progress: Progress
+) -> list[str]:
+    for target in planned.pauses:
+        progress.pausing(target)
+        kind = _begin(host, Deed.PAUSE, target, journal)
+        kind.pause(host, target.key.name, target.manner)
+    left = []
+    for change in planned.changes:
+        progress.changing(change)
+        if remark := _change(host, change, journal, folder):
+            left.append(remark)
+    for target in planned.resumes:
+        kind = _begin(host, Deed.RESUME, target, journal)
+        kind.resume(host, target.key.name, target.manner)
+    return left
+
+
+def _begin(host: Host, deed: Deed, target: Target, journal: Journal) -> Pausable:
+    kind = pausable(target.kind)
+    assert kind is not None
+    journal.add(Step(deed, target.key, target.observe(host), target.manner))
+    return kind
+
+
+def _change(host: Host, change: Change, journal: Journal, folder: StateFolder) -> str | None:
+    target, kind, name = change.target, change.target.kind, change.target.key.name
+    before = target.observe(host)  # not as it was planned: a pause, or another change, came between
+    if before is not None:
+        kind.keep(host, name, before, change.before if target.want is None else target.wanted, folder)
+    journal.add(Step(Deed.CHANGE, target.key, before, target.manner))
+    if target.want is None:
+        return kind.restore(host, name, change.before, target.manner, folder)
+    kind.apply(host, target.want, before)
+    _check(target, target.observe(host))
+    return None
+
+
+def _check(target: Target, found: State | None) -> None:
+    for different in differences(target, found, None):
+        if different.field in target.kind.firm:
+            shown = [
+                target.kind.shown(different.field, value, target.manner)
+                for value in (different.wanted, different.found)
+            ]
+            raise NotWell(
+                f"{target.key}: {different.field} was set to {shown[0]} and reads back as {shown[1]};"
+                " another program changes it"
+            )
+
+
+def _records(
+    host: Host,
+    specification: Specification,
+    planned: Plan,
+    inventory: Inventory,
+    first_before: Mapping[Key, State | None],
+) -> dict[Key, Record]:
+    """Looked at when all is done: what came later (a file in a folder) may show in what came sooner."""
+    matches = {match.target.key: match for match in planned.unchanged}
+    targets = {change.target.key: change.target for change in planned.changes}
+    records = {}
+    for want in specification.wants:
+        key = want.key
+        match = matches.get(key)
+        target = targets[key] if match is None else match.target
+        settled = target.observe(host) if match is None else match.found
+        if settled is None:
+            raise NotWell(f"{key} was made, and is gone; another program removes it")
+        known = inventory.records.get(key)
+        records[key] = Record(target, known.before if known else first_before.get(key, settled), settled)
+    return records
+
+
+def _kept_otherwise(
+    planned: Plan, records: Mapping[Key, Record]
+) -> Iterator[tuple[Key, tuple[Difference, ...]]]:
+    for change in planned.changes:
+        record = records.get(change.target.key)
+        if record and (otherwise := differences(record.target, record.settled, None)):
+            yield change.target.key, otherwise
+
+
+def _end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None:
+    """A run that had done everything, and was cut off while it put its things away."""
+    journal = Journal.unfinished(folder)
+    if journal is not None and journal.run == inventory.run:
+        _clean_up(host, folder, inventory.records, journal)
+    elif journal is None and not inventory.records:
+        folder.dissolve()
+
+
+def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:
+    """The inventory is in place: the run has come to its end, whatever still holds one of these files."""
+    with suppress(HostError):
+        _tidy(host, journal)
+        journal.end()
+        folder.forget_but(needed_contents(records))
+        if not records:
+            folder.dissolve()
+
+
+def _tidy(host: Host, journal: Journal) -> None:
+    steps = sorted(journal.steps, key=lambda step: step.key.kind)
+    for kind, group in groupby(steps, key=lambda step: step.key.kind):
+        kind_named(kind).tidy(host, {step.key.name for step in group})
+
+
+def _take_back(
+    host: Host, folder: StateFolder, inventory: Inventory, journal: Journal, progress: Progress
+) -> Undone:
+    """From the last step to the first. Trouble with one step keeps no other from being undone."""
+    trouble, left = [], []
+    for step in reversed(journal.steps):
+        progress.taking_back(step)
+        try:
+            if remark := _undo(host, step, folder):
+                left.append(remark)
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the other steps are to be undone
+            trouble.append(f"{step.key}: {fault}")
+    if not trouble:
+        _clean_up(host, folder, inventory.records, journal)
+    return Undone(tuple(trouble), tuple(left))
+
+
+def _undo(host: Host, step: Step, folder: StateFolder) -> str | None:
+    kind, name = kind_named(step.key.kind), step.key.name
+    if step.deed is Deed.CHANGE:
+        return kind.restore(host, name, step.before, step.manner, folder)
+    running = pausable(kind)
+    assert running is not None
+    was_active = step.before is not None and running.is_active(step.before)
+    if step.deed is Deed.PAUSE and was_active:
+        running.resume(host, name, step.manner)
+    if step.deed is Deed.RESUME and not was_active:
+        running.pause(host, name, step.manner)
+    return None

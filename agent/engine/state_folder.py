@@ -1,0 +1,116 @@
+"""C:\\ProgramData\\wmcb: what wmcb remembers of this machine, for administrators only."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AlreadyExists, NotEmpty, NotFound
+from agent.host.port import FileKind, Principal
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.replacing import is_leftover
+from agent.resources.kind import CannotBeSo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+
+
+@dataclass(frozen=True, slots=True)
+class StateFolder:
+    """Contents that may have to come back are files named by their hash, in `kept`."""
+
+    host: Host
+    path: PureWindowsPath
+
+    @classmethod
+    def of(cls, host: Host) -> StateFolder:
+        return cls(host, host.facts.program_data() / "wmcb")
+
+    @property
+    def inventory(self) -> PureWindowsPath:
+        return self.path / "node.json"
+
+    @property
+    def journal(self) -> PureWindowsPath:
+        return self.path / "journal"
+
+    @property
+    def _kept(self) -> PureWindowsPath:
+        return self.path / "kept"
+
+    def ensure(self) -> None:
+        """What is in there is believed, and every user may make folders in ProgramData."""
+        files = self.host.files
+        try:
+            files.make_directory(self.path, PRIVATE_DIRECTORY)
+        except AlreadyExists:
+            self.check()
+            files.set_descriptor(self.path, PRIVATE_DIRECTORY)
+        with suppress(AlreadyExists):
+            files.make_directory(self._kept, PRIVATE_DIRECTORY)
+
+    def check(self) -> None:
+        """Raises CannotBeSo for a folder that somebody else could have filled."""
+        there = self.host.files.observe(self.path)
+        if there is None:
+            return
+        if there.kind is not FileKind.DIRECTORY:
+            raise CannotBeSo(f"{self.path} is a {there.kind.value}, where a folder is to be; move it away")
+        descriptor = self.host.files.descriptor(self.path)
+        if self.host.access.granted(descriptor, Principal.USER) and self.host.files.list(self.path):
+            raise CannotBeSo(
+                f"{self.path} is open to users, so what it holds cannot be trusted; look at it and remove it"
+            )
+
+    def read(self, path: PureWindowsPath) -> bytes | None:
+        try:
+            return self.host.files.read(path)
+        except NotFound:
+            return None
+
+    def write(self, path: PureWindowsPath, content: bytes) -> None:
+        self.host.files.write(path, content, PRIVATE_FILE)
+
+    def append(self, path: PureWindowsPath, content: bytes) -> None:
+        self.host.files.append(path, content, PRIVATE_FILE)
+
+    def remove(self, path: PureWindowsPath) -> None:
+        with suppress(NotFound):
+            self.host.files.remove(path)
+
+    # Contents
+
+    def keep(self, sha256: str, blocks: Iterable[bytes]) -> None:
+        if not self.has(sha256):
+            self.host.files.write(self._kept / sha256, blocks, PRIVATE_FILE)
+
+    def has(self, sha256: str) -> bool:
+        return self.host.files.observe(self._kept / sha256) is not None
+
+    def blocks(self, sha256: str) -> Iterable[bytes]:
+        return self.host.files.blocks(self._kept / sha256)
+
+    def forget_but(self, needed: set[str]) -> None:
+        """Removes contents that nothing refers to any more, and what interrupted writes left."""
+        with suppress(NotFound):
+            for name in self.host.files.list(self._kept):
+                if name not in needed:
+                    self.host.files.remove(self._kept / name)
+            for name in self.host.files.list(self.path):
+                if is_leftover(name):
+                    self.host.files.remove(self.path / name)
+
+    def dissolve(self) -> None:
+        """Takes the folder away, unless something else is in it (the logs)."""
+        if self.host.files.observe(self.path) is None:
+            return
+        self.forget_but(set())
+        for path in (self.inventory, self.journal):
+            self.remove(path)
+        for folder in (self._kept, self.path):
+            with suppress(NotFound, NotEmpty):
+                self.host.files.remove_directory(folder)

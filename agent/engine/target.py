@@ -1,0 +1,87 @@
+"""A resource as the engine handles it: by key, with states that are plain documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from agent.resources import kind_named
+from agent.spec import Key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.host.port import Host
+    from agent.resources.kind import Kind, State, Value
+    from agent.spec import Want
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    key: Key
+    wanted: State
+    manner: State
+    uses: tuple[Key, ...]
+    want: Want | None = field(default=None, compare=False)
+    """None for what is only remembered: it can be judged and taken back, not made so."""
+
+    @classmethod
+    def of(cls, want: Want) -> Target:
+        kind = kind_named(want.key.kind)
+        return cls(want.key, kind.wanted(want), kind.manner(want), want.uses, want)
+
+    @property
+    def kind(self) -> Kind:
+        return kind_named(self.key.kind)
+
+    def observe(self, host: Host) -> State | None:
+        return self.kind.observe(host, self.key.name, self.wanted)
+
+    def document(self) -> dict[str, Value]:
+        return {
+            "key": to_document(self.key),
+            "wanted": self.wanted,
+            "manner": self.manner,
+            "uses": [to_document(key) for key in self.uses],
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Value]) -> Target:
+        uses = cast("Sequence[Value]", document["uses"])
+        return cls(
+            to_key(document["key"]),
+            cast("State", document["wanted"]),
+            cast("State", document["manner"]),
+            tuple(to_key(each) for each in uses),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A resource that wmcb put on this machine, or took over."""
+
+    target: Target
+    before: State | None
+    """How it was before wmcb first touched it."""
+    settled: State
+    """How it was found after it had been made as wanted."""
+
+    def document(self) -> dict[str, Value]:
+        return self.target.document() | {"before": self.before, "settled": self.settled}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Value]) -> Record:
+        return cls(
+            Target.from_document(document),
+            cast("State | None", document["before"]),
+            cast("State", document["settled"]),
+        )
+
+
+def to_document(key: Key) -> Value:
+    return [key.kind, key.name]
+
+
+def to_key(document: Value) -> Key:
+    kind, name = cast("Sequence[str]", document)
+    return Key(kind, name)

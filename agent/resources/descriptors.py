@@ -1,0 +1,26 @@
+"""Descriptors in states: as SDDL, compared by what they mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.sddl import BadSddl, SecurityDescriptor
+from agent.spec import Protection
+
+if TYPE_CHECKING:
+    from agent.resources.kind import Value
+
+OF_FILE = {Protection.PRIVATE: PRIVATE_FILE, Protection.PROGRAM: PROGRAM_FILE}
+OF_DIRECTORY = {Protection.PRIVATE: PRIVATE_DIRECTORY, Protection.PROGRAM: PROGRAM_DIRECTORY}
+
+
+def parsed(value: Value) -> SecurityDescriptor:
+    return SecurityDescriptor.parse(str(value))
+
+
+def same(wanted: Value, found: Value) -> bool:
+    try:
+        return parsed(wanted).equivalent(parsed(found))
+    except BadSddl:
+        return False

@@ -1,0 +1,49 @@
+"""A variable of the machine's environment."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.resources.kind import Kind, veiled
+from agent.spec import EnvironmentVariable
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+
+class EnvironmentVariableResource(Kind):
+    firm = frozenset({"value"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, EnvironmentVariable)
+        return {"value": want.value}
+
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, EnvironmentVariable)
+        return {"secret": True} if want.secret else {}
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        return veiled(value) if manner.get("secret") else super().shown(field, value, manner)
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        value = host.environment.get(name)
+        return None if value is None else {"value": value}
+
+    def apply(self, host: Host, want: Want, found: State | None) -> None:  # noqa: ARG002 - set whatever it was
+        assert isinstance(want, EnvironmentVariable)
+        host.environment.set(want.name, want.value)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is not None:
+            host.environment.set(name, str(before["value"]))
+            return None
+        with suppress(NotFound):
+            host.environment.remove(name)
+        return None
+
+
+KIND = EnvironmentVariableResource()

@@ -1,0 +1,123 @@
+"""A file: its content by hash, and who may do what with it."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AccessDenied, InUse, NotFound
+from agent.host.port import FileKind
+from agent.host.replacing import is_leftover
+from agent.resources import descriptors
+from agent.resources.kind import Kind
+from agent.spec import File
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent.host.port import Files, Host
+    from agent.host.sddl import SecurityDescriptor
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+
+class FileResource(Kind):
+    firm = frozenset({"type", "sha256"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, File)
+        wanted = {"type": FileKind.FILE.value, "descriptor": str(descriptors.OF_FILE[want.protection])}
+        if want.content is not None:
+            wanted["sha256"] = want.content.sha256
+        return wanted
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+        path = PureWindowsPath(name)
+        there = host.files.observe(path)
+        if there is None:
+            return None
+        if there.kind is not FileKind.FILE:
+            return {"type": there.kind.value}
+        return {
+            "type": there.kind.value,
+            "descriptor": str(host.files.descriptor(path)),
+            "sha256": _sha256(host.files, path),
+        }
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:
+        return descriptors.same(wanted, found) if field == "descriptor" else wanted == found
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        return f"{value}"[:12] if field == "sha256" else super().shown(field, value, manner)
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:
+        assert isinstance(want, File)
+        if found is None:
+            missing = want.content is None
+            return f"{want.path} has to be there already, and is not" if missing else None
+        if found["type"] != FileKind.FILE.value:
+            return f"{want.path} is a {found['type']}, where a file is to be; move it away"
+        return None
+
+    def keep(self, host: Host, name: str, found: State, becomes: State | None, kept: Kept) -> None:
+        content = found.get("sha256")
+        stays = becomes is not None and becomes.get("sha256", content) == content
+        if content is not None and not stays:
+            kept.keep(str(content), host.files.blocks(PureWindowsPath(name)))
+
+    def apply(self, host: Host, want: Want, found: State | None) -> None:
+        assert isinstance(want, File)
+        descriptor = descriptors.OF_FILE[want.protection]
+        if want.content is None or (found is not None and found["sha256"] == want.content.sha256):
+            host.files.set_descriptor(want.path, descriptor)
+        else:
+            _write(host.files, want.path, want.content.blocks(), descriptor)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        path = PureWindowsPath(name)
+        there = host.files.observe(path)
+        if there is not None and there.kind is not FileKind.FILE:
+            return f"{path} is a {there.kind.value} now, and stays"
+        if before is None:
+            with suppress(NotFound):
+                host.files.remove(path)
+            return None
+        if before["type"] != FileKind.FILE.value:
+            return None  # nothing was done to it
+        content, descriptor = str(before["sha256"]), descriptors.parsed(before["descriptor"])
+        is_so = there is not None and _sha256(host.files, path) == content
+        if not is_so and kept.has(content):
+            _write(host.files, path, kept.blocks(content), descriptor)
+            return None
+        if there is not None:
+            host.files.set_descriptor(path, descriptor)
+        return None if is_so else f"{path} has been changed by somebody else, and stays as it is"
+
+    def tidy(self, host: Host, names: Iterable[str]) -> None:
+        for folder in {PureWindowsPath(name).parent for name in names}:
+            with suppress(NotFound):
+                for name in host.files.list(folder):
+                    if is_leftover(name):
+                        # A program that was put aside may still run.
+                        with suppress(InUse, AccessDenied, NotFound):
+                            host.files.remove(folder / name)
+
+
+def _write(
+    files: Files, path: PureWindowsPath, content: Iterable[bytes], descriptor: SecurityDescriptor
+) -> None:
+    aside = files.write(path, content, descriptor)
+    if aside is not None:
+        files.remove_at_reboot(aside)
+
+
+def _sha256(files: Files, path: PureWindowsPath) -> str:
+    digest = hashlib.sha256()
+    for block in files.blocks(path):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+KIND = FileResource()

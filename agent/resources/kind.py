@@ -1,0 +1,108 @@
+"""What the engine asks of every kind of resource.
+
+A resource's state is a plain document: fields by name, fit for JSON. So the engine can compare, journal and
+show the states of kinds that it knows nothing of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.spec import Want
+
+Value = str | int | bool | None | Sequence["Value"] | Mapping[str, "Value"]
+State = Mapping[str, Value]
+
+
+def veiled(value: Value) -> str:
+    """A secret, shown: two of them can be told apart, and no more."""
+    return f"(hidden, sha256 {hashlib.sha256(str(value).encode()).hexdigest()[:12]})"
+
+
+class CannotBeSo(Exception):
+    """Something stands in the way of what is wanted. One line: what, and what to do."""
+
+
+class NotWell(Exception):
+    """It was made so, and then did not work. `details` are lines of its own log."""
+
+    def __init__(self, text: str, details: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.details = tuple(details)
+
+
+class Kept(Protocol):
+    """Where contents are kept that may have to come back."""
+
+    def keep(self, sha256: str, blocks: Iterable[bytes]) -> None: ...
+    def has(self, sha256: str) -> bool: ...
+    def blocks(self, sha256: str) -> Iterable[bytes]: ...
+
+
+class Kind:
+    """One kind of resource. What most kinds have no need of has an answer here."""
+
+    firm: frozenset[str]
+    """Fields that have to read back as they were set. Of others a machine may make its own (a file system
+    without Windows' descriptors, an SCM without recovery actions), which is remembered and not drift."""
+
+    def wanted(self, want: Want) -> State:
+        """How it is to be. What is not asked for is not in it."""
+        raise NotImplementedError
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:
+        """How it is; None if it is not there. Of costly fields only those that are in `wanted`."""
+        raise NotImplementedError
+
+    def apply(self, host: Host, want: Want, found: State | None) -> None:
+        """Makes it so. Raises HostError, NotWell."""
+        raise NotImplementedError
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
+        """Makes it as it was before, None for not there. A line about what had to be left, if anything."""
+        raise NotImplementedError
+
+    def manner(self, want: Want) -> State:  # noqa: ARG002 - most have none
+        """What taking it back needs to know, and no look at the machine tells."""
+        return {}
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:  # noqa: ARG002 - of all fields alike
+        """Whether the two mean the same to Windows."""
+        return wanted == found
+
+    def shown(self, field: str, value: Value, manner: State) -> str:  # noqa: ARG002 - nothing to hide
+        """For a person. Of a secret no more than lets two of them be told apart."""
+        return str(value)
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - nothing is in the way
+        """Why it cannot be made so, in a line that says what to do."""
+        return None
+
+    def keep(self, host: Host, name: str, found: State, becomes: State | None, kept: Kept) -> None:
+        """Puts by what `restore` will need besides the state. A content is kept by the state's `sha256`."""
+
+    def tidy(self, host: Host, names: Iterable[str]) -> None:
+        """Removes what an interrupted run left beside these resources."""
+
+
+class Pausable(Protocol):
+    """A kind whose resources run, and hold on to what they use."""
+
+    def is_active(self, found: State) -> bool: ...
+
+    def disturbed(self, fields: Iterable[str]) -> bool:
+        """Whether a change of these of its own fields needs a pause."""
+
+    def pause(self, host: Host, name: str, manner: State) -> None:
+        """Nothing happens to one that is paused already, or is not there."""
+
+    def resume(self, host: Host, name: str, manner: State) -> None:
+        """Raises HostError when it does not come up."""
+
+
+def pausable(kind: Kind) -> Pausable | None:
+    return kind if hasattr(kind, "pause") else None  # type: ignore[return-value]

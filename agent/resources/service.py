@@ -1,0 +1,191 @@
+"""A Windows service: its registration, whether it runs, and whether it is well."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import (
+    DependentsRunning,
+    HostError,
+    NotFound,
+    ServiceAlreadyRunning,
+    ServiceCannotAccept,
+    ServiceFailed,
+    ServiceNotRunning,
+    TimedOut,
+)
+from agent.host.port import ServiceState
+from agent.resources import service_state
+from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
+from agent.spec import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import HealthCheck, Want
+
+_RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type"})
+"""What a running program has taken over when it started."""
+
+_ASK_AGAIN_SECONDS = 0.1
+_ANSWER_WITHIN_SECONDS = 2.0
+_LOG_TAIL = 4096
+_LOG_LINES = 10
+_STOP_SECONDS = 60.0
+_START_SECONDS = 60.0
+
+
+class ServiceResource(Kind):
+    firm = frozenset({"command", "state"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, Service)
+        wanted = service_state.of_definition(service_state.definition(want))
+        if want.preshutdown_seconds is None:
+            del wanted["preshutdown_milliseconds"]
+        if want.running:
+            wanted["state"] = ServiceState.RUNNING.name
+        return wanted
+
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, Service)
+        # Whole milliseconds: a state has no fractions.
+        manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
+        return manner | ({"log": str(want.log)} if want.log else {})
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+        installed = host.services.read(name)
+        if installed is None:
+            return None
+        state = host.services.status(name).state
+        return service_state.of_installed(installed) | {"state": state.name}
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:
+        return service_state.comparable(field, wanted) == service_state.comparable(field, found)
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        if field == "environment" and isinstance(value, dict):
+            return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
+        if isinstance(value, list | tuple):
+            return " ".join(map(str, value)) or "nothing"
+        return super().shown(field, value, manner)
+
+    def apply(self, host: Host, want: Want, found: State | None) -> None:
+        assert isinstance(want, Service)
+        definition = service_state.definition(want)
+        if found is None:
+            host.services.create(definition)
+        elif any(not self.same(field, value, found.get(field)) for field, value in self.wanted(want).items()):
+            host.services.change(definition)
+        if not want.running:
+            return
+        try:
+            _start(host, want.name, want.start_within_seconds)
+            if want.health is not None:
+                _wait_until_well(host, want.name, want.health)
+        except (ServiceFailed, TimedOut, NotWell) as failure:
+            raise NotWell(str(failure), _last_lines(host, want.log)) from failure
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        """Stops what was stopped, and starts nothing: what it uses may not have been restored yet."""
+        there = host.services.read(name)
+        if before is None:
+            if there is not None:
+                self.pause(host, name, manner)
+                host.services.delete(name)
+            return None
+        if not self.is_active(before):
+            self.pause(host, name, manner)
+        host.services.restore(service_state.installed(name, before))
+        return None
+
+    # A service runs, and holds on to what it uses.
+
+    def is_active(self, found: State) -> bool:
+        return found["state"] != ServiceState.STOPPED.name
+
+    def disturbed(self, fields: Iterable[str]) -> bool:
+        return not _RESTARTING_FIELDS.isdisjoint(fields)
+
+    def pause(self, host: Host, name: str, manner: State) -> None:
+        milliseconds = manner.get("stop_within_milliseconds")
+        seconds = milliseconds / 1000 if isinstance(milliseconds, int) else _STOP_SECONDS
+        try:
+            _stop(host, name, seconds)
+        except DependentsRunning:
+            others = ", ".join(_dependents(host, name))
+            raise CannotBeSo(
+                f"service {name} cannot be stopped while {others} runs; stop that first"
+            ) from None
+
+    def resume(self, host: Host, name: str, manner: State) -> None:  # noqa: ARG002 - nothing to ask for
+        _start(host, name, _START_SECONDS)
+
+
+def _start(host: Host, name: str, seconds: float) -> None:
+    with suppress(ServiceAlreadyRunning):
+        host.services.start(name)
+    host.services.wait(name, ServiceState.RUNNING, seconds)
+
+
+def _stop(host: Host, name: str, seconds: float) -> None:
+    try:
+        host.services.stop(name)
+    except (ServiceNotRunning, NotFound):
+        return
+    except ServiceCannotAccept:
+        # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
+        with suppress(ServiceFailed, ServiceNotRunning):
+            host.services.wait(name, ServiceState.RUNNING, seconds)
+            host.services.stop(name)
+    host.services.wait(name, ServiceState.STOPPED, seconds)
+
+
+def _dependents(host: Host, name: str) -> Sequence[str]:
+    """Running services that need this one."""
+    found = []
+    for other, status in host.services.list().items():
+        installed = None if status.state is ServiceState.STOPPED else host.services.read(other)
+        if installed and name.upper() in [needed.upper() for needed in installed.definition.dependencies]:
+            found.append(other)
+    return found
+
+
+def _wait_until_well(host: Host, name: str, health: HealthCheck) -> None:
+    deadline = host.clock.monotonic() + health.within_seconds
+    while True:
+        answer = _answer(host, health)
+        if answer == 200:
+            return
+        if host.services.status(name).state is not ServiceState.RUNNING:
+            host.services.wait(name, ServiceState.RUNNING, _ANSWER_WITHIN_SECONDS)  # raises: it says why
+        if host.clock.monotonic() > deadline:
+            told = f"answers {answer}" if answer else "does not answer"
+            raise NotWell(
+                f"service {name} runs, but http://127.0.0.1:{health.port}{health.path} {told}"
+                f" after {health.within_seconds:g} seconds"
+            )
+        host.clock.sleep(_ASK_AGAIN_SECONDS)
+
+
+def _answer(host: Host, health: HealthCheck) -> int:
+    """0 for none."""
+    try:
+        return host.loopback.get(health.port, health.path, _ANSWER_WITHIN_SECONDS)
+    except (NotFound, TimedOut):
+        return 0
+
+
+def _last_lines(host: Host, log: PureWindowsPath | None) -> Sequence[str]:
+    if log is None:
+        return ()
+    with suppress(HostError):
+        return host.files.tail(log, _LOG_TAIL).decode(errors="replace").splitlines()[-_LOG_LINES:]
+    return ()
+
+
+KIND = ServiceResource()

@@ -1,0 +1,432 @@
+"""Runs of the engine, told by what is on the machine afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.planning import Action
+from agent.engine.progress import Silent
+from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, take_back
+from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
+from agent.host.sddl import SecurityDescriptor
+from agent.resources.kind import CannotBeSo
+from agent.spec import Directory, File, Inline, Specification, Want
+from unit.engine import nodes
+from unit.engine.world import C, Killed, Power, picture, powered, stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.host.port import Host
+
+OPEN = SecurityDescriptor.parse("O:BAG:BAD:(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)")
+STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
+
+
+def run(host: Host, specification: Specification) -> list[tuple[Action, str]]:
+    done = make_so(host, specification, "test", Silent())
+    return [(change.action, change.target.key.name) for change in done.plan.changes]
+
+
+def without_state(host: Host) -> dict[str, object]:
+    return picture(host, but=(STATE,))
+
+
+def test_a_bare_machine_becomes_a_node(host: Host) -> None:
+    changes = run(host, nodes.node())
+    assert [action for action, _ in changes] == [Action.CREATE] * 7
+    assert host.files.read(nodes.KUBELET) == b"MZ 1"
+    installed = host.services.read("kubelet")
+    assert installed is not None
+    assert installed.definition.command == (str(nodes.KUBELET), "--windows-service")
+    assert host.services.status("kubelet").state is ServiceState.RUNNING
+    assert host.environment.get("NODE_ROLE") == "worker"
+
+
+def test_done_again_nothing_changes(host: Host) -> None:
+    run(host, nodes.node())
+    before = picture(host)
+    power = Power(left=0)
+    assert run(powered(host, power), nodes.node()) == []
+    assert not power.dead
+    assert picture(host) == before
+
+
+def test_reset_leaves_nothing(host: Host) -> None:
+    before = picture(host)
+    run(host, nodes.node())
+    assert picture(host) != before
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def of_the_program(host: Host) -> None:
+    host.files.write(nodes.KUBELET, b"MZ planted", PROGRAM_FILE)
+
+
+def of_a_descriptor(host: Host) -> None:
+    host.files.set_descriptor(nodes.CONFIG, OPEN)
+
+
+def of_a_folder(host: Host) -> None:
+    host.files.set_descriptor(nodes.CONFIG.parent, OPEN)
+
+
+def of_the_variable(host: Host) -> None:
+    host.environment.remove("NODE_ROLE")
+
+
+def of_the_registration(host: Host) -> None:
+    installed = host.services.read("kubelet")
+    assert installed is not None
+    host.services.change(replace(installed.definition, command=("C:\\other.exe",)))
+
+
+def of_the_service(host: Host) -> None:
+    host.services.stop("kubelet")
+
+
+def of_a_missing_service(host: Host) -> None:
+    host.services.stop("kubelet")
+    host.services.delete("kubelet")
+
+
+def of_a_file_dropped_beside_the_program(host: Host) -> None:
+    host.files.write(nodes.K / "version.dll", b"planted", OPEN)
+
+
+DRIFTS = [
+    of_the_program, of_a_descriptor, of_a_folder, of_the_variable, of_the_registration, of_the_service,
+    of_a_missing_service,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+def test_drift_is_told_and_repaired(host: Host, drift: Callable[[Host], None]) -> None:
+    run(host, nodes.node())
+    wanted = without_state(host)
+    drift(host)
+    drifted = [standing for standing in status(host).resources if standing.differences or not standing.found]
+    assert drifted
+    assert run(host, nodes.node())
+    assert without_state(host) == wanted
+    assert not [standing for standing in status(host).resources if standing.differences]
+
+
+def test_what_users_may_write_beside_a_program_is_closed_to_them_and_given_back(host: Host) -> None:
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.write(nodes.K / "version.dll", b"planted", OPEN)
+    before = picture(host)
+    run(host, nodes.node())
+    assert host.files.descriptor(nodes.K / "version.dll").equivalent(PROGRAM_FILE)
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_a_changed_configuration_restarts_the_service(host: Host) -> None:
+    run(host, nodes.node())
+    assert run(host, nodes.node(config=b"{1}")) == [
+        (Action.CHANGE, str(nodes.CONFIG)),
+        (Action.RESTART, "kubelet"),
+    ]
+    assert not stopped(host, "kubelet")
+
+
+def test_a_description_changes_without_a_restart(host: Host) -> None:
+    run(host, nodes.node())
+    *others, service = nodes.wants()
+    told = replace(service, description="x")  # type: ignore[type-var]
+    planned = preview(host, Specification.of([*others, told]))
+    assert planned.pauses == ()
+    assert [change.action for change in planned.changes] == [Action.CHANGE]
+
+
+def test_what_is_no_longer_wanted_goes(host: Host) -> None:
+    more = File(nodes.CONFIG.parent / "more.conf", Inline(b"x"))
+    run(host, Specification.of([*nodes.wants(), more]))
+    run(host, nodes.node())
+    assert host.files.observe(more.path) is None
+
+
+def test_what_was_there_comes_back(host: Host) -> None:
+    """A machine with an older kubelet of somebody else's, running."""
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
+    host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old"), "Old", "by hand"))
+    host.services.start("kubelet")
+    host.environment.set("NODE_ROLE", "old")
+    before = picture(host)
+    run(host, nodes.node())
+    run(host, nodes.node(program=b"MZ 2"))
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_a_service_of_a_stopped_sort_comes_back_stopped(host: Host) -> None:
+    host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET),)))
+    before = picture(host)
+    run(host, nodes.node())
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_what_others_put_into_our_folders_stays(host: Host) -> None:
+    run(host, nodes.node())
+    host.files.write(nodes.K / "notes.txt", b"mine", PROGRAM_FILE)
+    host.files.write(nodes.CONFIG.parent / "pki.pem", b"of the kubelet", PROGRAM_FILE)
+    done = reset(host, "test", Silent())
+    assert host.files.read(nodes.K / "notes.txt") == b"mine"
+    assert done.left == (r"C:\k holds something that is not wmcb's, and stays",)
+    assert host.files.observe(nodes.CONFIG.parent) is None
+
+
+# Failures
+
+
+class Refusal(Exception):
+    pass
+
+
+def refusing(host: Host, method: str) -> Host:
+    services = host.services
+
+    class Services:
+        def __getattr__(self, name: str) -> object:
+            return getattr(services, name)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise Refusal(method)
+
+    broken = Services()
+    setattr(broken, method, refuse)
+    return replace(host, services=broken)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["create", "start"])
+def test_a_failed_first_run_leaves_nothing(host: Host, method: str) -> None:
+    before = picture(host)
+    with pytest.raises(TakenBack) as failure:
+        make_so(refusing(host, method), nodes.node(), "test", Silent())
+    assert isinstance(failure.value.__cause__, Refusal)
+    assert picture(host) == before
+
+
+def test_a_failed_upgrade_is_taken_back(host: Host) -> None:
+    run(host, nodes.node())
+    before = picture(host)
+
+    class Ill:
+        def get(self, *_: object) -> int:
+            return 500
+
+    ill = replace(host, loopback=Ill(), clock=Hasty(host))
+    with pytest.raises(TakenBack) as failure:
+        make_so(ill, nodes.node(program=b"MZ 2", config=b"{2}"), "test", Silent())
+    assert "answers 500 after 60 seconds" in str(failure.value.__cause__)
+    assert failure.value.undone.trouble == ()
+    assert picture(host) == before
+    assert not status(host).interrupted
+
+
+class Hasty:
+    """A clock whose waiting takes no time."""
+
+    def __init__(self, host: Host) -> None:
+        self._clock = host.clock
+        self._slept = 0.0
+
+    def now(self) -> float:
+        return self._clock.now() + self._slept
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() + self._slept
+
+    def boot_time(self) -> float:
+        return self._clock.boot_time()
+
+    def sleep(self, seconds: float) -> None:
+        self._slept += seconds
+
+
+# Crashes
+
+
+def changes_of(host: Host, what: Callable[[Host], object]) -> int:
+    power = Power(left=10_000)
+    what(powered(host, power))
+    return power.used
+
+
+def bare(_: Host) -> None:
+    pass
+
+
+def somebody_elses(host: Host) -> None:
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
+    host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old"), "Old", "by hand"))
+    host.services.start("kubelet")
+
+
+def an_older_node(host: Host) -> None:
+    run(host, nodes.node(program=b"MZ 0", arguments=("--old",)))
+
+
+BEFORE: dict[str, Callable[[Host], object]] = {
+    "bare": bare,
+    "somebody else's kubelet": somebody_elses,
+    "an older node": an_older_node,
+}
+
+
+@pytest.mark.parametrize("machine", BEFORE)
+def test_killed_anywhere_it_is_finished_by_the_next_run(
+    tmp_path_factory: pytest.TempPathFactory, machine: str
+) -> None:
+    from agent.host.sandbox import open_sandbox
+
+    def fresh() -> Host:
+        host = open_sandbox(tmp_path_factory.mktemp("c"))
+        BEFORE[machine](host)
+        return host
+
+    undisturbed = fresh()
+    untouched = without_state(undisturbed)
+    steps = changes_of(undisturbed, lambda host: run(host, nodes.node()))
+    wanted = without_state(undisturbed)
+    assert steps >= 15
+    for left in range(steps):
+        host = fresh()
+        with pytest.raises(Killed):
+            run(powered(host, Power(left)), nodes.node())
+        run(host, nodes.node())
+        assert without_state(host) == wanted, f"finished after {left} changes"
+        assert not status(host).interrupted
+        if machine != "an older node":
+            reset(host, "test", Silent())
+            assert picture(host) == picture(fresh()), f"reset after {left} changes"
+
+        host = fresh()
+        with pytest.raises(Killed):
+            run(powered(host, Power(left)), nodes.node())
+        # Before its journal was begun there is nothing to take back, and after its end neither.
+        begun = status(host).interrupted
+        took_back = take_back(host, Silent()) is not None
+        assert took_back is begun
+        now = without_state(host)
+        assert now == untouched or (now == wanted and not begun), f"taken back after {left} changes"
+        assert not status(host).interrupted
+
+
+def test_killed_anywhere_in_a_reset_it_is_finished_by_the_next(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    from agent.host.sandbox import open_sandbox
+
+    def fresh() -> Host:
+        host = open_sandbox(tmp_path_factory.mktemp("c"))
+        somebody_elses(host)
+        return host
+
+    untouched = picture(fresh())
+    host = fresh()
+    run(host, nodes.node())
+    steps = changes_of(host, lambda host: reset(host, "test", Silent()))
+    for left in range(steps):
+        host = fresh()
+        run(host, nodes.node())
+        with pytest.raises(Killed):
+            reset(powered(host, Power(left)), "test", Silent())
+        reset(host, "test", Silent())
+        assert picture(host) == untouched, f"after {left} changes"
+
+
+def test_killed_twice_with_another_document_between(host: Host) -> None:
+    """What the first run made and nobody wants any more goes, too."""
+    untouched = without_state(host)
+    other = [Directory(C / "other"), File(C / "other" / "file", Inline(b"x"))]
+    with pytest.raises(Killed):
+        run(powered(host, Power(5)), Specification.of(other))
+    assert host.files.observe(C / "other") is not None
+    with pytest.raises(Killed):
+        run(powered(host, Power(8)), nodes.node())
+    run(host, nodes.node())
+    assert host.files.observe(C / "other") is None
+    reset(host, "test", Silent())
+    assert without_state(host) == untouched
+
+
+# What stands in the way
+
+
+def a_file_in_place_of_a_folder(host: Host) -> list[Want]:
+    host.files.write(nodes.K, b"", PROGRAM_FILE)
+    return nodes.wants()
+
+
+def a_folder_in_place_of_a_file(host: Host) -> list[Want]:
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.make_directory(nodes.KUBELET, OPEN)
+    return nodes.wants()
+
+
+def a_program_that_is_to_be_there(host: Host) -> list[Want]:  # noqa: ARG001 - and is not
+    return [File(C / "kubelet.exe", None)]
+
+
+OBSTACLES = {
+    r"C:\\k is a file, where a folder is to be; move it away": a_file_in_place_of_a_folder,
+    r"C:\\k\\kubelet.exe is a directory, where a file is to be; move it away": a_folder_in_place_of_a_file,
+    r"C:\\kubelet.exe has to be there already, and is not": a_program_that_is_to_be_there,
+}
+
+
+@pytest.mark.parametrize(
+    "told, prepare", OBSTACLES.items(), ids=[each.__name__ for each in OBSTACLES.values()]
+)
+def test_an_obstacle_is_one_line_and_nothing_changes(
+    host: Host, told: str, prepare: Callable[[Host], list[Want]]
+) -> None:
+    wants = prepare(host)
+    before = picture(host)
+    with pytest.raises(CannotBeSo, match=told):
+        run(host, Specification.of(wants))
+    assert picture(host) == before
+
+
+def test_one_run_at_a_time(host: Host) -> None:
+    with host.processes.exclusive("wmcb"), pytest.raises(Busy):
+        run(host, nodes.node())
+
+
+def test_a_memory_that_users_could_have_planted_is_not_believed(host: Host) -> None:
+    host.files.make_directory(STATE, OPEN)
+    host.files.write(STATE / "node.json", b"{}", PROGRAM_FILE)
+    with pytest.raises(CannotBeSo, match="open to users, so what it holds cannot be trusted"):
+        run(host, nodes.node())
+
+
+DAMAGES = {
+    "not JSON": (b"{", "is damaged"),
+    "no format": (b"{}", "is damaged"),
+    "a newer one": (b'{"format": 2}', "was written by a newer wmcb"),
+}
+
+
+@pytest.mark.parametrize("content, told", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_memory_is_told(host: Host, content: bytes, told: str) -> None:
+    run(host, nodes.node())
+    host.files.write(STATE / "node.json", content, PROGRAM_FILE)
+    with pytest.raises(CannotBeSo, match=told):
+        run(host, nodes.node())
+
+
+def test_no_secret_is_open_to_users(host: Host) -> None:
+    run(host, nodes.node())
+    for path in (STATE, STATE / "kept"):
+        assert host.files.descriptor(path).equivalent(PRIVATE_DIRECTORY)

@@ -1,0 +1,101 @@
+"""A machine to run the engine on, what can be told of it, and ways to break it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+from agent.host.port import FileKind, ServiceState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent.host.port import Host
+
+C = PureWindowsPath("C:\\")
+
+
+def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, object]:
+    """All that the engine could change, by name."""
+    seen: dict[str, object] = {}
+    for path, kind in _everything(host, C):
+        if any(path == place or place in path.parents for place in but):
+            continue
+        content = ""
+        if kind is FileKind.FILE:
+            content = hashlib.sha256(host.files.read(path)).hexdigest()[:8]
+        seen[f"{kind.value} {path}"] = (content, str(host.files.descriptor(path)))
+    for name, status in host.services.list().items():
+        installed = host.services.read(name)
+        assert installed is not None
+        seen[f"service {name}"] = (installed, status.state)
+    seen |= {f"variable {name}": value for name, value in host.environment.list().items()}
+    return seen
+
+
+def _everything(host: Host, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsPath, FileKind]]:
+    for name in host.files.list(folder):
+        state = host.files.observe(folder / name)
+        assert state is not None
+        yield folder / name, state.kind
+        if state.kind is FileKind.DIRECTORY:
+            yield from _everything(host, folder / name)
+
+
+class Killed(BaseException):
+    """The process is no more: nothing that it would still do happens."""
+
+
+MUTATIONS = {
+    "files": {
+        "make_directory", "write", "append", "move", "remove", "remove_directory", "set_descriptor",
+        "remove_at_reboot",
+    },
+    "services": {"create", "change", "restore", "delete", "start", "stop"},
+    "environment": {"set", "remove"},
+}  # fmt: skip
+
+
+@dataclass
+class Power:
+    """Lets so many changes of the machine through, and then kills."""
+
+    left: int
+    used: int = 0
+    dead: bool = False
+
+    def spend(self, change: Callable[[], Any]) -> Any:
+        if self.dead:
+            raise Killed
+        if self.left == 0:
+            self.dead = True
+            raise Killed
+        self.left -= 1
+        self.used += 1
+        return change()
+
+
+class _Powered:
+    def __init__(self, port: object, mutations: set[str], power: Power) -> None:
+        self._port = port
+        self._mutations = mutations
+        self._power = power
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._port, name)
+        if name not in self._mutations:
+            return method
+        return lambda *given, **named: self._power.spend(lambda: method(*given, **named))
+
+
+def powered(host: Host, power: Power) -> Host:
+    ports: dict[str, Any] = {
+        name: _Powered(getattr(host, name), mutations, power) for name, mutations in MUTATIONS.items()
+    }
+    return replace(host, **ports)
+
+
+def stopped(host: Host, name: str) -> bool:
+    return host.services.status(name).state is ServiceState.STOPPED
