@@ -39,6 +39,14 @@ def check_path(action: str, path: PureWindowsPath) -> None:
             raise BadName(action, str(path), _INVALID_NAME, f"{element!r} {fault}")
 
 
+def check_pipe(name: str) -> None:
+    """Raises BadName for what cannot be a pipe's name."""
+    if not name or set(name) & {"\0", "/", "\\"}:
+        raise BadName(
+            "look for", f"pipe {name!r}", _INVALID_NAME, "give its name without what stands before it"
+        )
+
+
 def _fault(element: str) -> str | None:
     if element == "..":
         return "leads back out of its folder"

@@ -429,6 +429,9 @@ class Facts(Protocol):
     def listening_ports(self) -> Sequence[ListeningPort]:
         """TCP, with the process that listens."""
 
+    def pipe_exists(self, name: str) -> bool:
+        r"""Whether a program serves the named pipe; given without `\\.\pipe\`, as `containerd-containerd`."""
+
     def host_name(self) -> str:
         """The DNS host name, not the 15 characters of NetBIOS."""
 

@@ -71,6 +71,18 @@ class SandboxWorld:
     def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         self.outside(path).symlink_to(self.outside(target))
 
+    @contextmanager
+    def serve_pipe(self, name: str) -> Iterator[None]:
+        facts = self._directory / FOLDER_NAME / "facts.json"
+        facts.write_text(json.dumps({"pipes": [name]}))
+        yield
+        facts.unlink()
+
+    @contextmanager
+    def connect_to_pipe(self, name: str) -> Iterator[None]:
+        assert self.host.facts.pipe_exists(name)
+        yield
+
     def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
         lines = (self._directory / FOLDER_NAME / LOG).read_text(encoding="utf-8").splitlines()
         found = [line for line in map(json.loads, lines) if line["source"] == source]

@@ -4,6 +4,7 @@ Its arguments say how it behaves:
 
     record=FILE     writes JSON to FILE, line by line: its arguments, its variables, what it was asked
     fail=CODE       returns CODE in place of running
+    listen          listens at a port of the machine, and records which
     mute            says no word after its first, neither running nor stopped
     exit=CODE       its exit code when it is stopped
     hint=SECONDS    how long it says it will take to stop
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,9 +65,14 @@ class _Program:
         self._record("variables", dict(os.environ))
         if "fail" in self._behaviour:
             return int(self._behaviour["fail"])
-        if "mute" not in self._behaviour:
-            self._controls.running()
-        self._until_stopped()
+        with socket.socket() as listener:
+            if "listen" in self._behaviour:
+                listener.bind(("127.0.0.1", 0))
+                listener.listen()
+                self._record("port", listener.getsockname()[1])
+            if "mute" not in self._behaviour:
+                self._controls.running()
+            self._until_stopped()
         return int(self._behaviour.get("exit", "0"))
 
     def _until_stopped(self) -> None:

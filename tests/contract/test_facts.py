@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import secrets
 from ipaddress import ip_address
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.host.errors import NotFound
+from agent.host.errors import BadName, NotFound
 from contract.world import wine_cannot
 
 if TYPE_CHECKING:
@@ -71,6 +72,36 @@ def test_the_host_name_is_a_dns_name(world: World) -> None:
 
 def test_the_containers_feature_is_told_or_not_known(world: World) -> None:
     assert world.host.facts.containers_feature() in (True, False, None)
+
+
+def test_a_pipe_is_there_as_long_as_it_is_served(world: World) -> None:
+    name = f"wmcb-contract-{secrets.token_hex(4)}"
+    assert not world.host.facts.pipe_exists(name)
+    with world.serve_pipe(name):
+        assert world.host.facts.pipe_exists(name)
+        assert world.host.facts.pipe_exists(name.upper())
+        assert not world.host.facts.pipe_exists(name[:-1])
+    assert not world.host.facts.pipe_exists(name)
+
+
+def test_a_pipe_that_has_as_many_clients_as_it_takes_is_there(world: World) -> None:
+    name = f"wmcb-contract-{secrets.token_hex(4)}"
+    with world.serve_pipe(name), world.connect_to_pipe(name):
+        assert world.host.facts.pipe_exists(name)
+
+
+def test_whoever_looks_for_a_pipe_is_no_client_of_it(world: World) -> None:
+    name = f"wmcb-contract-{secrets.token_hex(4)}"
+    with world.serve_pipe(name):
+        world.host.facts.pipe_exists(name)
+        with world.connect_to_pipe(name):
+            pass
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", r"\\.\pipe\containerd-containerd", "//./pipe/x"], ids=ascii)
+def test_names_that_no_pipe_can_have(world: World, name: str) -> None:
+    with pytest.raises(BadName):
+        world.host.facts.pipe_exists(name)
 
 
 @pytest.mark.parametrize("which", ["system_directory", "program_files", "program_data"])

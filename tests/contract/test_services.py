@@ -440,6 +440,16 @@ def test_a_program_gets_its_environment(bench: Bench) -> None:
     assert bench.recorded("variables")[0]["WMCB_CONTRACT"] == "a=b c"
 
 
+def test_the_port_of_a_program_is_known_with_the_program(bench: Bench) -> None:
+    running = bench.start(bench.recorder("listen"))
+    (port,) = bench.recorded("port")
+    (found,) = [each for each in bench.world.host.facts.listening_ports() if each.port == port]
+    assert (found.address, found.pid) == ("127.0.0.1", running.pid)
+    (process,) = [each for each in bench.world.host.processes.list() if each.pid == found.pid]
+    # In a sandbox the program may lie outside C:, where no Windows path leads.
+    assert process.program is None or process.program.stem.lower().startswith("python")
+
+
 def test_a_program_hears_the_stop_once(bench: Bench) -> None:
     name = bench.recorder()
     bench.start(name)

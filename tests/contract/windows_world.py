@@ -89,6 +89,25 @@ class WindowsWorld:
     def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         Path(path).symlink_to(target, target_is_directory=Path(target).is_dir())
 
+    @contextmanager
+    def serve_pipe(self, name: str) -> Iterator[None]:
+        once = 1
+        handle = _winapi.CreateNamedPipe(
+            f"\\\\.\\pipe\\{name}", _winapi.PIPE_ACCESS_DUPLEX, 0, once, 512, 512, 0, _winapi.NULL
+        )
+        try:
+            yield
+        finally:
+            _winapi.CloseHandle(handle)
+
+    @contextmanager
+    def connect_to_pipe(self, name: str) -> Iterator[None]:
+        handle = _winapi.CreateFile(f"\\\\.\\pipe\\{name}", _GENERIC_READ, 0, 0, _winapi.OPEN_EXISTING, 0, 0)
+        try:
+            yield
+        finally:
+            _winapi.CloseHandle(handle)
+
     def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
         import win32evtlog
 

@@ -54,6 +54,12 @@ class World(Protocol):
     def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         """A symbolic link to a folder or a file."""
 
+    def serve_pipe(self, name: str) -> AbstractContextManager[None]:
+        """Another program serves a named pipe: one client at a time, and there is none."""
+
+    def connect_to_pipe(self, name: str) -> AbstractContextManager[None]:
+        """A client of it."""
+
     def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
         """What the event log has of a source."""
 

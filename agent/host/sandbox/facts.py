@@ -7,7 +7,9 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import NotFound
+from agent.host.names import check_pipe
 from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
+from agent.host.sandbox.places import name_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -43,6 +45,7 @@ _DEFAULTS: dict[str, Any] = {
     "host_name": "winworker",
     "containers_feature": True,
     "administrator": True,
+    "pipes": ["containerd-containerd"],
 }
 
 
@@ -77,6 +80,10 @@ class SandboxFacts:
         if given is not None:
             return [ListeningPort(**port) for port in given]
         return _listening_ports(self._programs.running())
+
+    def pipe_exists(self, name: str) -> bool:
+        check_pipe(name)
+        return name_key(name) in map(name_key, self._fact("pipes"))
 
     def host_name(self) -> str:
         return str(self._fact("host_name"))

@@ -10,6 +10,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound, Unsupported
+from agent.host.names import check_pipe
 from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
 from agent.host.windows.api import machine
 from agent.host.windows.failure import Win32Failure, telling
@@ -25,6 +26,8 @@ _PROFILES = f"{_CURRENT_VERSION}\\ProfileList"
 _ARCHITECTURES = {0x8664: "amd64", 0xAA64: "arm64"}
 _NOT_SUPPORTED = 50
 _FILE_NOT_FOUND = 2
+_PIPE_IS_BUSY = {121, 231}
+"""SEM_TIMEOUT and PIPE_BUSY: every instance of it has a client."""
 _NOT_A_FOLDER = {_FILE_NOT_FOUND, 3, 267}
 
 
@@ -82,6 +85,20 @@ class WindowsFacts:
 
         with telling("list", "listening ports"):
             return [ListeningPort(*found) for found in listeners()]
+
+    def pipe_exists(self, name: str) -> bool:
+        from agent.host.windows.api.pipes import wait_until_free
+
+        check_pipe(name)
+        with telling("look for", f"pipe {name}"):
+            try:
+                wait_until_free(name)
+            except Win32Failure as failure:
+                if failure.code == _FILE_NOT_FOUND:
+                    return False
+                if failure.code not in _PIPE_IS_BUSY:
+                    raise
+        return True
 
     def host_name(self) -> str:
         with telling("ask for", "the machine's name"):

@@ -13,7 +13,7 @@ import pytest
 from agent.host.errors import AccessDenied, HostError, Unsupported
 from agent.host.port import EventLevel
 from agent.host.windows import open_windows
-from agent.host.windows.api import event_log, machine, shutdown, windows
+from agent.host.windows.api import event_log, machine, pipes, shutdown, windows
 from agent.host.windows.failure import Win32Failure
 
 NO_SHUTDOWN, IN_PROGRESS, DENIED = 1116, 1115, 5
@@ -103,6 +103,24 @@ def test_a_processor_of_another_kind_is_not_guessed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(machine, "native_machine", lambda: 0x14C)
     with pytest.raises(Unsupported, match="0x14c"):
         open_windows().facts.architecture()
+
+
+@pytest.mark.parametrize(("code", "there"), [(0, True), (121, True), (231, True), (2, False)])
+def test_a_pipe_without_a_free_instance_is_there(
+    monkeypatch: pytest.MonkeyPatch, code: int, there: bool
+) -> None:
+    wait = Recorded(code)
+    monkeypatch.setattr(pipes, "_wait", wait)
+    assert open_windows().facts.pipe_exists("containerd-containerd") is there
+    ((name, milliseconds),) = wait.calls
+    # 0 would be the pipe's own default, and the greatest number for ever.
+    assert (name, 0 < milliseconds < 100) == (r"\\.\pipe\containerd-containerd", True)
+
+
+def test_a_pipe_that_may_not_be_looked_for_is_no_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "_wait", Recorded(DENIED))
+    with pytest.raises(AccessDenied, match="containerd"):
+        open_windows().facts.pipe_exists("containerd-containerd")
 
 
 def test_who_has_administrators_only_to_be_denied_by_is_none() -> None:
