@@ -7,6 +7,10 @@ device, a stream of another file. Whoever writes such a file would find it in a 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
 
 DRIVE = "C:"
 
@@ -47,6 +51,16 @@ def on_windows(linux: str) -> str:
     if _units(path) > _LONGEST_PATH:
         raise NotOnWindows(f"it is longer than {_LONGEST_PATH} characters")
     return path
+
+
+def windows_path_fault(path: PureWindowsPath) -> str | None:
+    """Why a path that was given as one of Windows, on a drive, is not for a file or folder of ours."""
+    names = path.parts[1:]
+    if not names:
+        return "it is a whole drive"
+    if names[0].lower() == "windows":
+        return f"{path.drive}\\{names[0]} is Windows' own"
+    return next((f"{name[:40]!r} {fault}" for name in names if (fault := _fault(name))), None)
 
 
 def _fault(element: str) -> str | None:

@@ -1,0 +1,10 @@
+"""A Linux worker's Ignition, compiled into what a Windows node should be.
+
+`compiled` takes what ignition.load made of the documents, what is known of the node, and where its programs
+go. Of the Ignition it takes what a Windows node needs; of all the rest a note says why it is left out.
+"""
+
+from agent.sources.worker.compiling import Compiled, compiled
+from agent.sources.worker.placement import KUBELET_LOG, LogRunner, Placement
+
+__all__ = ["KUBELET_LOG", "Compiled", "LogRunner", "Placement", "compiled"]

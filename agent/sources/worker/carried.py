@@ -1,0 +1,134 @@
+"""The files that an Ignition carries: unpacked or fetched only when somebody looks at them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from agent.sources import ignition
+from agent.sources.ignition.obtaining import Unobtainable, obtained
+from agent.spec import Inline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent.sources.report import Place
+    from agent.spec import Content
+
+_LARGEST_READ = 4 << 20
+"""Of what is read here: units, environment files, configurations."""
+_LARGEST_FETCHED = 256 << 20
+"""It is held in memory."""
+_LARGEST_UNPACKED = 1 << 30
+
+
+class NotToBeHad(Exception):
+    """Contents that cannot be fetched, or are not what the document says. The text says why."""
+
+    def __init__(self, why: str, origin: ignition.Origin, below: Place) -> None:
+        super().__init__(why)
+        self.origin = origin
+        self.below = below
+        """What of it is to blame, from the file's own place on."""
+
+
+class Carried(Mapping[str, bytes]):
+    """By Linux path. What looks into a file, or asks for its content, may raise NotToBeHad."""
+
+    def __init__(self, configuration: ignition.Configuration, fetch: ignition.Fetch | None) -> None:
+        self._files = configuration.files
+        self._network = configuration.network
+        self._fetch = fetch
+        self._fetched: dict[ignition.Remote, bytes] = {}
+        self.looked_into: set[str] = set()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._files
+
+    def __getitem__(self, path: str) -> bytes:
+        file = self._files[path]
+        self.looked_into.add(path)
+        return b"".join(self._bytes(file, place, part, _LARGEST_READ) for place, part in _parts(file))
+
+    def content(self, path: str) -> Content:
+        """All that the file holds, for a file of the node."""
+        file = self._files[path]
+        parts = [self._content(file, place, part) for place, part in _parts(file)]
+        return parts[0] if len(parts) == 1 else Joined(parts)
+
+    def _content(self, file: ignition.File, place: Place, part: ignition.Contents) -> Content:
+        if isinstance(part, ignition.Remote):
+            return Inline(self._bytes(file, place, part, _LARGEST_FETCHED))
+        # Its hash was checked when the document was read.
+        return Unpacked(part) if part.packing.compressed else Inline(part.packed)
+
+    def _bytes(self, file: ignition.File, place: Place, part: ignition.Contents, limit: int) -> bytes:
+        if isinstance(part, ignition.Remote) and part in self._fetched:
+            return self._fetched[part]
+        try:
+            made = obtained(part, self._network, self._fetch, limit)
+        except Unobtainable as fault:
+            raise NotToBeHad(str(fault), file.origin, (*place, fault.field)) from None
+        if isinstance(part, ignition.Remote):
+            self._fetched[part] = made
+        return made
+
+
+def _parts(file: ignition.File) -> Iterator[tuple[Place, ignition.Contents]]:
+    if file.contents is not None:
+        yield ("contents",), file.contents
+    for index, contents in enumerate(file.appended):
+        yield ("append", index), contents
+
+
+class _Streamed:
+    """Content that nobody holds unpacked. Its hash and size cost going through it once."""
+
+    def blocks(self) -> Iterator[bytes]:
+        raise NotImplementedError
+
+    @property
+    def sha256(self) -> str:
+        return self._measured[0]
+
+    @property
+    def size(self) -> int:
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[str, int]:
+        hasher = hashlib.sha256()
+        size = 0
+        for block in self.blocks():
+            hasher.update(block)
+            size += len(block)
+        return hasher.hexdigest(), size
+
+
+class Unpacked(_Streamed):
+    """A compressed file of the document. That it can be unpacked was checked when that was read."""
+
+    def __init__(self, packed: ignition.Inline) -> None:
+        self._packed = packed
+
+    def blocks(self) -> Iterator[bytes]:
+        return (bytes(block) for block in self._packed.blocks(_LARGEST_UNPACKED))
+
+
+class Joined(_Streamed):
+    """One file of several parts, which an Ignition may append to each other; or of none."""
+
+    def __init__(self, parts: Sequence[Content]) -> None:
+        self._parts = parts
+
+    def blocks(self) -> Iterator[bytes]:
+        return chain.from_iterable(part.blocks() for part in self._parts)

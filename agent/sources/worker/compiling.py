@@ -1,0 +1,263 @@
+"""From a merged Ignition to the specification of a Windows node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.ignition.findings import Findings
+from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
+from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.systemd.service import read_service
+from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
+from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
+from agent.sources.worker import folders, kubelet_service, notes
+from agent.sources.worker.carried import Carried, NotToBeHad
+from agent.sources.worker.needed import judged
+from agent.sources.worker.placement import install_directory_fault
+from agent.spec import (
+    Directory,
+    Effect,
+    EnvironmentVariable,
+    File,
+    Inline,
+    Key,
+    Note,
+    Protection,
+    Specification,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.sources import ignition
+    from agent.sources.ignition import Configuration, Fetch, Origin
+    from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.kubelet.translation import WindowsKubelet
+    from agent.sources.report import Place
+    from agent.sources.worker.placement import Placement
+    from agent.spec import Content, Want
+
+UNIT = "kubelet.service"
+
+_DEEPEST = 60
+"""Folders of one path."""
+_MOST_FOLDERS = 10_000
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    specification: Specification | None
+    """None where the report is fatal."""
+    report: Report
+    """Of the documents and of what became of them."""
+
+
+def compiled(
+    outcome: ignition.Outcome, node: Node, kubelet: Kubelet, placement: Placement, fetch: Fetch | None = None
+) -> Compiled:
+    """Nothing is raised for a bad document. Without `fetch`, a file that must be fetched is an error."""
+    if outcome.configuration is None:
+        return Compiled(None, outcome.report)
+    compilation = _Compilation(outcome.configuration, placement, Carried(outcome.configuration, fetch))
+    specification = compilation.specification(node, kubelet)
+    report = outcome.report + compilation.report + outcome.located(compilation.findings)
+    return Compiled(None if report.fatal else specification, report)
+
+
+@dataclass(slots=True)
+class _Compilation:
+    configuration: Configuration
+    placement: Placement
+    carried: Carried
+    report: Report = field(default_factory=Report)
+    findings: dict[str, Findings] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    taken: dict[Key, str] = field(default_factory=dict)
+    """Every path that a file is written to, as Windows tells names apart, and what asks for it."""
+
+    def specification(self, node: Node, kubelet: Kubelet) -> Specification | None:
+        if fault := install_directory_fault(self.placement.install_directory):
+            path = quoted(str(self.placement.install_directory))
+            entry = Entry(Severity.ERROR, f"{path} cannot be used: {fault}", "the install directory")
+            self.report += Report((entry,))
+        try:
+            made = self._kubelet(node, kubelet)
+            return None if made is None else self._of(made)
+        except NotToBeHad as fault:
+            self._error(fault.origin, fault.below, str(fault))
+            return None
+
+    def _kubelet(self, node: Node, kubelet: Kubelet) -> WindowsKubelet | None:
+        unit = self.configuration.units.get(UNIT)
+        given = unit.contents if unit and unit.contents else None
+        if given is None and not any(f"{folder}/{UNIT}" in self.carried for folder in UNIT_FOLDERS):
+            name = next(iter(self.configuration.documents))
+            message = f"there is no {UNIT} in it; the Ignition configuration of a worker is expected"
+            self.report += Report((Entry(Severity.ERROR, message, name, ("systemd", "units")),))
+            return None
+        if unit and unit.masked:
+            self._error(unit.origin, ("mask",), f"{UNIT} is masked: on such a worker no kubelet runs")
+            return None
+        drop_ins = {name: drop_in.contents for name, drop_in in (unit.dropins if unit else {}).items()}
+        files = gather(UNIT, given, drop_ins, self.carried)
+        service, report = read_service(UNIT, files, node.specifiers())
+        made = kubelet_on_windows(service, self.carried, node, kubelet)
+        self.report += report + made.report
+        return None if self.report.fatal else made
+
+    def _of(self, made: WindowsKubelet) -> Specification:
+        self.notes += notes.of_decisions(made.decisions)
+        programs = list(self._programs())
+        files = self._files(made)
+        own_folders = list(self._folders(made))
+        self._links(made)
+        self.notes += notes.of_the_rest(self.configuration, UNIT)
+        directories = self._directories(made, own_folders, [*programs, *files])
+        reads = tuple(self._reads(made, directories))
+        wants: list[Want] = [
+            *directories.values(),
+            *files,
+            *programs,
+            *self._environment_variables(made),
+            kubelet_service.service(made, self.placement, reads),
+        ]
+        return Specification.of(self._unique(wants), self.notes, self._title())
+
+    # Files
+
+    def _programs(self) -> Iterator[File]:
+        placement = self.placement
+        yield self._program(placement.kubelet_path, placement.kubelet)
+        if placement.log_runner and placement.log_runner_path:
+            yield self._program(placement.log_runner_path, placement.log_runner.content)
+
+    def _program(self, path: PureWindowsPath, content: Content | None) -> File:
+        want = File(path, content, Protection.PROGRAM)
+        self.taken[want.key] = str(path)
+        return want
+
+    def _files(self, made: WindowsKubelet) -> list[File]:
+        """Those that the document carries, with what was written anew in their place; then what is new."""
+        anew = {Key(File.kind, path): content for path, content in made.files.items()}
+        wanted: list[File] = []
+        for path, file in self.configuration.files.items():
+            windows = self._path_if_needed("file", path, file.origin, made)
+            if windows is None:
+                continue
+            key = Key(File.kind, windows)
+            if key in self.taken:
+                there = quoted(self.taken[key])
+                self._error(file.origin, ("path",), f"Windows takes it for the same file as {there}")
+                continue
+            self.taken[key] = path
+            if file.appended and file.contents is None:
+                reason = "it is to be appended to a file that only Linux has; here it is the whole file"
+                self.notes.append(Note(Effect.WARNING, f"file {path}", reason))
+            content = Inline(anew.pop(key)) if key in anew else self.carried.content(path)
+            wanted.append(File(PureWindowsPath(windows), content))
+        wanted += self._new_files(anew)
+        return wanted
+
+    def _new_files(self, contents: Mapping[Key, bytes]) -> Iterator[File]:
+        for key, content in contents.items():
+            path = PureWindowsPath(key.name)
+            fault = windows_path_fault(path)
+            if key in self.taken:
+                fault = f"Windows takes it for the same file as {quoted(self.taken[key])}"
+            if fault:
+                self._refuse(f"{quoted(key.name)}: {fault}")
+                continue
+            self.taken[key] = key.name
+            yield File(path, Inline(content))
+
+    def _folders(self, made: WindowsKubelet) -> Iterator[PureWindowsPath]:
+        for path, directory in self.configuration.directories.items():
+            windows = self._path_if_needed("folder", path, directory.origin, made)
+            if windows is not None:
+                yield PureWindowsPath(windows)
+
+    def _links(self, made: WindowsKubelet) -> None:
+        for path, link in self.configuration.links.items():
+            needed, reason = judged(path, made.references, self.carried.looked_into)
+            if needed:
+                reason = f"{reason}, but links are not made; carry the file itself"
+            effect = Effect.WARNING if needed else Effect.IGNORED
+            self.notes.append(Note(effect, f"link {path}", reason, before=link.target))
+
+    def _path_if_needed(self, kind: str, path: str, origin: Origin, made: WindowsKubelet) -> str | None:
+        needed, reason = judged(path, made.references, self.carried.looked_into)
+        if not needed:
+            self.notes.append(Note(Effect.IGNORED, f"{kind} {path}", reason))
+            return None
+        if path.count("/") > _DEEPEST:
+            self._error(origin, ("path",), f"it lies deeper than {_DEEPEST} folders")
+            return None
+        try:
+            return on_windows(path)
+        except NotOnWindows as fault:
+            self._error(origin, ("path",), f"{quoted(path)} cannot be a path on Windows: {fault}")
+            return None
+
+    def _directories(
+        self, made: WindowsKubelet, own: list[PureWindowsPath], files: list[File]
+    ) -> dict[Key, Directory]:
+        known = folders.private(own, made.references)
+        programs = folders.program(self.placement.install_directory)
+        known[programs.key] = programs
+        directories = folders.with_parents(known, [file.path for file in files])
+        if len(directories) > _MOST_FOLDERS:
+            message = f"its files lie in more than {_MOST_FOLDERS:,} folders"
+            name = next(iter(self.configuration.documents))
+            self.report += Report((Entry(Severity.ERROR, message, name, ("storage", "files")),))
+        return directories
+
+    def _unique(self, wants: list[Want]) -> Iterator[Want]:
+        """All but files where there has to be a folder, which are reported."""
+        folded = {Key("", want.key.name) for want in wants if isinstance(want, Directory)}
+        for want in wants:
+            if isinstance(want, File) and Key("", want.key.name) in folded:
+                path = self.taken[want.key]
+                message = "it would be a file where there has to be a folder"
+                file = self.configuration.files.get(path)
+                if file:
+                    self._error(file.origin, ("path",), message)
+                else:
+                    self._refuse(f"{quoted(path)}: {message}")
+                continue
+            yield want
+
+    # The rest
+
+    def _reads(self, made: WindowsKubelet, directories: Mapping[Key, Directory]) -> Iterator[Key]:
+        for path in dict.fromkeys([*made.files, *(reference.windows for reference in made.references)]):
+            for key in (Key(File.kind, path), Key(Directory.kind, path)):
+                if key in self.taken or key in directories:
+                    yield key
+
+    def _environment_variables(self, made: WindowsKubelet) -> Iterator[EnvironmentVariable]:
+        """Containerd pulls images by the same proxy, and has no document that would tell it so."""
+        for name, value in made.environment.items():
+            if name.upper() not in _PROXIES:
+                continue
+            subject = f"machine's environment {name.upper()}"
+            if "@" in value:
+                reason = "it holds a password that every user could read there; give it to containerd itself"
+                self.notes.append(Note(Effect.WARNING, subject, reason))
+            else:
+                self.notes.append(Note(Effect.ADDED, subject, "containerd goes by it, too", after=value))
+                yield EnvironmentVariable(name.upper(), value)
+
+    def _title(self) -> str:
+        name, version = next(iter(self.configuration.documents.items()))
+        others = len(self.configuration.documents) - 1
+        return f"{name}, Ignition {version}" + (f", with {others} more that it refers to" if others else "")
+
+    def _refuse(self, message: str) -> None:
+        """For what only the kubelet's own words ask for."""
+        self.report += Report((Entry(Severity.ERROR, message, UNIT),))
+
+    def _error(self, origin: Origin, below: Place, message: str) -> None:
+        self.findings.setdefault(origin.document, Findings()).error((*origin.place, *below), message)

@@ -1,0 +1,63 @@
+"""Which folders there have to be, and who may do what in each.
+
+Folders of the node are private. What lies on the way to them is shared with others: where there is nothing
+yet, users may look but not write, or one of them could put a folder of his own in the place of the node's.
+"""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.worker.placement import KUBELET_LOG
+from agent.spec import Directory, Key, Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent.sources.kubelet.paths import Reference
+
+_KUBELET_LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
+_NODES_OWN = (PureWindowsPath(r"C:\etc\kubernetes"), _KUBELET_LIBRARY, KUBELET_LOG.parent)
+"""Always there, always private."""
+_ON_THE_WAY = tuple(PureWindowsPath(path) for path in (r"C:\var\lib", r"C:\var\log", r"C:\var\run"))
+"""And every folder at the top: never the node's alone, whatever a document makes of it."""
+_FILLED_BY_KUBELET = frozenset(
+    {"--cert-dir", "--root-dir", "--dynamic-config-dir", "--bootstrap-checkpoint-path", "podLogsDir"}
+)
+
+
+def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference]) -> dict[Key, Directory]:
+    """The node's own folders, those that its document makes and those that its kubelet is told of."""
+    made = {folder: Directory(folder, belongs_to_node=folder != _NODES_OWN[0]) for folder in _NODES_OWN}
+    for folder in folders:
+        made.setdefault(folder, Directory(folder))
+    for reference in references:
+        if reference.folder and reference.linux.startswith("/"):
+            path = PureWindowsPath(reference.windows)
+            made.setdefault(path, Directory(path, belongs_to_node=reference.by in _FILLED_BY_KUBELET))
+    return {want.key: want for want in made.values() if not _is_on_the_way(want.path)}
+
+
+def program(folder: PureWindowsPath) -> Directory:
+    return Directory(folder, Protection.PROGRAM)
+
+
+def with_parents(known: Mapping[Key, Directory], paths: Iterable[PureWindowsPath]) -> dict[Key, Directory]:
+    """`known`, and every folder above each of the paths."""
+    made = dict(known)
+    for path in [*(want.path for want in known.values()), *paths]:
+        for above in reversed(path.parents[:-1]):
+            want = Directory(above, protection=Protection.PROGRAM, shared=True)
+            if want.key not in made:
+                made[want.key] = Directory(above) if _in_private(above, made) else want
+    return made
+
+
+def _in_private(path: PureWindowsPath, known: Mapping[Key, Directory]) -> bool:
+    above = known.get(Key(Directory.kind, str(path.parent)))
+    return above is not None and above.protection is Protection.PRIVATE
+
+
+def _is_on_the_way(path: PureWindowsPath) -> bool:
+    return len(path.parts) <= 2 or path in _ON_THE_WAY or any(path in own.parents for own in _NODES_OWN)

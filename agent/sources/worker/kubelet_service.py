@@ -1,0 +1,76 @@
+"""The kubelet as a Windows service, and how one sees that it is well."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.sources.worker.placement import KUBELET_LOG
+from agent.spec import HealthCheck, Restart, Service
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.sources.kubelet.documents import Value
+    from agent.sources.kubelet.translation import WindowsKubelet
+    from agent.sources.worker.placement import Placement
+    from agent.spec import Key
+
+NAME = "kubelet"
+"""The kubelet itself answers the service control manager under this name, and no other."""
+
+_HEALTHZ_PORT = 10248
+_ON_LOOPBACK = ("", "127.0.0.1", "0.0.0.0", "::", "::1", "localhost")  # noqa: S104 (compared with)
+_RESTART = Restart(after_seconds=(5.0,), forgiven_after_seconds=600)
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST_SHUTDOWN = 86_400.0
+
+
+def service(kubelet: WindowsKubelet, placement: Placement, reads: tuple[Key, ...]) -> Service:
+    """`reads` is what the kubelet is told of, apart from programs."""
+    own = (str(placement.kubelet_path), *kubelet.arguments)
+    runner = placement.log_runner
+    command = own if runner is None else (str(placement.log_runner_path), *runner.arguments, *own)
+    return Service(
+        NAME,
+        type(placement.kubelet_path)(command[0]),
+        command[1:],
+        display_name="Kubernetes kubelet",
+        description="Registers this machine as a node of its Kubernetes cluster and runs the node's pods.",
+        dependencies=tuple(filter(None, (placement.runtime_service,))),
+        environment=kubelet.environment,
+        restart=_RESTART,
+        preshutdown_seconds=_shutdown(kubelet),
+        health=_health(kubelet),
+        log=KUBELET_LOG if runner else None,
+        reads=reads,
+    )
+
+
+def _shutdown(kubelet: WindowsKubelet) -> float | None:
+    """As long as the kubelet wants for ending its pods. It would set the same itself when it starts."""
+    period = kubelet.configuration.get("shutdownGracePeriod")
+    if not isinstance(period, str):
+        return None
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(period))
+    return min(seconds, _LONGEST_SHUTDOWN) or None
+
+
+def _health(kubelet: WindowsKubelet) -> HealthCheck | None:
+    address = _said(kubelet, "healthz-bind-address", "healthzBindAddress", "")
+    port = _said(kubelet, "healthz-port", "healthzPort", _HEALTHZ_PORT)
+    number = int(port) if isinstance(port, int) or (isinstance(port, str) and port.isdecimal()) else 0
+    return HealthCheck(number) if address in _ON_LOOPBACK and 0 < number < 1 << 16 else None
+
+
+def _said(kubelet: WindowsKubelet, flag: str, field: str, otherwise: Value) -> Value:
+    """A flag goes before the configuration."""
+    given = _flag(kubelet.arguments, flag)
+    found = kubelet.configuration.get(field) if given is None else given
+    return otherwise if found is None else found
+
+
+def _flag(arguments: Sequence[str], name: str) -> str | None:
+    values = [word.partition("=")[2] for word in arguments if word.startswith(f"--{name}=")]
+    return values[-1] if values else None

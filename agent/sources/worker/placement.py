@@ -1,0 +1,73 @@
+"""Where the node's programs go, and whether they may go there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.windows_paths import WINDOWS_OWN, windows_path_fault
+
+if TYPE_CHECKING:
+    from agent.spec import Content
+
+KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
+INSTALL_DIRECTORY = PureWindowsPath(r"C:\k")
+
+
+@dataclass(frozen=True, slots=True)
+class LogRunner:
+    """A program that runs the kubelet as its child and keeps what that says in KUBELET_LOG.
+
+    As a Windows service a kubelet has no output that anybody could read.
+    """
+
+    name: str
+    """Of its file in the install directory."""
+    content: Content | None
+    """None where it is there already."""
+    arguments: tuple[str, ...] = ()
+    """Before the kubelet's own command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    kubelet: Content | None
+    """None where kubelet.exe is in the install directory already, to be used there."""
+    log_runner: LogRunner | None = None
+    install_directory: PureWindowsPath = INSTALL_DIRECTORY
+    runtime_service: str = "containerd"
+    """The service that Windows has to start before the kubelet; empty for none."""
+
+    @property
+    def kubelet_path(self) -> PureWindowsPath:
+        return self.install_directory / "kubelet.exe"
+
+    @property
+    def log_runner_path(self) -> PureWindowsPath | None:
+        return self.install_directory / self.log_runner.name if self.log_runner else None
+
+
+def install_directory_fault(directory: PureWindowsPath) -> str | None:
+    """Why programs cannot go there. What is put into the folder is protected, and so is the folder itself."""
+    if not directory.is_absolute() or directory.drive.startswith("\\"):
+        return r"it has to be a folder on a drive, such as C:\k"
+    if fault := windows_path_fault(directory):
+        return fault
+    if len(directory.parts) == 2 and directory.name.lower() in WINDOWS_OWN:
+        return f"{directory} is Windows' own"
+    if directory in _TAKEN:
+        return f"it is not for programs: {_TAKEN[directory]}"
+    return None
+
+
+_ON_THE_WAY = "other folders of the node lie in it"
+_TAKEN = {
+    PureWindowsPath(r"C:\etc"): _ON_THE_WAY,
+    PureWindowsPath(r"C:\etc\kubernetes"): "the kubelet's credentials lie in it",
+    PureWindowsPath(r"C:\var"): _ON_THE_WAY,
+    PureWindowsPath(r"C:\var\lib"): _ON_THE_WAY,
+    PureWindowsPath(r"C:\var\lib\kubelet"): "the kubelet's credentials lie in it",
+    PureWindowsPath(r"C:\var\log"): _ON_THE_WAY,
+    KUBELET_LOG.parent: "the kubelet's log lies in it",
+}
