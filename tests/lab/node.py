@@ -19,7 +19,7 @@ from lab.registry import parse as parse_export
 from lab.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lab.processes import Process
     from lab.registry import Key
@@ -185,16 +185,23 @@ class Node:
         """The mode bits that Wine made of the security descriptor of a file or folder."""
         return stat.S_IMODE(self.path(windows).stat().st_mode)
 
-    def plant(self, windows: str) -> Planted:
-        """Puts a library at this path that tells by whom it was loaded.
+    def prefer_files(self, names: Iterable[str]) -> None:
+        """Has libraries of these names loaded from where they lie, as Windows does.
 
-        Wine would take its own library of that name wherever another one lies; from now on it goes by what
-        lies where, as Windows does.
+        Wine else takes its own library of a name wherever another one lies.
         """
-        overrides = r"HKCU\Software\Wine\DllOverrides"
-        name = PureWindowsPath(windows).stem
-        self._tool("reg.exe", "add", overrides, "/v", name, "/d", "native,builtin", "/f")
-        return Planted(self.copy_in(wine.outside(programs.PLACE) / "planted.dll", windows))
+        lines = [f'"{name.removesuffix(".dll")}"="native,builtin"' for name in names]
+        overrides = r"[HKEY_CURRENT_USER\Software\Wine\DllOverrides]"
+        file = self.path(r"C:\windows\temp\overrides.reg")
+        file.write_text("\n".join(["Windows Registry Editor Version 5.00", "", overrides, *lines, ""]))
+        self._tool("regedit.exe", "/S", r"C:\windows\temp\overrides.reg")
+        file.unlink()
+
+    def plant(self, *paths: str) -> list[Planted]:
+        """Puts a library at each of these paths that tells by whom it was loaded."""
+        self.prefer_files({PureWindowsPath(path).name for path in paths})
+        library = wine.outside(programs.PLACE) / "planted.dll"
+        return [Planted(self.copy_in(library, path)) for path in paths]
 
     # Registry
 

@@ -279,28 +279,11 @@ PLACES = {
 }
 
 
-def prefer_files_to_wines_own(node: Node) -> None:
-    """Wine takes its own libraries for those of a system's names, wherever others lie. Windows does not."""
-    lines = [f'"{name.removesuffix(".dll")}"="native,builtin"' for name in WANTED]
-    text = "\r\n".join(
-        [
-            "Windows Registry Editor Version 5.00",
-            "",
-            r"[HKEY_CURRENT_USER\Software\Wine\DllOverrides]",
-            *lines,
-            "",
-        ]
-    )
-    node.path(r"C:\overrides.reg").write_text(text)
-    assert node.run("regedit.exe", "/S", r"C:\overrides.reg").code == 0
-
-
 @pytest.fixture
 def planted(node: Node) -> dict[str, list[str]]:
     """Runs the exe with a library of each name in each place: who loaded one, by place."""
     download(node)
-    prefer_files_to_wines_own(node)
-    marks = {place: [node.plant(rf"{folder}\{name}") for name in WANTED] for place, folder in PLACES.items()}
+    marks = {place: node.plant(*(rf"{folder}\{name}" for name in WANTED)) for place, folder in PLACES.items()}
     for arguments in (["version", "--output=json"], ["daemon", "install"], ["daemon", "uninstall"]):
         result = node.run(
             DOWNLOADED,
@@ -338,8 +321,7 @@ def test_a_program_that_takes_no_care_would_have_loaded_one(node: Node) -> None:
     for name in ("python.exe", "python313.dll", "vcruntime140.dll"):
         source = next(path for path in _python_folder().iterdir() if path.name == name)
         node.copy_in(source, rf"C:\download\{name}")
-    prefer_files_to_wines_own(node)
-    planted = node.plant(r"C:\download\version.dll")
+    (planted,) = node.plant(r"C:\download\version.dll")
     node.run(r"C:\download\python.exe", "-I", "-S", "-c", "")
     assert len(planted.loaded_by) == 1
 

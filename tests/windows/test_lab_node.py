@@ -178,7 +178,7 @@ def test_mode_bits_tell_whom_a_descriptor_lets_in(lasting: Node) -> None:
 
 
 def test_a_planted_library_tells_who_loaded_it(node: Node) -> None:
-    planted = node.plant(r"C:\somewhere\version.dll")
+    (planted,) = node.plant(r"C:\somewhere\version.dll")
     assert planted.loaded_by == []
     node.python("-c", r"import ctypes; ctypes.WinDLL(r'C:\somewhere\version.dll')")
     (command,) = planted.loaded_by
