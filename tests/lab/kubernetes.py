@@ -11,7 +11,6 @@ that Wine needs.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from lab import cache, means, toolchains
 from lab.repository import LOCKS, STANDINS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 RELEASE = "1.36.3"
 MODULE = Path(__file__).with_name("kubernetes-module")
@@ -198,7 +197,7 @@ def _go(module: Path, *arguments: str, system: str = "linux") -> str:
     done = subprocess.run(
         [str(toolchains.go()), *arguments],
         cwd=module,
-        env=_environment(system),
+        env=toolchains.go_environment({"GOOS": system, "GOARCH": "amd64", "CGO_ENABLED": "0"}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -208,20 +207,6 @@ def _go(module: Path, *arguments: str, system: str = "linux") -> str:
         sys.stderr.write(done.stdout + done.stderr)
         raise means.Missing(f"go {arguments[0]} ended with {done.returncode} in {module.name}, see above")
     return done.stdout
-
-
-def _environment(system: str) -> Mapping[str, str]:
-    """The user's settings for Go hold (a proxy, where its caches are), but for what changes the result."""
-    return {
-        **os.environ,
-        "GOOS": system,
-        "GOARCH": "amd64",
-        "CGO_ENABLED": "0",
-        "GOTOOLCHAIN": "local",
-        "GOWORK": "off",
-        "GOFLAGS": "",
-        "GOEXPERIMENT": "",
-    }
 
 
 if __name__ == "__main__":

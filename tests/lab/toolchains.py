@@ -22,6 +22,10 @@ WINDOWS = "x86_64-windows-gnu"
 # The glibc of Debian 12, the oldest that a program of ours has to run on.
 LINUX = "x86_64-linux-gnu.2.36"
 
+_WAY_TO_MODULES = frozenset(
+    ("GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS")
+)
+
 
 def folder() -> Path:
     lock = LOCKS / "lab.txt"
@@ -62,9 +66,12 @@ def build_go(module: Path, output: Path, *, goos: str = "windows", options: Sequ
 
 
 def go_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """What Go runs with: caches in the lab's own, this toolchain and no other, no setting of the user's."""
+    """What Go runs with: caches in the lab's own, this toolchain and no other; of the user's settings only
+    the way to modules, which changes nothing of what comes out.
+    """
+    user = {n: value for n, value in os.environ.items() if not n.startswith("GO") or n in _WAY_TO_MODULES}
     return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("GO")},
+        **user,
         "GOTOOLCHAIN": "local",
         "GOENV": "off",
         "GOWORK": "off",
