@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
+SUITES := test-windows-contract test-windows-unit
 SOURCES := agent service tests packaging/exe
 
-.PHONY: test lint exe test-windows test-cluster bench run lock clean
+.PHONY: test lint exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
 
 .venv/ready: packaging/locks/linux-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -30,11 +31,29 @@ run: .venv/ready
 exe: .venv/ready
 	$(LAB) exe
 
-test-windows: exe
+# The commit's exe once more, from a clone in another place: the same bytes?
+same-exe: exe
+	$(LAB) exe --again
+
+# All that the lab downloads and builds, Kubernetes too, so that nothing below waits for it.
+lab: .venv/ready
+	$(LAB) setup
+
+test-windows: $(SUITES) test-nodes
+
+# The suites that Linux runs as well, under Windows Python.
+$(SUITES): test-windows-%: .venv/ready
+	$(LAB) python -m pytest tests/$*
+
+test-nodes: exe
 	$(LAB) test-windows
 
 test-cluster: .venv/ready
 	$(LAB) test-cluster
+
+# Our reading of Ignition against Ignition's own parser.
+test-differential: .venv/ready
+	$(BIN)/pytest tests/differential
 
 bench: exe
 	$(LAB) bench

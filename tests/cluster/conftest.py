@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     from lab.node import Node
 
+    Lend = Callable[[], AbstractContextManager[Cluster]]
+
 __all__ = ["node"]
 
 _numbers = count(1)
-_figures: dict[str, float] = {}
+_FIGURE = "seconds"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,29 +40,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture(scope="session")
-def figures() -> dict[str, float]:
-    """Seconds by what they were spent on, printed when the session ends."""
-    return _figures
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str, float], None]:
+    """Takes what seconds were spent on, and how many, to be printed when all tests have ended."""
+    return lambda what, seconds: record_property(_FIGURE, (what, seconds))
 
 
 @pytest.fixture
-def timed(figures: dict[str, float]) -> Callable[[str], AbstractContextManager[None]]:
+def timed(figure: Callable[[str, float], None]) -> Callable[[str], AbstractContextManager[None]]:
     """Adds to the figures how long a block took."""
 
     @contextmanager
     def measure(what: str) -> Iterator[None]:
         began = time.monotonic()
         yield
-        figures[what] = time.monotonic() - began
+        figure(what, time.monotonic() - began)
 
     return measure
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _figures:
+    # Out of the reports, which come from other processes: that of a test's call, and not of its set-up too.
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    told = [pair for report in reports if report.when == "call" for pair in report.user_properties]
+    figures = [value for name, value in told if name == _FIGURE]
+    if figures:
         terminalreporter.section("figures")
-        for what, seconds in _figures.items():
+        for what, seconds in figures:
             terminalreporter.write_line(f"{seconds:8.2f} s  {what}")
 
 
@@ -74,13 +80,25 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """The API server is up, the network good, no Node there; `cluster.namespace` is the test's own."""
+def clusters(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Lend:
+    """Lends the control plane as a cluster, as often as wanted, one after the other."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:50].strip("-")
-    lent = Cluster(control_plane, f"{name}-{next(_numbers)}")
-    lent.begin()
-    yield lent
-    lent.tidy()
+
+    @contextmanager
+    def lend() -> Iterator[Cluster]:
+        lent = Cluster(control_plane, f"{name}-{next(_numbers)}")
+        lent.begin()
+        yield lent
+        lent.tidy()
+
+    return lend
+
+
+@pytest.fixture
+def cluster(clusters: Lend) -> Iterator[Cluster]:
+    """The API server is up, the network good, no Node there; `cluster.namespace` is the test's own."""
+    with clusters() as lent:
+        yield lent
 
 
 @pytest.fixture

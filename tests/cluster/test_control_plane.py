@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lab.cluster.cluster import Cluster
     from lab.cluster.control_plane import ControlPlane
 
-    Figures = dict[str, float]
+    Lend = Callable[[], AbstractContextManager[Cluster]]
     Timed = Callable[[str], AbstractContextManager[None]]
 
 
@@ -54,8 +54,10 @@ def node_identity(cluster: Cluster, tmp_path: Path) -> Path:
     return cluster.kubeconfig(tmp_path / "node.conf", "system:node:win9", ["system:nodes"])
 
 
-def test_it_starts_within_fifteen_seconds(control_plane: ControlPlane, figures: Figures) -> None:
-    figures["control plane from nothing"] = control_plane.started_in
+def test_it_starts_within_fifteen_seconds(
+    control_plane: ControlPlane, figure: Callable[[str, float], None]
+) -> None:
+    figure("control plane from nothing", control_plane.started_in)
     assert control_plane.started_in < 15
 
 
@@ -232,19 +234,45 @@ def test_bytes_are_counted_by_program(cluster: Cluster, node_identity: Path) -> 
 # Nodes without machines
 
 
-def test_a_thousand_nodes(cluster: Cluster, timed: Timed) -> None:
-    with timed("1000 Nodes made"):
-        fleet = cluster.make_nodes(1000)
-    with timed("1000 leases renewed"):
-        fleet.renew_leases()
-    with timed("1000 Nodes' status reported"):
-        fleet.report_status()
-    assert len(cluster.api.items("/api/v1/nodes")) == 1000
-    last = fleet.names[-1]
-    assert cluster.is_ready(last)
-    until(lambda: "podCIDR" in (cluster.node(last) or {})["spec"], "the controllers have seen the last Node")
+def nothing_is_left(cluster: Cluster) -> bool:
+    collections = (
+        "/api/v1/nodes",
+        "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+        "/api/v1/namespaces/kube-system/secrets?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken",
+    )
+    return not any(cluster.api.items(collection) for collection in collections)
 
 
-def test_the_next_test_finds_no_node(cluster: Cluster) -> None:
-    assert cluster.api.items("/api/v1/nodes") == []
-    assert cluster.api.items("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases") == []
+def test_a_thousand_nodes(clusters: Lend, timed: Timed) -> None:
+    with clusters() as cluster:
+        with timed("1000 Nodes made"):
+            fleet = cluster.make_nodes(1000)
+        with timed("1000 leases renewed"):
+            fleet.renew_leases()
+        with timed("1000 Nodes' status reported"):
+            fleet.report_status()
+        assert len(cluster.api.items("/api/v1/nodes")) == 1000
+        last = fleet.names[-1]
+        assert cluster.is_ready(last)
+        until(
+            lambda: "podCIDR" in (cluster.node(last) or {})["spec"], "the controllers have seen the last Node"
+        )
+    with clusters() as following:
+        assert nothing_is_left(following)
+
+
+def test_the_next_test_finds_nothing_of_this_one(clusters: Lend, tmp_path: Path) -> None:
+    with clusters() as this:
+        this.make_nodes(3)
+        this.fresh_bootstrap_token()
+        identity = this.kubeconfig(tmp_path / "node.conf", "system:node:win9", ["system:nodes"])
+        assert answer(identity, "get", "services") == "ok"
+        assert this.requests(program="kubectl")
+        assert this.traffic()
+        assert not nothing_is_left(this)
+        this.stop_api_server()
+    with clusters() as following:
+        assert nothing_is_left(following)
+        assert following.requests(program="kubectl") == []
+        assert following.traffic() == {}
+        assert following.namespace != this.namespace

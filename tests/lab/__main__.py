@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab import cache, kubernetes, machine, means
+from lab import cache, kubernetes, machine, means, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,8 +23,9 @@ class Command:
 
 
 def _setup(_: Sequence[str]) -> int:
+    machine.prepare()
     kubernetes.prepare()
-    return machine.enter(["true"])
+    return 0
 
 
 def _enter(arguments: Sequence[str]) -> int:
@@ -36,13 +37,13 @@ def _shell(_: Sequence[str]) -> int:
 
 
 def _python(arguments: Sequence[str]) -> int:
-    return machine.enter([sys.executable, "-m", "lab.windows_tests", "python", *arguments])
+    return machine.enter([sys.executable, "-m", "lab.python", *arguments])
 
 
 def _exe(arguments: Sequence[str]) -> int:
     from lab import exe
 
-    return exe.build_twice() if "--twice" in arguments else exe.build()
+    return exe.build_again() if "--again" in arguments else exe.build()
 
 
 def _bench(arguments: Sequence[str]) -> int:
@@ -52,12 +53,12 @@ def _bench(arguments: Sequence[str]) -> int:
 
 
 def _test_windows(arguments: Sequence[str]) -> int:
-    return machine.enter([sys.executable, "-m", "lab.windows_tests", "all", *arguments])
+    return workers.run("tests/windows", arguments)
 
 
 def _test_cluster(arguments: Sequence[str]) -> int:
     kubernetes.prepare()
-    return machine.enter([sys.executable, "-m", "pytest", "tests/cluster", *arguments])
+    return workers.run("tests/cluster", arguments)
 
 
 COMMANDS = {
@@ -68,15 +69,15 @@ COMMANDS = {
     "shell": Command("", "a shell beside a fresh Windows node: `wine cmd` is its prompt", _shell, False),
     "python": Command("[ARG...]", "Windows Python on a fresh node, in the repository", _python),
     "exe": Command(
-        "[--twice]", "build dist/wmcb.exe; or its commit twice, to compare the two byte by byte", _exe
+        "[--again]", "build dist/wmcb.exe; or its commit again elsewhere, and compare the bytes", _exe
     ),
     "bench": Command(
         "[--also EXE]", "time and size of dist/wmcb.exe beside the least there could be", _bench
     ),
     "test-windows": Command(
-        "[ARG...]", "all tests that need Windows; with ARGs pytest tests/windows ARG...", _test_windows
+        "[ARG...]", "tests/windows, in several labs at once: pytest ARG...", _test_windows
     ),
-    "test-cluster": Command("[ARG...]", "pytest tests/cluster ARG...", _test_cluster),
+    "test-cluster": Command("[ARG...]", "tests/cluster likewise: pytest ARG...", _test_cluster),
 }
 
 

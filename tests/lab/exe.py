@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lab import cache, machine, namespace, repository, toolchains, windows_python, wine
+from lab import cache, machine, means, namespace, repository, toolchains, windows_python, wine
 from lab import prefix as prefixes
 
 WORK = repository.ROOT / "build"
@@ -36,23 +36,28 @@ def build(place: str = namespace.REPOSITORY.target) -> int:
     return code
 
 
-def build_twice() -> int:
-    """Whether two clones of the commit, in different places, give the same bytes."""
-    sums = []
-    commit = _git("rev-parse", "HEAD")
-    with tempfile.TemporaryDirectory(prefix="wmcb-twice-") as folder:
-        for name, place in (("one", "/repo"), ("another place", "/lab/elsewhere")):
-            clone = Path(folder) / name
-            _git("clone", "--quiet", "--no-checkout", str(repository.ROOT), str(clone))
-            _git("-C", str(clone), "checkout", "--quiet", "--detach", commit)
-            program = f"import sys; from lab import exe; sys.exit(exe.build({place!r}))"
-            environment = {**os.environ, "PYTHONPATH": str(clone / "tests")}
-            subprocess.run([sys.executable, "-c", program], cwd=clone, env=environment, check=True)
-            sums.append(hashlib.sha256((clone / "dist" / "wmcb.exe").read_bytes()).hexdigest())
-            cache.say(f"{place}: {sums[-1]}")
+def build_again() -> int:
+    """Whether another clone of the commit, in another place, gives the bytes of dist/wmcb.exe."""
+    commit, built = _git("rev-parse", "HEAD"), repository.ROOT / "dist" / "wmcb.exe"
+    if _git("status", "--porcelain", "--untracked-files=no") or not built.exists():
+        raise means.Missing("there is nothing to compare with: commit what has changed, then make exe")
+    with tempfile.TemporaryDirectory(prefix="wmcb-again-") as folder:
+        clone = Path(folder) / "another place"
+        _git("clone", "--quiet", "--no-checkout", str(repository.ROOT), str(clone))
+        _git("-C", str(clone), "checkout", "--quiet", "--detach", commit)
+        program = "import sys; from lab import exe; sys.exit(exe.build('/lab/elsewhere'))"
+        environment = {**os.environ, "PYTHONPATH": str(clone / "tests")}
+        done = subprocess.run([sys.executable, "-c", program], cwd=clone, env=environment, check=False)
+        if done.returncode != 0:
+            return done.returncode
+        sums = [_sha256(built), _sha256(clone / "dist" / "wmcb.exe")]
     same = sums[0] == sums[1]
-    cache.say("the two are the same, byte by byte" if same else "the two differ")
+    cache.say(f"{sums[0]}: built again, {'the same' if same else f'it is {sums[1]}'}")
     return 0 if same else 1
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _git(*arguments: str) -> str:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 PREFIX_VARIABLE = "WMCB_LAB_PREFIX"
 
 
+def prepare() -> None:
+    """Sets up what is not yet there, so that whoever enters next need not wait."""
+    prefix.prepared()
+    windows_python.folder()
+
+
 def enter(
     command: Sequence[str],
     environment: Mapping[str, str] | None = None,

@@ -103,7 +103,7 @@ class ControlPlane:
         """Ends everything. What was written stays, for whoever wants to look."""
         self.proxy.close()
         for program in (*reversed(self._programs.values()), self._etcd):
-            program.stop()
+            program.kill()  # asked to end, the API server would first wait for those who watch
 
     # The API server alone
 
