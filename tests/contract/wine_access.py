@@ -15,8 +15,9 @@ from ctypes import wintypes
 from typing import TYPE_CHECKING
 
 from agent.host.port import Principal
+from agent.host.principals import SIDS
 from agent.host.sddl import FILE_ALL, FILE_EXECUTE, FILE_READ, FILE_WRITE, SecurityDescriptor
-from agent.host.windows.access import SIDS, WindowsAccess, judgeable
+from agent.host.windows.access import WindowsAccess, judgeable
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import binary_descriptor, binary_sid
 

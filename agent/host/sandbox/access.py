@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied
 from agent.host.port import Principal
-from agent.host.sddl import ADMINISTRATORS, AUTHENTICATED_USERS, EVERYONE, INTERACTIVE, SYSTEM, USERS
+from agent.host.principals import SIDS
 
 if TYPE_CHECKING:
     from agent.host.sandbox.descriptors import Descriptors
     from agent.host.sandbox.facts import SandboxFacts
     from agent.host.sandbox.places import Place
     from agent.host.sddl import SecurityDescriptor
-
-_MACHINE = "S-1-5-21-1004336348-1177238915-682003330"
-SIDS = {
-    Principal.SYSTEM: frozenset({SYSTEM, ADMINISTRATORS, EVERYONE, AUTHENTICATED_USERS}),
-    Principal.ADMINISTRATOR: frozenset(
-        {f"{_MACHINE}-500", "LA", ADMINISTRATORS, USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE}
-    ),
-    Principal.USER: frozenset({f"{_MACHINE}-1001", USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE}),
-}
 
 READ_DATA = 0x0001
 ADD_FILE = 0x0002

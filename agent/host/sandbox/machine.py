@@ -16,8 +16,9 @@ from agent.host.port import (
     ServiceState,
     StartType,
 )
+from agent.host.principals import SIDS
 from agent.host.reboot_reasons import COMPUTER_NAMES
-from agent.host.sandbox.access import SIDS, SandboxAccess
+from agent.host.sandbox.access import SandboxAccess
 from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sandbox.environment import SandboxEnvironment
 from agent.host.sandbox.events import SandboxEventLog

@@ -7,31 +7,15 @@ import sys
 assert sys.platform == "win32"
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from agent.host.port import Principal
-from agent.host.sddl import (
-    ADMINISTRATORS,
-    AUTHENTICATED_USERS,
-    EVERYONE,
-    FILE_ALL,
-    INTERACTIVE,
-    SYSTEM,
-    USERS,
-    SecurityDescriptor,
-    specific,
-)
+from agent.host.principals import SIDS
+from agent.host.sddl import FILE_ALL, SYSTEM, SecurityDescriptor, specific
 from agent.host.windows.api import security
 from agent.host.windows.failure import telling
 
-# Accounts of no machine: what they may do comes from their groups alone.
-_NOBODY = "S-1-5-21-4000000001-4000000002-4000000003"
-SIDS = {
-    Principal.SYSTEM: (SYSTEM, ADMINISTRATORS, EVERYONE, AUTHENTICATED_USERS),
-    Principal.ADMINISTRATOR: (
-        f"{_NOBODY}-500", ADMINISTRATORS, USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE,
-    ),
-    Principal.USER: (f"{_NOBODY}-1001", USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE),
-}  # fmt: skip
+if TYPE_CHECKING:
+    from agent.host.port import Principal
 
 
 class WindowsAccess:
