@@ -49,6 +49,12 @@ class InUse(HostError):
     meaning = "another program has it open"
 
 
+class ProgramRunning(InUse):
+    """A program runs from the file: that doesn't pass in a moment."""
+
+    meaning = "a program is running from it"
+
+
 class NoSpace(HostError):
     """The volume is full."""
 

@@ -87,6 +87,7 @@ class Files(Protocol):
         Written under a temporary name in the same folder that is born with the descriptor, flushed, moved
         over with write-through. A target that is held open is tried again within a limit; a program that is
         running is renamed aside, and where it then lies is returned (to be removed once nothing runs it).
+        A mark as read-only doesn't hinder, and isn't taken over. No more than one piece is held in memory.
         """
 
     def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
@@ -96,10 +97,14 @@ class Files(Protocol):
         """Rename within a volume, write-through. The target must not exist."""
 
     def remove(self, path: PureWindowsPath) -> None:
-        """Remove a file, or a reparse point itself. One held open is tried again within a limit."""
+        """Remove a file, marked as read-only or not, or a reparse point itself, of a folder too.
+
+        One held open is tried again within a limit. Of one that a program runs from ProgramRunning, an InUse,
+        says so at once.
+        """
 
     def remove_directory(self, path: PureWindowsPath) -> None:
-        """Remove an empty folder."""
+        """Remove an empty folder. One held open is tried again within a limit."""
 
     def remove_at_reboot(self, path: PureWindowsPath) -> None:
         """For what is still running: Windows removes it when it starts next."""
@@ -333,7 +338,9 @@ class Environment(Protocol):
     """The machine's variables, as every process that starts later gets them."""
 
     def list(self) -> Mapping[str, str]: ...
-    def get(self, name: str) -> str | None: ...
+    def get(self, name: str) -> str | None:
+        """As it is stored, with %NAME% in it; so `list` tells it too."""
+
     def set(self, name: str, value: str) -> None:
         """A value that has %NAME% in it is stored so that Windows expands it. Running programs are told."""
 

@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from agent.host.errors import AccessDenied, HostError, InUse
+from agent.host.errors import AccessDenied, HostError, InUse, ProgramRunning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -82,7 +82,9 @@ def put_in_place(
             volume.flush(handle)
         finally:
             volume.close(handle)
-        return patiently(clock, lambda: _take_name(volume, temporary, path))
+        # Windows denies access to a target that somebody has open. Whether that was it, a host can only ask
+        # afterwards, when it may be closed again.
+        return patiently(clock, lambda: _take_name(volume, temporary, path), (InUse, AccessDenied))
     except BaseException:
         # What went wrong first is what to tell; the leftover's name says whose it is.
         with suppress(HostError):
@@ -90,18 +92,18 @@ def put_in_place(
         raise
 
 
-def patiently(clock: Clock, attempt: Callable[[], Result]) -> Result:
-    """Try again, with growing pauses, while another program has the file open.
-
-    Access denied is among the reasons: Windows says so of a file that is deleted but still open somewhere,
-    and of one that a program maps into memory.
-    """
+def patiently(
+    clock: Clock, attempt: Callable[[], Result], reasons: tuple[type[HostError], ...] = (InUse,)
+) -> Result:
+    """Try again, with growing pauses, while another program has the file open; not while it runs from it."""
     deadline = clock.monotonic() + PATIENCE_SECONDS
     pause = _FIRST_PAUSE_SECONDS
     while True:
         try:
             return attempt()
-        except (InUse, AccessDenied):
+        except ProgramRunning:
+            raise
+        except reasons:
             if clock.monotonic() + pause > deadline:
                 raise
         clock.sleep(pause)

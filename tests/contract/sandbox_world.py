@@ -46,9 +46,12 @@ class SandboxWorld:
 
     @contextmanager
     def hold_open(self, path: PureWindowsPath, sharing: Sharing) -> Iterator[None]:
-        with self.outside(path).open("rb") as file:
-            fcntl.flock(file, _LOCKS[sharing])
+        descriptor = os.open(self.outside(path), os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, _LOCKS[sharing])
             yield
+        finally:
+            os.close(descriptor)
 
     @contextmanager
     def run_from(self, path: PureWindowsPath) -> Iterator[int]:
@@ -65,11 +68,13 @@ class SandboxWorld:
         if read_only:
             self.outside(path).chmod(0o444)
 
-    def plant_folder(self, path: PureWindowsPath) -> None:
-        self.outside(path).mkdir()
+    def plant_folder(self, path: PureWindowsPath, *, read_only: bool = False) -> None:
+        self.outside(path).mkdir(0o555 if read_only else 0o777)
 
     def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         self.outside(path).symlink_to(self.outside(target))
+
+    plant_junction = plant_link
 
     @contextmanager
     def serve_pipe(self, name: str) -> Iterator[None]:

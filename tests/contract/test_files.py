@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import tracemalloc
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from agent.host.errors import (
     InUse,
     NotEmpty,
     NotFound,
+    ProgramRunning,
     ReparsePoint,
     WrongKind,
 )
@@ -219,10 +221,32 @@ def test_a_file_that_is_held_alone_cannot_be_read(world: World, name: str) -> No
     assert refused.value.code == 32
 
 
-def test_a_file_that_is_held_for_reading_can_be_read(world: World) -> None:
+@pytest.mark.parametrize("name", ["read", "blocks", "tail"])
+def test_a_file_that_is_held_for_reading_can_be_read(world: World, name: str) -> None:
     world.plant_file(world.folder / "file", b"x")
     with world.hold_open(world.folder / "file", Sharing.READING):
-        assert world.host.files.read(world.folder / "file") == b"x"
+        assert EVERY_CALL[name](world.host.files, world.folder / "file") in (b"x", [b"x"])
+
+
+def test_a_running_program_can_be_copied(world: World) -> None:
+    files, path = world.host.files, world.folder / "program.exe"
+    with world.run_from(path):
+        assert files.write(world.folder / "copy.exe", files.blocks(path), PROGRAM_FILE) is None
+    assert files.read(world.folder / "copy.exe") == world.outside(path).read_bytes()
+
+
+def test_a_copy_of_a_large_file_needs_little_memory(world: World) -> None:
+    size, files = 64 << 20, world.host.files
+    with world.outside(world.folder / "large").open("wb") as large:
+        large.truncate(size)
+    tracemalloc.start()
+    try:
+        files.write(world.folder / "copy", files.blocks(world.folder / "large"), PROGRAM_FILE)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert world.outside(world.folder / "copy").stat().st_size == size
+    assert most < 8 << 20
 
 
 def test_names_are_listed_in_order_without_regard_to_case(world: World) -> None:
@@ -388,7 +412,7 @@ def test_a_running_program_is_put_aside(world: World) -> None:
         assert aside.parent == path.parent
         assert files.read(path) == b"new"
         assert sorted(files.list(world.folder)) == sorted(["program.exe", aside.name])
-        with pytest.raises(AccessDenied):
+        with pytest.raises(ProgramRunning):
             files.remove(aside)
     files.remove(aside)
     assert files.list(world.folder) == ["program.exe"]
@@ -396,9 +420,10 @@ def test_a_running_program_is_put_aside(world: World) -> None:
 
 def test_a_running_program_is_not_removed(world: World) -> None:
     path = world.folder / "program.exe"
-    with world.run_from(path), pytest.raises(AccessDenied) as refused:
+    with world.run_from(path), pytest.raises(ProgramRunning) as refused:
         world.host.files.remove(path)
     assert refused.value.code == 5
+    assert isinstance(refused.value, InUse)
     assert world.host.files.list(world.folder) == ["program.exe"]
 
 
@@ -495,6 +520,85 @@ def test_a_file_that_stays_held_is_not_removed(world: World) -> None:
     with world.hold_open(world.folder / "file", Sharing.READING), pytest.raises(InUse):
         world.host.files.remove(world.folder / "file")
     assert world.host.files.list(world.folder) == ["file"]
+
+
+@pytest.mark.parametrize("sharing", Sharing)
+def test_a_folder_that_stays_held_is_not_removed(world: World, sharing: Sharing) -> None:
+    world.plant_folder(world.folder / "folder")
+    with world.hold_open(world.folder / "folder", sharing), pytest.raises(InUse) as refused:
+        world.host.files.remove_directory(world.folder / "folder")
+    assert refused.value.code == 32
+    assert world.host.files.list(world.folder) == ["folder"]
+
+
+def test_a_folder_that_is_held_for_a_moment_is_removed(world: World) -> None:
+    world.plant_folder(world.folder / "folder")
+    with ExitStack() as held:
+        held.enter_context(world.hold_open(world.folder / "folder", Sharing.NOTHING))
+        scanner = threading.Timer(0.3, held.close)
+        scanner.start()
+        world.host.files.remove_directory(world.folder / "folder")
+        scanner.join()
+    assert world.host.files.list(world.folder) == []
+
+
+def remove_tree(files: Files, folder: PureWindowsPath) -> None:
+    """As whoever uses the port does it."""
+    for name in files.list(folder):
+        state = files.observe(folder / name)
+        assert state is not None
+        if state.kind is FileKind.DIRECTORY:
+            remove_tree(files, folder / name)
+        else:
+            files.remove(folder / name)
+    files.remove_directory(folder)
+
+
+def test_a_tree_is_removed(world: World) -> None:
+    files, tree = world.host.files, world.folder / "tree"
+    world.plant_folder(tree)
+    world.plant_file(tree / "read-only", b"x", read_only=True)
+    world.plant_folder(tree / "read-only folder", read_only=True)
+    deep = tree
+    for _ in range(3):
+        deep /= "d" * 150
+        files.make_directory(deep, PRIVATE_DIRECTORY)
+        files.write(deep / ("n" * 255), b"x", PRIVATE_FILE)
+        files.make_directory(deep / "empty", PRIVATE_DIRECTORY)
+    remove_tree(files, tree)
+    assert files.list(world.folder) == []
+
+
+@wine_cannot(NO_LINKS)
+def test_a_tree_is_removed_and_nothing_that_its_links_lead_to(world: World) -> None:
+    files, tree, others = world.host.files, world.folder / "tree", world.folder / "others"
+    for folder in (tree, tree / "below", others, others / "below"):
+        world.plant_folder(folder)
+    world.plant_file(others / "file", b"x")
+    world.plant_link(tree / "folder link", others)
+    world.plant_link(tree / "file link", others / "file")
+    world.plant_link(tree / "leads nowhere", others / "nothing")
+    world.plant_junction(tree / "below" / "junction", others / "below")
+    world.plant_junction(tree / "below" / "round", tree)
+    remove_tree(files, tree)
+    assert files.list(world.folder) == ["others"]
+    assert files.list(others) == ["below", "file"]
+    assert files.read(others / "file") == b"x"
+
+
+def test_a_tree_with_an_open_file_is_removed_later(world: World) -> None:
+    files, tree = world.host.files, world.folder / "tree"
+    for folder in (tree, tree / "below"):
+        world.plant_folder(folder)
+    for path in (tree / "a", tree / "below" / "held", tree / "z"):
+        world.plant_file(path, b"x")
+    with world.hold_open(tree / "below" / "held", Sharing.READING):
+        with pytest.raises(InUse, match="held"):
+            remove_tree(files, tree)
+        with pytest.raises(NotEmpty):
+            files.remove_directory(tree / "below")
+    remove_tree(files, tree)
+    assert files.list(world.folder) == []
 
 
 def test_what_is_to_go_at_the_next_start_is_noted_where_windows_looks(world: World) -> None:

@@ -28,6 +28,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 _GENERIC_READ = 0x8000_0000
 _SHARE_READ = 1
+_FOLDERS_TOO = 0x0200_0000  # FILE_FLAG_BACKUP_SEMANTICS
 _SHARES = {Sharing.NOTHING: 0, Sharing.READING: _SHARE_READ}
 
 
@@ -58,7 +59,7 @@ class WindowsWorld:
     @contextmanager
     def hold_open(self, path: PureWindowsPath, sharing: Sharing) -> Iterator[None]:
         handle = _winapi.CreateFile(
-            str(path), _GENERIC_READ, _SHARES[sharing], 0, _winapi.OPEN_EXISTING, 0, 0
+            str(path), _GENERIC_READ, _SHARES[sharing], 0, _winapi.OPEN_EXISTING, _FOLDERS_TOO, 0
         )
         try:
             yield
@@ -83,8 +84,10 @@ class WindowsWorld:
         if read_only:
             Path(path).chmod(stat.S_IREAD)
 
-    def plant_folder(self, path: PureWindowsPath) -> None:
+    def plant_folder(self, path: PureWindowsPath, *, read_only: bool = False) -> None:
         Path(path).mkdir()
+        if read_only:
+            Path(path).chmod(stat.S_IREAD)
 
     def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         Path(path).symlink_to(target, target_is_directory=Path(target).is_dir())
@@ -107,6 +110,9 @@ class WindowsWorld:
             yield
         finally:
             _winapi.CloseHandle(handle)
+
+    def plant_junction(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        _winapi.CreateJunction(str(target), str(path))
 
     def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
         import win32evtlog

@@ -42,7 +42,7 @@ class World(Protocol):
         """Where the file lies for the system that the test runs on: to look at it without the host."""
 
     def hold_open(self, path: PureWindowsPath, sharing: Sharing) -> AbstractContextManager[None]:
-        """Another program has the file open."""
+        """Another program has the file, or folder, open."""
 
     def run_from(self, path: PureWindowsPath) -> AbstractContextManager[int]:
         """A program lies at the path and runs until the block is left; gives its process id."""
@@ -50,9 +50,12 @@ class World(Protocol):
     def plant_file(self, path: PureWindowsPath, content: bytes = b"", *, read_only: bool = False) -> None:
         """A file made by somebody else's program, which takes its descriptor from its folder."""
 
-    def plant_folder(self, path: PureWindowsPath) -> None: ...
+    def plant_folder(self, path: PureWindowsPath, *, read_only: bool = False) -> None: ...
     def plant_link(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
-        """A symbolic link to a folder or a file."""
+        """A symbolic link to a folder or a file, which need not be there."""
+
+    def plant_junction(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        """The other kind of link to a folder."""
 
     def serve_pipe(self, name: str) -> AbstractContextManager[None]:
         """Another program serves a named pipe: one client at a time, and there is none."""

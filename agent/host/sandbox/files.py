@@ -131,8 +131,12 @@ class SandboxFiles:
         patiently(self._clock, lambda: self._volume.remove(path))
 
     def remove_directory(self, path: PureWindowsPath) -> None:
+        patiently(self._clock, lambda: self._remove_directory(path))
+
+    def _remove_directory(self, path: PureWindowsPath) -> None:
         place = self._folder("remove", path)
         self._access.require_removal("remove", place)
+        held.check_free("remove", place)
         try:
             with telling("remove", path):
                 os.rmdir(place.file)  # noqa: PTH106

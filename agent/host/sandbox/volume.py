@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AccessDenied, AlreadyExists, NotFound, ReparsePoint, WrongKind
+from agent.host.errors import (
+    AccessDenied,
+    AlreadyExists,
+    NotFound,
+    ProgramRunning,
+    ReparsePoint,
+    WrongKind,
+)
 from agent.host.sandbox import held
 from agent.host.sandbox.access import ADD_FILE
 from agent.host.sandbox.failure import telling
@@ -129,7 +136,7 @@ class SandboxVolume:
     def _check_removable(self, action: str, place: Place) -> None:
         self._access.require_removal(action, place)
         if self._runs(place):
-            raise AccessDenied(action, str(place.path), ACCESS_DENIED, "a program is running from it")
+            raise ProgramRunning(action, str(place.path), ACCESS_DENIED)
         held.check_free(action, place)
 
     def _check_movable(self, place: Place) -> None:

@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from agent.host.errors import NotFound
+from agent.host.errors import NotFound, ProgramRunning
 from agent.host.port import FileKind, FileState
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sddl import SecurityDescriptor
@@ -117,9 +117,12 @@ class WindowsFiles:
         patiently(self._clock, lambda: self._volume.remove(path))
 
     def remove_directory(self, path: PureWindowsPath) -> None:
-        with telling("remove folder", str(path)), opened(path, api.DELETE) as handle:
-            expect(handle, FileKind.DIRECTORY)
-            api.remove(handle)
+        def remove() -> None:
+            with telling("remove folder", str(path)), opened(path, api.DELETE) as handle:
+                expect(handle, FileKind.DIRECTORY)
+                api.remove(handle)
+
+        patiently(self._clock, remove)
 
     def remove_at_reboot(self, path: PureWindowsPath) -> None:
         with telling("remove at the next start of Windows", str(path)):
@@ -207,10 +210,13 @@ class _Volume:
             _rename(path, target, replace=False)
 
     def remove(self, path: PureWindowsPath) -> None:
-        with telling("remove", str(path)), opened(path, api.DELETE | api.WRITE_ATTRIBUTES) as handle:
-            if kind_of(api.information(handle)) is FileKind.DIRECTORY:
-                expect(handle, FileKind.FILE)
-            api.remove(handle)
+        with telling("remove", str(path)):
+            try:
+                _remove(path)
+            except Win32Failure as failure:
+                if failure.code == _ACCESS_DENIED and self.is_running(path):
+                    raise ProgramRunning("remove", str(path), failure.code) from failure
+                raise
 
     def is_running(self, path: PureWindowsPath) -> bool:
         """The kernel lets a running program be renamed, but not be opened for writing."""
@@ -224,6 +230,13 @@ def _file(path: PureWindowsPath, share: int) -> Iterator[int]:
     with opened(path, api.READ_DATA, share=share) as handle:
         expect(handle, FileKind.FILE)
         yield handle
+
+
+def _remove(path: PureWindowsPath) -> None:
+    with opened(path, api.DELETE | api.WRITE_ATTRIBUTES) as handle:
+        if kind_of(api.information(handle)) is FileKind.DIRECTORY:
+            expect(handle, FileKind.FILE)
+        api.remove(handle)
 
 
 def _rename(path: PureWindowsPath, target: PureWindowsPath, *, replace: bool) -> None:

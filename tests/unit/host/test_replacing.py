@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.host.errors import AccessDenied, AlreadyExists, HostError, InUse, NoSpace, WrongKind, host_error
+from agent.host.errors import (
+    AccessDenied,
+    AlreadyExists,
+    HostError,
+    InUse,
+    NoSpace,
+    ProgramRunning,
+    WrongKind,
+    host_error,
+)
 from agent.host.protection import PRIVATE_FILE
 from agent.host.replacing import PATIENCE_SECONDS, patiently, put_in_place
 
@@ -196,12 +205,13 @@ def test_pauses_grow_and_end_within_the_limit() -> None:
     assert PATIENCE_SECONDS * 0.75 < sum(clock.pauses) <= PATIENCE_SECONDS
 
 
-def test_what_waiting_does_not_cure_is_not_tried_again() -> None:
+@pytest.mark.parametrize("kind", [NoSpace, AccessDenied, ProgramRunning])
+def test_what_waiting_does_not_cure_is_not_tried_again(kind: type[HostError]) -> None:
     clock = StoppedClock()
 
     def attempt() -> None:
-        raise NoSpace("write", "it", 112)
+        raise kind("write", "it", 5)
 
-    with pytest.raises(NoSpace):
+    with pytest.raises(kind):
         patiently(clock, attempt)
     assert clock.pauses == []
