@@ -140,38 +140,38 @@ class _Compilation:
         return want
 
     def _files(self, made: WindowsKubelet) -> list[File]:
-        """Those that the document carries, with what was written anew in their place; then what is new."""
-        anew = {Key(File.kind, path): content for path, content in made.files.items()}
-        wanted: list[File] = []
+        """What was written anew for the kubelet, and what else the document carries."""
+        anew = list(self._files_anew(made.files))
+        return [*anew, *self._carried_files(made)]
+
+    def _files_anew(self, contents: Mapping[str, bytes]) -> Iterator[File]:
+        for name, content in contents.items():
+            want = File(PureWindowsPath(name), Inline(content))
+            fault = windows_path_fault(want.path) or self._already_taken(want.key)
+            if fault:
+                self._refuse(f"{quoted(name)}: {fault}")
+                continue
+            self.taken[want.key] = name
+            yield want
+
+    def _carried_files(self, made: WindowsKubelet) -> Iterator[File]:
         for path, file in self.configuration.files.items():
             windows = self._path_if_needed("file", path, file.origin, made)
-            if windows is None:
+            if windows is None or windows in made.files:
                 continue
             key = Key(File.kind, windows)
-            if key in self.taken:
-                there = quoted(self.taken[key])
-                self._error(file.origin, ("path",), f"Windows takes it for the same file as {there}")
+            if fault := self._already_taken(key):
+                self._error(file.origin, ("path",), fault)
                 continue
             self.taken[key] = path
             if file.appended and file.contents is None:
                 reason = "it is to be appended to a file that only Linux has; here it is the whole file"
                 self.notes.append(Note(Effect.WARNING, f"file {path}", reason))
-            content = Inline(anew.pop(key)) if key in anew else self.carried.content(path)
-            wanted.append(File(PureWindowsPath(windows), content))
-        wanted += self._new_files(anew)
-        return wanted
+            yield File(PureWindowsPath(windows), self.carried.content(path))
 
-    def _new_files(self, contents: Mapping[Key, bytes]) -> Iterator[File]:
-        for key, content in contents.items():
-            path = PureWindowsPath(key.name)
-            fault = windows_path_fault(path)
-            if key in self.taken:
-                fault = f"Windows takes it for the same file as {quoted(self.taken[key])}"
-            if fault:
-                self._refuse(f"{quoted(key.name)}: {fault}")
-                continue
-            self.taken[key] = key.name
-            yield File(path, Inline(content))
+    def _already_taken(self, key: Key) -> str | None:
+        there = self.taken.get(key)
+        return f"Windows takes it for the same file as {quoted(there)}" if there else None
 
     def _folders(self, made: WindowsKubelet) -> Iterator[PureWindowsPath]:
         for path, directory in self.configuration.directories.items():

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.sources.worker.placement import KUBELET_LOG
-from agent.spec import HealthCheck, Restart, Service
+from agent.spec import File, HealthCheck, Key, Restart, Service
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.documents import Value
     from agent.sources.kubelet.translation import WindowsKubelet
     from agent.sources.worker.placement import Placement
-    from agent.spec import Key
 
 NAME = "kubelet"
 """The kubelet itself answers the service control manager under this name, and no other."""
@@ -44,7 +43,7 @@ def service(kubelet: WindowsKubelet, placement: Placement, reads: tuple[Key, ...
         preshutdown_seconds=_shutdown(kubelet),
         health=_health(kubelet),
         log=KUBELET_LOG if runner else None,
-        reads=reads,
+        reads=reads if runner is None else (Key(File.kind, own[0]), *reads),
     )
 
 
