@@ -31,7 +31,7 @@ class Option:
 class Command:
     """Something to do. `run` names its function as module:function, imported only when it is called."""
 
-    __slots__ = ("examples", "name", "options", "run", "summary")
+    __slots__ = ("examples", "name", "options", "run", "shown", "summary")
 
     def __init__(
         self,
@@ -41,8 +41,11 @@ class Command:
         run: str,
         options: Sequence[Option] = (),
         examples: Sequence[str] = (),
+        shown: str = "",
     ) -> None:
+        """`shown` is the name for people: the default command has none that could be typed."""
         self.name = name
+        self.shown = shown or name
         self.summary = summary
         self.run = run
         self.options = options
@@ -67,7 +70,7 @@ class Request:
 
 
 HELP = Option("--help", "show this, or what a command does", short="-h")
-VERBOSE = Option("--verbose", "say more; a traceback for what should not have happened", short="-v")
+VERBOSE = Option("--verbose", "say more, and where a fault of ours happened", short="-v")
 OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"))
 SANDBOX = Option("--sandbox", "work on a folder that stands for C:, on any system", placeholder="DIR")
 SANDBOX_RUN = Option("--sandbox-run", "in the sandbox, start services' programs for real")
@@ -116,12 +119,14 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Op
 
 def _request(words: Sequence[str], values: Mapping[str, str], commands: Sequence[Command]) -> Request:
     name = " ".join(words)
+    if HELP.name in values and not name:
+        return Request(words, None, values)
     command = next((each for each in commands if each.name == name), None)
-    if command is not None:
+    if command is not None and (name or values):
         allowed = [option.name for option in (*COMMON, *command.options)]
         for option in values:
             if option not in allowed:
-                raise BadUsage(f"{name} has no option {option}{suggestion(option, allowed)}")
+                raise BadUsage(f"{command.shown} has no option {option}{suggestion(option, allowed)}")
         return Request(words, command, values)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
     if HELP.name in values and below:

@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+from agent.cli import options
 from agent.cli.arguments import OUTPUT, Command
 
 COMMANDS = (
+    Command(
+        "",
+        "make this machine a node, of --ignition and --kubelet",
+        shown="(none)",
+        run="agent.cli.bootstrap:run",
+        options=(*options.NODE, options.DRY_RUN, options.ROLLBACK),
+        examples=(r"wmcb --ignition worker.ign --kubelet C:\k\kubelet.exe",),
+    ),
+    Command(
+        "plan",
+        "show what that would do, and do nothing",
+        run="agent.cli.bootstrap:plan",
+        options=options.NODE,
+        examples=(r"wmcb plan --ignition worker.ign --kubelet C:\k\kubelet.exe",),
+    ),
+    Command(
+        "status",
+        "whether all is as it was made; exit code 1 if not",
+        run="agent.cli.status:show",
+        options=(OUTPUT,),
+        examples=("wmcb status", "wmcb status --output json"),
+    ),
+    Command(
+        "reset",
+        "take away what wmcb put here, give back what was there",
+        run="agent.cli.reset:run",
+        options=(options.DRY_RUN, OUTPUT),
+        examples=("wmcb reset --dry-run", "wmcb reset"),
+    ),
     Command(
         "version",
         "what this program is and what it was built from",

@@ -22,17 +22,19 @@ _EXIT_CODES = (
 
 def overview(commands: Sequence[Command]) -> str:
     """What there is."""
+    unnamed = [option for command in commands if not command.name for option in command.options]
     examples = [example for command in commands for example in command.examples]
-    return "\n\n".join(
-        (
-            _WHAT,
-            "Usage:\n  wmcb COMMAND [OPTION...]",
-            _table("Commands:", [(command.name, command.summary) for command in commands]),
-            _table("Options of every command:", [_explained(option) for option in COMMON]),
-            _lines("Examples:", examples),
-            _table("Exit codes:", _EXIT_CODES),
-        )
-    )
+    parts = [
+        _WHAT,
+        "Usage:\n  wmcb [COMMAND] [OPTION...]",
+        _table("Commands:", [(command.shown, command.summary) for command in commands]),
+        _table("Options of every command:", [_explained(option) for option in COMMON]),
+        _lines("Examples:", examples),
+        _table("Exit codes:", _EXIT_CODES),
+    ]
+    if unnamed:
+        parts.insert(3, _table("Options without a command:", [_explained(option) for option in unnamed]))
+    return "\n\n".join(parts)
 
 
 def of_command(command: Command) -> str:

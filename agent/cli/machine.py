@@ -29,16 +29,38 @@ def open_machine(request: Request) -> Host:
         return open_windows()
     else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
         raise BadUsage(
-            f"{' '.join(request.words)} needs Windows; this is {sys.platform}"
+            f"{' '.join(request.words) or 'to make a node'} needs Windows; this is {sys.platform}"
             f" ({SANDBOX.name} DIR tries it out in a folder)"
         )
+
+
+def open_to_look(request: Request) -> Host:
+    """For commands that change nothing. On another system a bare machine stands for Windows."""
+    if is_sandbox(request):
+        return open_machine(request)
+    if sys.platform == "win32":
+        return open_machine(request)
+    else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
+        return _bare_machine()
+
+
+def _bare_machine() -> Host:
+    import atexit
+    import tempfile
+    from pathlib import Path
+
+    from agent.host.sandbox import open_sandbox
+
+    folder = tempfile.TemporaryDirectory(prefix="wmcb-")
+    atexit.register(folder.cleanup)
+    return open_sandbox(Path(folder.name), run_services=False)
 
 
 def open_as_administrator(request: Request) -> Host:
     """The same, for commands that change it."""
     host = open_machine(request)
     if not host.access.is_administrator():
-        command = " ".join(request.words)
+        command = " ".join(request.words) or "to make a node"
         raise Refused(f"{command} needs an administrator: start it from an elevated prompt")
     return host
 

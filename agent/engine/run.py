@@ -136,6 +136,12 @@ class Status:
     interrupted: bool
     """The last run did not come to its end."""
 
+    @property
+    def is_well(self) -> bool:
+        """Something was made, and all of it still is as it was made."""
+        as_made = all(each.found is not None and not each.differences for each in self.resources)
+        return bool(self.resources) and as_made and not self.interrupted
+
 
 def status(host: Host) -> Status:
     folder = StateFolder.of(host)

@@ -228,6 +228,7 @@ NEEDED_BY_EVERY_COMMAND = {
     "agent.cli.commands",
     "agent.cli.failure",
     "agent.cli.main",
+    "agent.cli.options",
     "agent.cli.streams",
 }  # fmt: skip
 

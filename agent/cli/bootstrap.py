@@ -1,0 +1,74 @@
+"""`wmcb --ignition worker.ign --kubelet kubelet.exe`, and `wmcb plan`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from agent.cli import options, shown_plan
+from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli.colours import Colours
+from agent.cli.engine_run import Told, recorded
+from agent.cli.failure import DONE, BadUsage, Failure
+from agent.cli.machine import open_as_administrator, open_to_look
+from agent.cli.streams import say, tell
+from agent.cli.wanted import wanted_node
+from agent.engine import run as engine
+from agent.release import RELEASE
+from agent.resources.kind import CannotBeSo
+
+if TYPE_CHECKING:
+    from agent.cli.arguments import Request
+
+
+def run(request: Request) -> int:
+    """Makes this machine a node, or shows what that would take."""
+    if request.has(options.ROLLBACK):
+        return _take_back(request)
+    if request.has(options.DRY_RUN):
+        return plan(request)
+    host = open_as_administrator(request)
+    specification = wanted_node(request, host)
+    with recorded(host, "make this machine a node") as log:
+        done = engine.make_so(host, specification, RELEASE, Told(log))
+    for key, differences in done.kept_otherwise:
+        fields = ", ".join(each.field for each in differences)
+        if request.has(VERBOSE):
+            tell(f"wmcb: warning: this machine keeps {fields} of {key} in its own way")
+    if request.value(OUTPUT, "text") == "json":
+        say(shown_plan.result_document(done))
+    elif not done.plan.changes:
+        say("nothing to do: this machine is the node that is wanted")
+    else:
+        say("\n".join(["this machine is a node", *(f"  {line}" for line in shown_plan.of_result(done))]))
+    return DONE
+
+
+def plan(request: Request) -> int:
+    """What `run` would do."""
+    host = open_to_look(request)
+    specification = wanted_node(request, host)
+    try:
+        planned = engine.preview(host, specification)
+    except CannotBeSo as obstacle:
+        raise Failure(str(obstacle)) from obstacle
+    if request.value(OUTPUT, "text") == "json":
+        say(shown_plan.plan_document(planned))
+    else:
+        say(shown_plan.of_plan(planned, Colours(sys.stdout), details=request.has(VERBOSE)))
+    return DONE
+
+
+def _take_back(request: Request) -> int:
+    if request.has(options.DRY_RUN):
+        raise BadUsage(f"{options.ROLLBACK.name} does not go with {options.DRY_RUN.name}")
+    host = open_as_administrator(request)
+    with recorded(host, "take back an interrupted run") as log:
+        undone = engine.take_back(host, Told(log))
+        if undone is not None and undone.trouble:
+            raise Failure(f"not all of it could be taken back: {'; '.join(undone.trouble)}")
+    if undone is None:
+        say("nothing to take back: no run was interrupted")
+    else:
+        say("\n".join(["the machine is as it was before the interrupted run", *undone.left]))
+    return DONE

@@ -1,0 +1,96 @@
+"""A run of the engine as a command: what is told meanwhile, what is kept of it, how it ends."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agent.cli.failure import Failure
+from agent.cli.run_log import EventId, RunLog
+from agent.cli.streams import tell
+from agent.engine.run import Busy, TakenBack
+from agent.host.errors import HostError
+from agent.host.port import EventLevel
+from agent.resources.kind import CannotBeSo, NotWell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.engine.journal import Step
+    from agent.engine.planning import Change, Plan
+    from agent.engine.run import Undone
+    from agent.engine.target import Target
+    from agent.host.port import Host
+
+
+class Told:
+    """A line for each step: on standard error, and in the log."""
+
+    def __init__(self, log: RunLog) -> None:
+        self._log = log
+
+    def planned(self, plan: Plan) -> None:
+        if plan.changes:
+            self._log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")
+
+    def resuming(self, steps: int) -> None:
+        self._say(f"a run was interrupted after {steps} steps; going on from there")
+
+    def pausing(self, target: Target) -> None:
+        self._say(f"stop {target.key}")
+
+    def changing(self, change: Change) -> None:
+        self._say(f"{change.action.value} {change.target.key}")
+
+    def taking_back(self, step: Step) -> None:
+        self._say(f"take back: {step.deed.value} {step.key}")
+
+    def _say(self, line: str) -> None:
+        tell(line)
+        self._log.write(line)
+
+
+@contextmanager
+def recorded(host: Host, what: str) -> Iterator[RunLog]:
+    """Starts, results and failures go to the log and to Windows' own; failures end the command."""
+    log = RunLog(host)
+    log.event(EventLevel.INFORMATION, EventId.STARTED, f"{what}: started")
+    try:
+        yield log
+    except BaseException as failure:
+        told = _told(failure)
+        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {told}")
+        if told is None:
+            raise
+        raise Failure(told) from failure
+    else:
+        log.event(EventLevel.INFORMATION, EventId.DONE, f"{what}: done")
+
+
+def _told(failure: BaseException) -> str | None:
+    """One line, or with the last lines of a program's log a few; None for what is not ours to tell."""
+    if isinstance(failure, TakenBack):
+        cause = failure.__cause__
+        told = "interrupted" if isinstance(cause, KeyboardInterrupt) else _in_one_line(cause)
+        return f"{told}{_undone(failure.undone)}{_details(cause)}"
+    if isinstance(failure, Busy | CannotBeSo | HostError):
+        return str(failure)
+    return None
+
+
+def _in_one_line(cause: BaseException | None) -> str:
+    if isinstance(cause, HostError | NotWell | CannotBeSo | Failure):
+        return str(cause)
+    return f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())} (please report it)"
+
+
+def _undone(undone: Undone) -> str:
+    if undone.trouble:
+        return f"; not all of it could be taken back: {'; '.join(undone.trouble)}"
+    left = "".join(f"; {line}" for line in undone.left)
+    return f"; the machine is as it was before{left}"
+
+
+def _details(cause: BaseException | None) -> str:
+    lines = cause.details if isinstance(cause, NotWell) else ()
+    return "".join(f"\n    {line}" for line in lines)

@@ -1,0 +1,47 @@
+"""Lends Ignition what it may fetch with: the network that its document describes, within our limits."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agent.cli.streams import tell
+from agent.fetch.failure import Failed
+from agent.fetch.fetching import Fetcher, Limits, Request
+from agent.fetch.proxies import Proxies, of_environment
+from agent.sources.ignition import FetchFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.sources import ignition
+
+_PATIENCE_SECONDS = 120.0
+"""A machine config server is often started at the same time as its first workers."""
+_TOTAL_SECONDS = 1800.0
+
+
+class IgnitionFetch:
+    def __init__(self) -> None:
+        self._fetcher = Fetcher(notice=lambda line: tell(f"wmcb: {line}"))
+
+    def __call__(self, request: ignition.Request) -> Iterator[bytes]:
+        network = request.network
+        limits = Limits(
+            patience=_PATIENCE_SECONDS,
+            answer=network.response_timeout or _TOTAL_SECONDS,
+            total=network.total_timeout or _TOTAL_SECONDS,
+        )
+        asked = Request(
+            request.url, request.headers, proxies=_proxies(network), authorities=network.authorities
+        )
+        try:
+            yield from self._fetcher.blocks(asked, limits)
+        except Failed as failure:
+            raise FetchFailed(str(failure)) from failure
+
+
+def _proxies(network: ignition.Network) -> Proxies:
+    if network.http_proxy or network.https_proxy:
+        return Proxies(network.http_proxy, network.https_proxy, network.no_proxy)
+    return of_environment(os.environ)

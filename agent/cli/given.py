@@ -1,0 +1,134 @@
+"""Files that a command was given: of this system, or, with a drive letter, of the sandbox's machine."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from functools import cached_property
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli.failure import BadUsage
+from agent.cli.machine import is_sandbox
+from agent.host.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.cli.arguments import Option, Request
+    from agent.host.port import Host
+
+_BLOCK = 1 << 20
+
+
+class GivenFile:
+    """A `Content` as well: what is copied need not be held."""
+
+    def __init__(self, option: str, shown: str) -> None:
+        self.option = option
+        self.shown = shown
+
+    def blocks(self) -> Iterator[bytes]:
+        try:
+            yield from self._blocks()
+        except (OSError, HostError) as fault:
+            raise BadUsage(f"{self.option} {self.shown}: {_why(fault)}") from fault
+
+    def read(self) -> bytes:
+        return b"".join(self.blocks())
+
+    def head(self, size: int) -> bytes:
+        for block in self.blocks():
+            return block[:size]
+        return b""
+
+    @cached_property
+    def sha256(self) -> str:
+        digest = hashlib.sha256()
+        for block in self.blocks():
+            digest.update(block)
+        return digest.hexdigest()
+
+    @property
+    def size(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def absolute(self) -> str:
+        raise NotImplementedError
+
+    def is_at(self, place: PureWindowsPath) -> bool:
+        """Whether this is the very file that lies there on the machine."""
+        raise NotImplementedError
+
+    def _blocks(self) -> Iterator[bytes]:
+        raise NotImplementedError
+
+
+class _OfThisSystem(GivenFile):
+    def __init__(self, option: str, name: str) -> None:
+        super().__init__(option, name)
+        self._path = Path(name).absolute()
+
+    @property
+    def size(self) -> int:
+        return self._path.stat().st_size
+
+    @property
+    def absolute(self) -> str:
+        return str(self._path)
+
+    def is_at(self, place: PureWindowsPath) -> bool:
+        return sys.platform == "win32" and PureWindowsPath(self._path) == place
+
+    def _blocks(self) -> Iterator[bytes]:
+        with self._path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
+
+
+class _OfTheMachine(GivenFile):
+    def __init__(self, option: str, path: PureWindowsPath, host: Host) -> None:
+        super().__init__(option, str(path))
+        self._path = path
+        self._host = host
+
+    @property
+    def size(self) -> int:
+        there = self._host.files.observe(self._path)
+        return there.size if there else 0
+
+    @property
+    def absolute(self) -> str:
+        return str(self._path)
+
+    def is_at(self, place: PureWindowsPath) -> bool:
+        return self._path == place
+
+    def _blocks(self) -> Iterator[bytes]:
+        return iter(self._host.files.blocks(self._path))
+
+
+def given_file(request: Request, option: Option, host: Host) -> GivenFile:
+    """Raises BadUsage if none is given, or it cannot be read."""
+    if not request.has(option):
+        raise BadUsage(f"{option.name} {option.placeholder} is needed")
+    name = request.value(option, "")
+    file: GivenFile
+    if is_sandbox(request) and re.match("[A-Za-z]:", name):
+        file = _OfTheMachine(option.name, PureWindowsPath(name), host)
+    else:
+        file = _OfThisSystem(option.name, name)
+    file.head(1)
+    return file
+
+
+def _why(fault: OSError | HostError) -> str:
+    if isinstance(fault, FileNotFoundError):
+        return "there is no such file"
+    if isinstance(fault, OSError):
+        if fault.errno is not None and Path(str(fault.filename or "")).is_dir():
+            return "it is a folder; name a file"
+        return f"it cannot be read (error {fault.errno}: {fault.strerror})"
+    return str(fault)

@@ -1,0 +1,82 @@
+"""What wmcb did on this machine: C:\\ProgramData\\wmcb\\logs\\wmcb.log, and Windows' event log."""
+
+from __future__ import annotations
+
+import enum
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import AlreadyExists, HostError, NotFound
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import EventLevel, Host
+
+SOURCE = "wmcb"
+_LARGEST = 5_000_000
+_FORMER = 3
+"""Logs that are kept beside the one that is written to."""
+
+
+class EventId(enum.IntEnum):
+    """For monitoring: a number never gets another meaning."""
+
+    STARTED = 1
+    DONE = 2
+    FAILED = 3
+
+
+class RunLog:
+    """Nothing that goes wrong with a log may keep a node from being made."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._folder = StateFolder.of(host).path / "logs"
+        self._ready = False
+
+    def write(self, line: str) -> None:
+        with suppress(HostError):
+            self._make_ready()
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._host.clock.now()))
+            text = f"{stamp} {line}\n".encode(errors="replace")
+            self._host.files.append(self._folder / "wmcb.log", text, PRIVATE_FILE)
+
+    def event(self, level: EventLevel, event_id: EventId, text: str) -> None:
+        self.write(text)
+        with suppress(HostError):
+            self._host.events.write(SOURCE, level, int(event_id), text)
+
+    def remove(self) -> None:
+        """With the rest of what wmcb put on the machine."""
+        with suppress(HostError):
+            for name in self._host.files.list(self._folder):
+                self._host.files.remove(self._folder / name)
+            self._host.files.remove_directory(self._folder)
+            self._host.files.remove_directory(self._folder.parent)
+
+    def _make_ready(self) -> None:
+        if self._ready:
+            return
+        StateFolder.of(self._host).check()
+        for folder in (self._folder.parent, self._folder):
+            with suppress(AlreadyExists):
+                self._host.files.make_directory(folder, PRIVATE_DIRECTORY)
+        self._rotate()
+        self._ready = True
+
+    def _rotate(self) -> None:
+        there = self._host.files.observe(self._folder / "wmcb.log")
+        if there is None or there.size < _LARGEST:
+            return
+        with suppress(NotFound):
+            self._host.files.remove(self._former(_FORMER))
+        for number in range(_FORMER - 1, -1, -1):
+            with suppress(NotFound):
+                self._host.files.move(self._former(number), self._former(number + 1))
+
+    def _former(self, number: int) -> PureWindowsPath:
+        return self._folder / (f"wmcb.{number}.log" if number else "wmcb.log")

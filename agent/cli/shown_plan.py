@@ -1,0 +1,200 @@
+"""A plan, a status and a result, for people and for programs.
+
+The documents for programs have a format number. Within one number fields are added, never taken away or
+given another meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from agent.engine.planning import Action
+from agent.engine.target import to_document
+from agent.spec import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from agent.cli.colours import Colours
+    from agent.engine.planning import Change, Difference, Plan
+    from agent.engine.run import Done, Standing, Status
+    from agent.engine.target import Target
+    from agent.resources.kind import Value
+    from agent.spec import Note
+
+FORMAT = 1
+
+_SIGNS = {
+    Action.CREATE: ("+", "green"),
+    Action.CHANGE: ("~", "yellow"),
+    Action.RESTART: ("!", "yellow"),
+    Action.REMOVE: ("-", "red"),
+    Action.GIVE_BACK: ("<", "red"),
+}
+_LONGEST_LINE = 300
+
+
+# For people
+
+
+def of_plan(plan: Plan, colours: Colours, *, details: bool) -> str:
+    """`details` shows also what was changed on the way to Windows without being asked about."""
+    lines = []
+    for change in plan.changes:
+        sign, colour = _SIGNS[change.action]
+        lines.append(colours.paint(colour, f"{sign} {change.action.value:<9} {change.target.key}"))
+        if change.action is not Action.CREATE or details or change.target.key.kind == "service":
+            lines += [f"    {line}" for line in _differences(change.target, change.differences)]
+    notes = [note for note in plan.notes if details or note.effect is not Effect.ADDED]
+    if notes:
+        lines += ["", "Of the documents:", *_note_lines(notes)]
+    lines += ["", _legend(plan.changes, colours)] if plan.changes else []
+    lines.append(counts(plan))
+    return "\n".join(lines)
+
+
+def counts(plan: Plan) -> str:
+    counted = Counter(change.action for change in plan.changes)
+    parts = [f"{counted[action]} to {action.value}" for action in Action if counted[action]]
+    return ", ".join([*parts, f"{len(plan.unchanged)} as they are to be"])
+
+
+def of_result(done: Done) -> Iterator[str]:
+    counted = Counter(change.action for change in done.plan.changes)
+    words = {
+        Action.CREATE: "created",
+        Action.CHANGE: "changed",
+        Action.RESTART: "restarted",
+        Action.REMOVE: "removed",
+        Action.GIVE_BACK: "given back",
+    }
+    parts = [f"{counted[action]} {words[action]}" for action in Action if counted[action]]
+    yield ", ".join([*parts, f"{len(done.plan.unchanged)} as they were"])
+    yield from done.left
+
+
+def of_status(status: Status, colours: Colours) -> str:
+    lines = []
+    drifted = 0
+    for standing in status.resources:
+        key = standing.record.target.key
+        if standing.found is None:
+            drifted += 1
+            lines.append(colours.paint("red", f"- {key} is gone"))
+        elif standing.differences:
+            drifted += 1
+            lines.append(colours.paint("yellow", f"~ {key}"))
+            lines += [f"    {line}" for line in _differences(standing.record.target, standing.differences)]
+    as_wanted = len(status.resources) - drifted
+    if status.interrupted:
+        lines.append(
+            "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
+        )
+    lines.append(
+        f"{as_wanted} of {len(status.resources)} as wanted" + (f", from {status.title}" * bool(status.title))
+    )
+    return "\n".join(lines)
+
+
+def _differences(target: Target, differences: Iterable[Difference]) -> Iterator[str]:
+    for each in differences:
+        wanted = target.kind.shown(each.field, each.wanted, target.manner)
+        if each.found is None:
+            yield _short(f"{each.field}: {wanted}")
+        else:
+            found = target.kind.shown(each.field, each.found, target.manner)
+            yield _short(f"{each.field}: {found} -> {wanted}")
+
+
+def _note_lines(notes: Sequence[Note]) -> Iterator[str]:
+    for note in notes:
+        change = (
+            f" ({note.before or 'nothing'} -> {note.after or 'nothing'})" if note.before or note.after else ""
+        )
+        yield _short(f"  {note.effect.value:<8} {note.subject}{change}: {note.reason}")
+
+
+def _legend(changes: Iterable[Change], colours: Colours) -> str:
+    used = {change.action for change in changes}
+    signs = [
+        colours.paint(_SIGNS[action][1], _SIGNS[action][0]) + f" {action.value}"
+        for action in Action
+        if action in used
+    ]
+    return "  ".join(signs)
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."
+
+
+# For programs
+
+
+def plan_document(plan: Plan) -> str:
+    return _document(**_of_plan(plan))
+
+
+def result_document(done: Done) -> str:
+    return _document(**_of_plan(done.plan), left=list(done.left))
+
+
+def status_document(status: Status) -> str:
+    return _document(
+        title=status.title,
+        interrupted=status.interrupted,
+        resources=[
+            {
+                "resource": to_document(standing.record.target.key),
+                "there": standing.found is not None,
+                "differences": _difference_documents(standing.record.target, _judged(standing)),
+            }
+            for standing in status.resources
+        ],
+    )
+
+
+def _judged(standing: Standing) -> Sequence[Difference]:
+    return standing.differences if standing.found is not None else ()
+
+
+def _of_plan(plan: Plan) -> Mapping[str, Value]:
+    return {
+        "pauses": [to_document(target.key) for target in plan.pauses],
+        "changes": [
+            {
+                "action": change.action.value,
+                "resource": to_document(change.target.key),
+                "differences": _difference_documents(change.target, change.differences),
+            }
+            for change in plan.changes
+        ],
+        "unchanged": [to_document(match.target.key) for match in plan.unchanged],
+        "notes": [
+            {
+                "effect": note.effect.value,
+                "subject": note.subject,
+                "reason": note.reason,
+                "before": note.before,
+                "after": note.after,
+            }
+            for note in plan.notes
+        ],
+    }
+
+
+def _difference_documents(target: Target, differences: Sequence[Difference]) -> Sequence[Value]:
+    return [
+        {
+            "field": each.field,
+            "found": None if each.found is None else target.kind.shown(each.field, each.found, target.manner),
+            "wanted": target.kind.shown(each.field, each.wanted, target.manner),
+        }
+        for each in differences
+    ]
+
+
+def _document(**fields: Value) -> str:
+    return json.dumps({"format": FORMAT, **fields}, indent=2)
