@@ -48,7 +48,7 @@ $(SUITES): test-windows-%: .venv/ready
 test-nodes: exe
 	$(LAB) test-windows
 
-test-cluster: .venv/ready
+test-cluster: exe
 	$(LAB) test-cluster
 
 # Our reading of Ignition against Ignition's own parser.

@@ -17,15 +17,15 @@ from lab import cache, machine, means, namespace, repository, toolchains, window
 from lab import prefix as prefixes
 
 WORK = repository.ROOT / "build"
-LAUNCHER = "launcher.exe"
+LAUNCHER, LOG_RUNNER = "launcher.exe", "wmcb-log.exe"
 # How build.spec is told what it cannot find out under Wine.
-_TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}"}
+_TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}", "WMCB_LOG_RUNNER": rf"build\{LOG_RUNNER}"}
 
 
 def build(place: str = namespace.REPOSITORY.target) -> int:
     """Leaves dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
     started = time.monotonic()
-    commit = _make_launcher()
+    commit = _make_programs()
     checkout = namespace.Mount(repository.ROOT, place, writable=True)
     code = machine.enter([sys.executable, "-m", "lab.exe", place, commit], checkout=checkout)
     if code == 0:
@@ -67,17 +67,18 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _make_launcher() -> str:
-    """Compiles the launcher, and says for which commit."""
+def _make_programs() -> str:
+    """Compiles what is written in C, and says for which commit."""
     sys.path.insert(0, str(repository.ROOT / "packaging" / "exe"))
     from exebuild import assembly
     from exebuild.compiler import Compiler
 
+    zig = [str(toolchains.zig())]
     commit = assembly.commit_of(repository.ROOT)
-    compiler = Compiler(WORK / "launcher", [str(toolchains.zig())])
     headers = windows_python.folder() / "include"
-    launcher = assembly.make_launcher(repository.ROOT, commit, headers, compiler)
+    launcher = assembly.make_launcher(repository.ROOT, commit, headers, Compiler(WORK / "launcher", zig))
     (WORK / LAUNCHER).write_bytes(launcher)
+    (WORK / LOG_RUNNER).write_bytes(assembly.make_log_runner(Compiler(WORK / "log-runner", zig)))
     return commit
 
 

@@ -19,6 +19,7 @@ class Behaviour(TypedDict, total=False):
     """What it is to do from its next start on; behaviour.go says what each means."""
 
     address: str
+    says: str
     exit_at_once: int
     start_milliseconds: int
     start_checkpoints: bool

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exebuild import findings, freezing, image, modules, payload, resources, sources
-from exebuild.compiler import Compiler
+from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler
 from exebuild.modules import FrozenModule
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ RUNTIME = "runtime"
 RESIDENT = ("agent.cli.main", "agent.cli.daemon", "service.program", "agent.host.windows.service_program")
 PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
 
-LAUNCHER_SOURCES = Path(__file__).parents[1] / "launcher"
-_LAUNCHER = "WMCB_LAUNCHER"
-"""A launcher that is compiled already, for where zig itself cannot run."""
+_LAUNCHER, _LOG_RUNNER = "WMCB_LAUNCHER", "WMCB_LOG_RUNNER"
+"""Programs in C that are compiled already, for where zig itself cannot run."""
 _COMMIT = "WMCB_COMMIT"
 """The commit, for where git cannot be asked."""
 
@@ -45,6 +44,7 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
         **_kept(work, found),
         **freezing.freeze(own, optimize=freezing.KEEP_ALL),
         "wmcb_built": _facts(commit, found),
+        "wmcb_log_runner": _carried(_log_runner(work)),
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
     # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
@@ -79,7 +79,13 @@ def release_of(repository: Path) -> str:
 def make_launcher(repository: Path, commit: str, python_headers: Path, compiler: Compiler) -> bytes:
     """The launcher for this commit."""
     read_by_windows = resources.build(release_of(repository), commit)
-    return compiler.launcher(LAUNCHER_SOURCES, python_headers, read_by_windows)
+    return compiler.program(LAUNCHER, read_by_windows, [python_headers])
+
+
+def make_log_runner(compiler: Compiler) -> bytes:
+    """wmcb-log.exe: the same for as long as its sources are."""
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in LOG_RUNNER.files())).hexdigest()
+    return compiler.program(LOG_RUNNER, resources.build_for_log_runner(digest[:16]))
 
 
 def _launcher(repository: Path, work: Path, commit: str) -> bytes:
@@ -88,6 +94,17 @@ def _launcher(repository: Path, work: Path, commit: str) -> bytes:
         return Path(made).read_bytes()
     headers = Path(sysconfig.get_path("include"))
     return make_launcher(repository, commit, headers, Compiler(work / "launcher"))
+
+
+def _log_runner(work: Path) -> bytes:
+    made = os.environ.get(_LOG_RUNNER)
+    return Path(made).read_bytes() if made else make_log_runner(Compiler(work / "log-runner"))
+
+
+def _carried(program: bytes) -> bytes:
+    """As a module: it costs nothing until it is imported. A file would be laid out at each start."""
+    text = f"PROGRAM = {program!r}\n".encode()
+    return freezing.compile_module("wmcb_log_runner", text, is_package=False, optimize=freezing.KEEP_ALL)
 
 
 def _kept(work: Path, found: Findings) -> dict[str, bytes]:

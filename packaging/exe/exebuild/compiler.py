@@ -1,19 +1,56 @@
-"""The launcher, compiled and linked by zig: the same source and flags, so the same bytes, on any system."""
+"""Programs in C, compiled and linked by zig: the same source and flags, so the same bytes, on any system."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-SOURCES = ("start", "text", "library", "folder", "removal", "payload", "child", "interpreter")
-LIBRARIES = ("kernel32", "ntdll")
-"""Which every process has already. What is used of each stands in launcher/imports."""
+SOURCES = Path(__file__).parents[1]
+
+
+class Program(NamedTuple):
+    """What it is made of, by names below `SOURCES`."""
+
+    folder: str
+    sources: tuple[str, ...]
+    libraries: tuple[str, ...]
+    """Only such as every process has already. What is used of each stands in the folder's `imports`."""
+    link: tuple[str, ...] = ()
+
+    def files(self) -> list[Path]:
+        """All that its bytes depend on, but for resources, Python's headers and this module."""
+        own = sorted(path for path in (SOURCES / self.folder).rglob("*") if path.is_file())
+        return [*own, *(path for name in self.sources if (path := SOURCES / f"{name}.c") not in own)]
+
+
+LAUNCHER = Program(
+    "launcher",
+    tuple(
+        f"launcher/{name}"
+        for name in (
+            "start", "text", "memory", "library", "folder", "removal", "payload", "child", "interpreter",
+        )
+    ),
+    ("kernel32", "ntdll"),
+    ("/stack:4000000",),  # what python.exe reserves: CPython's limits for recursion go by it
+)  # fmt: skip
+LOG_RUNNER = Program(
+    "log-runner",
+    (
+        *(
+            f"log-runner/{name}"
+            for name in ("start", "arguments", "child", "log", "rotation", "descriptors", "text")
+        ),
+        "launcher/memory",
+    ),
+    ("kernel32",),
+)
 
 ZIG: Sequence[str] = (sys.executable, "-m", "ziglang")
 
@@ -25,7 +62,6 @@ _COMPILE = (
 _LINK = (
     "/nologo", "/entry:start", "/subsystem:console", "/nodefaultlib", "/highentropyva",
     "/Brepro",                    # the time stamp is made from the content
-    "/stack:4000000",             # what python.exe reserves: CPython's limits for recursion go by it
 )
 # fmt: on
 
@@ -47,18 +83,20 @@ class Compiler:
         self._environment = {**os.environ, **dict.fromkeys(caches, str(work / "zig-cache"))}
         work.mkdir(parents=True, exist_ok=True)
 
-    def launcher(self, sources: Path, python_headers: Path, resources: bytes) -> bytes:
-        """The program without any section of its own."""
-        for name in SOURCES:
-            source = str(sources / f"{name}.c")
-            self._run("cc", *_COMPILE, "-I", str(python_headers), "-c", source, "-o", f"{name}.o")
-        for name in LIBRARIES:
-            definition = str(sources / "imports" / f"{name}.def")
-            self._run("dlltool", "-m", "i386:x86-64", "-d", definition, "-l", f"{name}.lib")
-        (self._work / "launcher.res").write_bytes(resources)
-        objects = [*(f"{name}.o" for name in SOURCES), *(f"{name}.lib" for name in LIBRARIES)]
-        self._run("lld-link", *_LINK, "/out:launcher.exe", *objects, "launcher.res")
-        return (self._work / "launcher.exe").read_bytes()
+    def program(self, program: Program, resources: bytes, headers: Sequence[Path] = ()) -> bytes:
+        """The program, without any section of its own. `headers` are folders beside its own."""
+        objects = []
+        for name in program.sources:
+            objects.append(f"{Path(name).name}.o")
+            folders = [word for folder in headers for word in ("-I", str(folder))]
+            self._run("cc", *_COMPILE, *folders, "-c", str(SOURCES / f"{name}.c"), "-o", objects[-1])
+        for name in program.libraries:
+            objects.append(f"{name}.lib")
+            definition = SOURCES / program.folder / "imports" / f"{name}.def"
+            self._run("dlltool", "-m", "i386:x86-64", "-d", str(definition), "-l", objects[-1])
+        (self._work / "program.res").write_bytes(resources)
+        self._run("lld-link", *_LINK, *program.link, "/out:program.exe", *objects, "program.res")
+        return (self._work / "program.exe").read_bytes()
 
     def _run(self, *arguments: str) -> None:
         done = subprocess.run(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 import struct
+from typing import TYPE_CHECKING
 
 from exebuild import icon
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 # Kinds of resources, by Windows' numbers.
 _ICON, _MESSAGES, _ICON_GROUP, _VERSION, _MANIFEST = 3, 11, 14, 16, 24
 _LANGUAGE, _CODE_PAGE = 0x0409, 1200  # English, UTF-16
 
 EVENT_IDS = range(1, 256)
+
+_COPYRIGHT = "Licensed under the Apache License, Version 2.0"
 
 # asInvoker: `version` and `--help` need no rights, and what does need them says so itself. The code page is
 # for functions of Windows that take bytes; Python calls the ones that take UTF-16.
@@ -37,7 +43,7 @@ MANIFEST = """\
 
 
 def build(release: str, commit: str) -> bytes:
-    """The whole .res file."""
+    """The whole .res file of wmcb.exe."""
     pictures = [icon.bitmap(size) for size in icon.SIZES]
     return b"".join(
         (
@@ -46,6 +52,28 @@ def build(release: str, commit: str) -> bytes:
             _resource(_MESSAGES, 1, event_texts()),
             _resource(_ICON_GROUP, 1, _icon_group(pictures)),
             _resource(_VERSION, 1, version(release, commit)),
+            _resource(_MANIFEST, 1, MANIFEST.encode()),
+        )
+    )
+
+
+def build_for_log_runner(digest: str) -> bytes:
+    """The same for wmcb-log.exe, known by a digest of its sources.
+
+    Release and commit would make it another file with each of ours, for which a kubelet had to be restarted.
+    """
+    texts = {
+        "FileDescription": "Writes the log of a Kubernetes node's service",
+        "FileVersion": digest,
+        "InternalName": "wmcb-log",
+        "LegalCopyright": _COPYRIGHT,
+        "OriginalFilename": "wmcb-log.exe",
+        "ProductName": "wmcb",
+    }
+    return b"".join(
+        (
+            _resource(0, 0, b""),
+            _resource(_VERSION, 1, _version([0, 0, 0, 0], texts)),
             _resource(_MANIFEST, 1, MANIFEST.encode()),
         )
     )
@@ -69,20 +97,24 @@ def _icon_group(pictures: list[bytes]) -> bytes:
 
 
 def version(release: str, commit: str) -> bytes:
-    """VS_VERSIONINFO."""
+    """VS_VERSIONINFO of wmcb.exe."""
     numbers = [*(int(part) for part in re.findall(r"\d+", release)), 0, 0, 0, 0][:4]
-    high, low = numbers[0] << 16 | numbers[1], numbers[2] << 16 | numbers[3]
-    # Signature, structure's version, file's and product's version, flags, Windows NT, a program.
-    fixed = struct.pack("<13I", 0xFEEF04BD, 0x10000, high, low, high, low, 0x3F, 0, 0x40004, 1, 0, 0, 0)
     texts = {
         "FileDescription": "Turns a Windows Server machine into a Kubernetes worker node",
         "FileVersion": release,
         "InternalName": "wmcb",
-        "LegalCopyright": "Licensed under the Apache License, Version 2.0",
+        "LegalCopyright": _COPYRIGHT,
         "OriginalFilename": "wmcb.exe",
         "ProductName": "wmcb",
         "ProductVersion": f"{release}+{commit}",
     }
+    return _version(numbers, texts)
+
+
+def _version(numbers: Sequence[int], texts: Mapping[str, str]) -> bytes:
+    high, low = numbers[0] << 16 | numbers[1], numbers[2] << 16 | numbers[3]
+    # Signature, structure's version, file's and product's version, flags, Windows NT, a program.
+    fixed = struct.pack("<13I", 0xFEEF04BD, 0x10000, high, low, high, low, 0x3F, 0, 0x40004, 1, 0, 0, 0)
     strings = [_block(name, _text(text), len(text) + 1, is_text=True) for name, text in texts.items()]
     table = _block(f"{_LANGUAGE:04X}{_CODE_PAGE:04X}", children=strings)
     translation = _block("Translation", struct.pack("<HH", _LANGUAGE, _CODE_PAGE), 4)

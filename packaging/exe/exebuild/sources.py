@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 OWN_PACKAGES = ("agent", "service")
 CARRIED = Path(__file__).parents[1] / "carried"
 """Modules that only the exe has."""
+WRITTEN = frozenset({"wmcb_built", "wmcb_log_runner"})
+"""Those that have no source but are made by the build."""
 
 
 class Source(NamedTuple):
@@ -39,7 +41,7 @@ def imported(sources: list[Source]) -> str:
 
     While it stays the same, what it finds stays the same, however often our own code changes.
     """
-    own_names = {source.name.partition(".")[0] for source in sources} | {"wmcb_built"}
+    own_names = {source.name.partition(".")[0] for source in sources} | WRITTEN
     wanted: set[str] = set()
     for source in sources:
         for statement in _imports(ast.parse(source.path.read_bytes(), str(source.path)).body):

@@ -25,6 +25,12 @@ def test_a_resource_file_holds_all_kinds() -> None:
     assert found == [(0, 0), (3, 1), (3, 2), (3, 3), (11, 1), (14, 1), (16, 1), (24, 1)]
 
 
+def test_the_log_runner_is_known_by_a_digest_of_its_sources() -> None:
+    found = {kind: content for kind, _, content in _entries(resources.build_for_log_runner("0123abcd"))}
+    assert sorted(found) == [0, 16, 24]
+    assert "0123abcd\0".encode("utf-16-le") in found[16]
+
+
 def test_the_icon_group_names_each_picture_with_its_size() -> None:
     kinds = {(kind, name): content for kind, name, content in _entries(resources.build("1.2.3", "c"))}
     group = kinds[14, 1]

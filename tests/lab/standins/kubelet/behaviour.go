@@ -12,6 +12,8 @@ import (
 type Behaviour struct {
 	// Where healthz and the commands of http.go are served.
 	Address string `json:"address"`
+	// Said on stderr, where the real kubelet writes its log, as soon as it starts.
+	Says string `json:"says"`
 	// Exit with this code before anything else: no talk with the Service Control Manager.
 	ExitAtOnce *int `json:"exit_at_once"`
 	// How long to be START_PENDING, and whether to report checkpoints meanwhile or to fall silent.

@@ -51,6 +51,7 @@ func run() error {
 	if err := record(program+".starts", service); err != nil {
 		return err
 	}
+	fmt.Fprint(os.Stderr, behaviour.Says)
 	if behaviour.ExitAtOnce != nil {
 		os.Exit(*behaviour.ExitAtOnce)
 	}

@@ -1,0 +1,36 @@
+"""The program that writes a service's log, as wmcb.exe carries it (packaging/exe/log-runner)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+NAME = "wmcb-log.exe"
+
+LARGEST_BYTES = 100_000_000
+LONGEST_HOURS = 7 * 24
+MOST_FILES = 5
+
+
+def program() -> bytes | None:
+    """The whole wmcb-log.exe; None where this is Python from source, which carries none."""
+    try:
+        import wmcb_log_runner
+    except ModuleNotFoundError:
+        return None
+    return wmcb_log_runner.PROGRAM
+
+
+def arguments(log: PureWindowsPath) -> tuple[str, ...]:
+    """What stands between wmcb-log.exe and the whole path of the program whose log it is to write.
+
+    The last one apart, these are also kube-log-runner's, which has known them since Kubernetes 1.34.
+    """
+    return (
+        f"--log-file={log}",
+        f"--log-file-size={LARGEST_BYTES}",
+        f"--log-file-age={LONGEST_HOURS}h",
+        f"--log-file-count={MOST_FILES}",
+        "--",
+    )

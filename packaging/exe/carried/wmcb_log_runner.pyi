@@ -1,0 +1,2 @@
+# What build.spec puts into the exe: wmcb-log.exe (packaging/exe/log-runner).
+PROGRAM: bytes

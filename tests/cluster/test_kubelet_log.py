@@ -1,0 +1,41 @@
+"""The real kubelet as a service behind wmcb-log.exe: it becomes a Ready Node, and its log can be read."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent import log_runner
+from lab import repository
+from lab.waiting import until
+
+if TYPE_CHECKING:
+    from lab.cluster.kubelet_node import KubeletNode
+
+BUILT = repository.ROOT / "build" / log_runner.NAME
+LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
+
+
+def test_the_real_kubelets_log(bare_node: KubeletNode) -> None:
+    machine = bare_node.machine
+    machine.copy_in(BUILT, r"C:\k\wmcb-log.exe")
+    machine.path(str(LOG.parent)).mkdir(parents=True)
+    machine.delete_service("kubelet")
+    words = [r"C:\k\wmcb-log.exe", *log_runner.arguments(LOG), r"C:\k\kubelet.exe"]
+    machine.create_service(
+        "kubelet", " ".join([*words, "--windows-service", bare_node.flags]), automatic=True
+    )
+    joined = bare_node.join()
+    assert joined.code == 0, joined.err
+    bare_node.wait_until_ready()
+
+    written = machine.path(str(LOG)).read_text()
+    assert "Running kubelet as a Windows service!" in written
+    assert "wmcb-log:0] C:\\k\\kubelet.exe started as process" in written
+    assert not machine.processes("conhost.exe")
+
+    bare_node.stop()
+    until(lambda: not machine.processes(log_runner.NAME), "the runner has ended", 5)
+    assert "ended with exit code 0" in machine.path(str(LOG)).read_text().splitlines()[-1]
+    bare_node.start()
+    bare_node.wait_until_ready()

@@ -1,0 +1,32 @@
+"""A service's command line when its log is to be written; what the runner then does is in tests/windows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import PureWindowsPath
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from agent import log_runner
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_python_from_source_carries_none() -> None:
+    assert log_runner.program() is None
+
+
+def test_the_exe_carries_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wmcb_log_runner", SimpleNamespace(PROGRAM=b"MZ"))
+    assert log_runner.program() == b"MZ"
+
+
+def test_its_arguments_stand_before_the_program() -> None:
+    assert log_runner.arguments(PureWindowsPath(r"C:\var\log\k.log")) == (
+        r"--log-file=C:\var\log\k.log",
+        "--log-file-size=100000000",
+        "--log-file-age=168h",
+        "--log-file-count=5",
+        "--",
+    )
