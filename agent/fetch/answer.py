@@ -1,0 +1,84 @@
+"""An answer, and its body in blocks."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from agent.fetch.failure import Failed
+from agent.fetch.messages import begun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.fetch.deadline import Deadline
+    from agent.fetch.wire import Wire
+
+BLOCK = 1 << 20
+"""The largest piece that comes at once. What breaks off before the first is whole is asked for again."""
+_READ = 1 << 16
+
+_STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"')
+
+
+class Answer:
+    def __init__(self, wire: Wire, method: str, place: str) -> None:
+        """Waits until its headers are there. Raises Failed, or TimeoutError."""
+        self._wire = wire
+        self._place = place
+        self._response = begun(wire, method, place)
+        self.status = self._response.status
+        self.size = self._response.length
+        """Of the body, where it is told."""
+
+    def header(self, name: str) -> str:
+        return self._response.headers.get(name, "")
+
+    @property
+    def tag(self) -> str:
+        """What changes with the contents; empty where the server has no such thing."""
+        tag = self.header("ETag")
+        return tag if _STRONG_TAG.fullmatch(tag) else ""
+
+    @property
+    def wait(self) -> float:
+        """Seconds that the server asks to be left alone for."""
+        text = self.header("Retry-After").strip()
+        if text.isascii() and text.isdigit():
+            return float(text[:9])
+        try:
+            return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+        except (ValueError, OverflowError):
+            return 0.0
+
+    def blocks(self, deadline: Deadline, silence: float) -> Iterator[bytes]:
+        received = 0
+        gathered = bytearray()
+        while piece := self._piece(BLOCK - len(gathered), deadline, silence, received):
+            received += len(piece)
+            gathered += piece
+            if len(gathered) == BLOCK:
+                yield bytes(gathered)
+                gathered.clear()
+        if self.size is not None and received < self.size:
+            raise self._broken(received)
+        if gathered:
+            yield bytes(gathered)
+
+    def close(self) -> None:
+        self._response.close()
+        self._wire.close()
+
+    def _piece(self, most: int, deadline: Deadline, silence: float, received: int) -> bytes:
+        with deadline.within(silence, f"{self._place} sends nothing more after {received:,} bytes"):
+            try:
+                return self._response.read1(min(_READ, most))
+            except http.client.HTTPException:
+                raise self._broken(received) from None
+
+    def _broken(self, received: int) -> Failed:
+        whole = f" of {self.size:,}" if self.size is not None else ""
+        return Failed(f"{self._place} breaks off after {received:,}{whole} bytes", transient=True)

@@ -1,0 +1,68 @@
+"""Whom this machine trusts, with those that a document names."""
+
+from __future__ import annotations
+
+import binascii
+import re
+import ssl
+import warnings
+from typing import TYPE_CHECKING
+
+from agent.fetch.failure import Failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
+
+
+def trusting(additional: Iterable[bytes]) -> ssl.SSLContext:
+    """For connections to servers that the system's authorities vouch for, or one of `additional` (PEM)."""
+    context = _context()
+    with warnings.catch_warnings():
+        # Of a certificate in Windows' store that OpenSSL cannot read, Python warns on stderr.
+        warnings.simplefilter("ignore")
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    certificates = b"".join(_der(pem) for text in additional for pem in _blocks(text))
+    if certificates:
+        try:
+            context.load_verify_locations(cadata=certificates)
+        except ssl.SSLError:
+            raise Failed("one of the certificate authorities to trust is no certificate") from None
+    return context
+
+
+def trusting_anybody() -> ssl.SSLContext:
+    """To look at a server's certificate. Nothing is to be sent there, and nothing believed."""
+    context = _context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _context() -> ssl.SSLContext:
+    # Not ssl.create_default_context: it writes the keys of each connection to a file if a variable of the
+    # environment says so, and from Python 3.13 on it is stricter with authorities than Go is, on which a
+    # cluster's other nodes rely.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # As Go has it: an authority that is trusted need not be a root, and only alternative names are names.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.hostname_checks_common_name = False
+    # Else a connection that somebody cuts looks like the end of an answer that does not tell its length.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    found = _PEM.findall(text)
+    if not found:
+        raise Failed("one of the certificate authorities to trust is no certificate in PEM form")
+    yield from found
+
+
+def _der(block: bytes) -> bytes:
+    try:
+        return binascii.a2b_base64(block)
+    except binascii.Error:
+        raise Failed("one of the certificate authorities to trust is no certificate in PEM form") from None

@@ -1,0 +1,126 @@
+"""What a certificate says of itself, for people: just enough of X.509 to explain why it is not trusted."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+_COMMON_NAME, _ORGANISATION, _UNIT = b"\x55\x04\x03", b"\x55\x04\x0a", b"\x55\x04\x0b"
+_NAME_PARTS = {_COMMON_NAME: "CN", _ORGANISATION: "O", _UNIT: "OU"}
+_ALTERNATIVE_NAMES = b"\x55\x1d\x11"
+
+_UTC_TIME, _GENERALIZED_TIME, _WIDE_TEXT = 0x17, 0x18, 0x1E
+_VERSION, _EXTENSIONS = 0xA0, 0xA3
+_DNS_NAME, _ADDRESS = 0x82, 0x87
+
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    subject: str
+    issuer: str
+    subject_name: bytes
+    """As it was signed, to compare with another's issuer."""
+    issuer_name: bytes
+    first: datetime
+    last: datetime
+    names: tuple[str, ...]
+    """Of the hosts that it is for."""
+
+    @property
+    def signs_itself(self) -> bool:
+        return self.subject_name == self.issuer_name
+
+    def covers(self, moment: datetime) -> bool:
+        return self.first <= moment <= self.last
+
+
+def read(der: bytes) -> Certificate:
+    """Raises ValueError for what is no certificate."""
+    try:
+        return _read(der)
+    except (IndexError, ValueError, OverflowError) as fault:
+        raise ValueError("no certificate") from fault
+
+
+class _Element(NamedTuple):
+    tag: int
+    content: bytes
+    whole: bytes
+
+
+def _read(der: bytes) -> Certificate:
+    fields = _elements(_elements(_elements(der)[0].content)[0].content)
+    if fields[0].tag == _VERSION:
+        fields = fields[1:]
+    _serial, _algorithm, issuer, validity, subject, _key, *more = fields
+    first, last = _elements(validity.content)
+    return Certificate(
+        _name(subject),
+        _name(issuer),
+        subject.whole,
+        issuer.whole,
+        _time(first),
+        _time(last),
+        tuple(name for part in more if part.tag == _EXTENSIONS for name in _host_names(part)),
+    )
+
+
+def _elements(data: bytes) -> list[_Element]:
+    """What `data` is a row of."""
+    found = []
+    place = 0
+    while place < len(data):
+        size = data[place + 1]
+        start = place + 2
+        if size & 0x80:
+            digits = size & 0x7F
+            size = int.from_bytes(data[start : start + digits], "big")
+            start += digits
+        end = start + size
+        if end > len(data):
+            raise ValueError("an element is longer than what it is in")
+        found.append(_Element(data[place], data[start:end], data[place:end]))
+        place = end
+    return found
+
+
+def _name(name: _Element) -> str:
+    parts = []
+    for group in _elements(name.content):
+        for pair in _elements(group.content):
+            kind, value = _elements(pair.content)
+            if kind.content in _NAME_PARTS:
+                text = value.content.decode("utf-16-be" if value.tag == _WIDE_TEXT else "utf-8", "replace")
+                parts.append(f"{_NAME_PARTS[kind.content]}={_plain(text)}")
+    return ", ".join(reversed(parts)) or "without a name"
+
+
+def _plain(text: str) -> str:
+    """What a stranger wrote, fit for a console."""
+    return "".join(character if character.isprintable() else "?" for character in text[:_LONGEST])
+
+
+def _time(element: _Element) -> datetime:
+    text = element.content.decode("ascii")
+    if element.tag == _UTC_TIME:
+        text = ("20" if text < "50" else "19") + text
+    elif element.tag != _GENERALIZED_TIME:
+        raise ValueError("no time")
+    return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+
+
+def _host_names(extensions: _Element) -> list[str]:
+    names = []
+    for extension in _elements(_elements(extensions.content)[0].content):
+        identifier, *_, value = _elements(extension.content)
+        if identifier.content == _ALTERNATIVE_NAMES:
+            for name in _elements(_elements(value.content)[0].content):
+                if name.tag == _DNS_NAME:
+                    names.append(_plain(name.content.decode("ascii", "replace")))
+                elif name.tag == _ADDRESS:
+                    names.append(str(ipaddress.ip_address(name.content)))
+    return names

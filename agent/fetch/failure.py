@@ -1,0 +1,57 @@
+"""Why nothing came."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+
+class Failed(Exception):
+    """Nothing came, or not all of it.
+
+    The text is one line for a person. It names hosts, and nothing else of a URL: the rest may be secret.
+    """
+
+    def __init__(
+        self, text: str, *, transient: bool = False, status: int | None = None, wait: float = 0.0
+    ) -> None:
+        super().__init__(text)
+        self.transient = transient
+        """The same may succeed a little later."""
+        self.status = status
+        """What the server answered, where it did."""
+        self.wait = wait
+        """Seconds that the server asks to be left alone for."""
+
+
+_UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.ENETDOWN}
+_FORBIDDEN = {errno.EACCES, errno.EPERM}
+_WSAEACCES = 10013
+
+
+def of_name(host: str, fault: socket.gaierror) -> Failed:
+    if fault.errno == socket.EAI_AGAIN:
+        text = (
+            f"the name {host} cannot be looked up: no name server answers; check this machine's DNS settings"
+        )
+    else:
+        text = f"the name {host} has no address; check the name, and this machine's DNS settings"
+    # A name that is not there is asked for again too: while a machine starts, its network is not all there.
+    return Failed(text, transient=True)
+
+
+def of_connection(place: str, fault: OSError) -> Failed:
+    """Of one that could not be made."""
+    if isinstance(fault, ConnectionRefusedError):
+        return Failed(f"{place} refuses the connection: nothing listens there", transient=True)
+    if fault.errno in _UNREACHABLE:
+        return Failed(f"{place} cannot be reached from this machine: there is no route to it", transient=True)
+    if fault.errno in _FORBIDDEN or getattr(fault, "winerror", 0) == _WSAEACCES:
+        return Failed(f"this machine's firewall forbids the connection to {place}")
+    return broken(place, "while it is made", fault)
+
+
+def broken(place: str, when: str, fault: OSError) -> Failed:
+    if isinstance(fault, ConnectionError):
+        return Failed(f"the connection to {place} is cut off {when}", transient=True)
+    return Failed(f"the connection to {place} fails {when} (error {fault.errno})", transient=True)

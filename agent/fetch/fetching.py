@@ -1,0 +1,274 @@
+"""Fetching what a URL names: redirects followed, what passes tried again, everything within limits."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.fetch import address, authorities
+from agent.fetch.answer import Answer
+from agent.fetch.deadline import Deadline, SystemClock
+from agent.fetch.failure import Failed
+from agent.fetch.messages import Headers, basic, described, request_head
+from agent.fetch.proxies import DIRECT, Proxies
+from agent.fetch.route import Route
+from agent.release import RELEASE
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Generator, Iterator
+
+    from agent.fetch.address import Address
+    from agent.fetch.deadline import Clock
+
+_SEND_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+
+_GOOD = {200, 204}
+_PARTIAL = 206
+_REDIRECTS = {301, 302, 303, 307, 308}
+_UNAUTHORIZED = 401
+_PROXY_CREDENTIALS_WANTED = 407
+_TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
+
+_OF_THE_CONNECTION = {"connection", "content-length", "host", "transfer-encoding"}
+"""Headers that are not the caller's to choose."""
+_FOR_EVERY_HOST = {"accept", "accept-encoding", "user-agent"}
+"""Headers that say what is wanted, not who wants it: they go along when a redirect leads to another host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    url: str = field(repr=False)
+    headers: Headers = field(default=(), repr=False)
+    """For that host alone, but for those that say what kind of answer is wanted."""
+    method: str = "GET"
+    """Redirects are followed for GET alone."""
+    proxies: Proxies = DIRECT
+    authorities: tuple[bytes, ...] = field(default=(), repr=False)
+    """PEM, in addition to those of the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In seconds, but for the last two."""
+
+    patience: float = 60.0
+    """For an answer to begin, or to go on, however often it takes asking."""
+    answer: float = 10.0
+    """From a request until the headers of its answer; then it is asked again."""
+    silence: float = 30.0
+    """Without a byte, once the answer has begun."""
+    total: float = 900.0
+    """From the first look-up until the last byte."""
+    size: int = 1 << 30
+    """Bytes of the answer."""
+    redirects: int = 10
+
+
+class Fetcher:
+    def __init__(self, clock: Clock | None = None, notice: Callable[[str], None] = lambda _: None) -> None:
+        """`notice` is told, in a line for a person, of each failure after which it is tried again."""
+        self._clock = clock or SystemClock()
+        self._notice = notice
+        self._contexts: dict[tuple[bytes, ...], ssl.SSLContext] = {}
+
+    def blocks(self, request: Request, limits: Limits) -> Generator[bytes, None, None]:
+        """The answer's body as it travels, unpacked by nobody. Raises Failed, also between blocks.
+
+        Whoever has enough before the end closes it.
+        """
+        if request.authorities not in self._contexts:
+            # Reading the system's store takes longer than many a request.
+            self._contexts[request.authorities] = authorities.trusting(request.authorities)
+        context = self._contexts[request.authorities]
+        return _Fetching(request, limits, context, self._clock, self._notice).blocks()
+
+    def body(self, request: Request, limits: Limits) -> bytes:
+        """The same at once. Raises Failed."""
+        return b"".join(self.blocks(request, limits))
+
+
+class _Fetching:
+    """One body on its way."""
+
+    def __init__(
+        self,
+        request: Request,
+        limits: Limits,
+        context: ssl.SSLContext,
+        clock: Clock,
+        notice: Callable[[str], None],
+    ) -> None:
+        self._request = request
+        self._limits = limits
+        self._context = context
+        self._clock = clock
+        self._notice = notice
+        self._deadline = Deadline(clock)
+        self._received = 0
+        self._tag = ""
+        """Of what was received: while it is the same, the rest may be asked for."""
+
+    def blocks(self) -> Generator[bytes, None, None]:
+        origin = address.parse(self._request.url)
+        with self._deadline.within(self._limits.total, "not all of the answer came"):
+            effort = self._effort()
+            while True:
+                try:
+                    with self._answer(origin, effort) as answer:
+                        for block in answer.blocks(self._deadline, self._limits.silence):
+                            self._count(block)
+                            yield block
+                            effort = self._effort()
+                    return
+                except Failed as fault:
+                    effort.again(self._judged(fault))
+
+    def _effort(self) -> _Effort:
+        seconds = min(self._limits.patience, self._deadline.left())
+        return _Effort(self._clock, seconds, self._notice)
+
+    def _count(self, block: bytes) -> None:
+        self._received += len(block)
+        if self._received > self._limits.size:
+            raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
+
+    def _judged(self, fault: Failed) -> Failed:
+        """A body that broke off goes on only where the server can tell that it is still the same."""
+        if fault.transient and self._received and not self._tag:
+            return Failed(str(fault))
+        return fault
+
+    @contextmanager
+    def _answer(self, origin: Address, effort: _Effort) -> Iterator[Answer]:
+        with self._deadline.within(effort.left(), f"no answer from {origin.place}"):
+            answer = self._followed(origin)
+        try:
+            yield answer
+        finally:
+            answer.close()
+
+    def _followed(self, origin: Address) -> Answer:
+        there = origin
+        for _ in range(self._limits.redirects + 1):
+            answer = self._asked(there, origin)
+            try:
+                if answer.status not in _REDIRECTS or self._request.method != "GET":
+                    return self._accepted(answer, there)
+                location = answer.header("Location")
+            except BaseException:
+                answer.close()
+                raise
+            answer.close()
+            there = _redirected(there, location)
+        raise Failed(f"{origin.place} redirects more than {self._limits.redirects} times")
+
+    def _asked(self, there: Address, origin: Address) -> Answer:
+        proxy = self._request.proxies.proxy(there)
+        route = Route(there, proxy, self._context, self._context)
+        headers = (*self._headers(there, origin), *route.headers_for_proxy)
+        head = request_head(self._request.method, route.target, headers)
+        wire = route.opened(self._deadline)
+        try:
+            with self._deadline.within(_SEND_SECONDS, f"{there.place} does not take the request"):
+                wire.send(head)
+            with self._deadline.within(self._limits.answer, f"no answer from {there.place}"):
+                return Answer(wire, self._request.method, there.place)
+        except BaseException:
+            wire.close()
+            raise
+
+    def _headers(self, there: Address, origin: Address) -> Headers:
+        headers = {
+            "host": ("Host", there.named),
+            "user-agent": ("User-Agent", f"wmcb/{RELEASE}"),
+            "accept-encoding": ("Accept-Encoding", "identity"),
+            "connection": ("Connection", "close"),
+        }
+        if self._request.method != "GET":
+            headers["content-length"] = ("Content-Length", "0")
+        if there.is_trusted_by(origin):
+            headers |= {header[0].lower(): header for header in basic("Authorization", origin)}
+        for name, value in self._request.headers:
+            key = name.lower()
+            if key not in _OF_THE_CONNECTION and (key in _FOR_EVERY_HOST or there.is_trusted_by(origin)):
+                headers[key] = (name, value)
+        if self._received:
+            headers |= {"range": ("Range", f"bytes={self._received}-"), "if-range": ("If-Range", self._tag)}
+        return tuple(headers.values())
+
+    def _accepted(self, answer: Answer, there: Address) -> Answer:
+        if self._received:
+            self._check_continues(answer, there)
+        elif answer.status not in _GOOD:
+            raise _refused(answer, there)
+        if answer.size is not None and self._received + answer.size > self._limits.size:
+            raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
+        self._tag = answer.tag
+        return answer
+
+    def _check_continues(self, answer: Answer, there: Address) -> None:
+        if answer.status == _PARTIAL:
+            if answer.header("Content-Range").startswith(f"bytes {self._received}-"):
+                return
+        elif answer.status not in _GOOD:
+            raise _refused(answer, there)
+        raise Failed(f"{there.place} broke off after {self._received:,} bytes and cannot go on from there")
+
+
+class _Effort:
+    """Asking until something comes."""
+
+    def __init__(self, clock: Clock, seconds: float, notice: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._notice = notice
+        self._began = clock.monotonic()
+        self._end = self._began + seconds
+        self._pause = _FIRST_PAUSE
+        self._attempts = 1
+
+    def left(self) -> float:
+        return self._end - self._clock.monotonic()
+
+    def again(self, fault: Failed) -> None:
+        """Waits until it is time to ask again; raises `fault` where that is no use."""
+        if not fault.transient:
+            raise fault
+        pause = max(self._pause, fault.wait)
+        if pause >= self.left():
+            raise self._final(fault) from None
+        self._notice(f"{fault}; asking again in {pause:.1f} seconds")
+        self._clock.sleep(pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._attempts += 1
+
+    def _final(self, fault: Failed) -> Failed:
+        seconds = round(self._clock.monotonic() - self._began)
+        tried = f" (asked {self._attempts} times in {seconds} seconds)" if self._attempts > 1 else ""
+        wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
+        return Failed(f"{fault}{wait}{tried}", status=fault.status)
+
+
+def _redirected(there: Address, location: str) -> Address:
+    if not location:
+        raise Failed(f"{there.place} redirects without saying where to")
+    try:
+        target = there.joined(location)
+    except Failed:
+        raise Failed(f"{there.place} redirects to what is no http or https URL") from None
+    if there.secure and not target.secure:
+        raise Failed(f"{there.place} redirects from https to http, at {target.place}; that is not followed")
+    return target
+
+
+def _refused(answer: Answer, there: Address) -> Failed:
+    status = answer.status
+    transient = status == _TOO_MANY_REQUESTS or status >= _SERVER_ERRORS
+    text = f"{there.place} answers {described(status)}"
+    if status == _UNAUTHORIZED:
+        text += ": it wants credentials, or others than it was given"
+    if status == _PROXY_CREDENTIALS_WANTED:
+        text = f"the proxy on the way to {there.place} wants credentials, or others than it was given (407)"
+    return Failed(text, transient=transient, status=status, wait=answer.wait if transient else 0.0)

@@ -1,0 +1,125 @@
+"""Why TLS with a server does not come about, in words that say what to do."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agent.fetch import certificates
+from agent.fetch.failure import Failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from agent.fetch.certificates import Certificate
+
+# OpenSSL's X509_V_ERR_*; Python has no names for them.
+_NOT_IN_TIME = {9, 10}
+_SIGNED_BY_ITSELF = 18
+_NOT_KNOWN = {2, 7, 19, 20, 21}
+"""Among them a wrong signature: an authority of that name is known, but it was another that signed."""
+_NOT_FOR_SERVERS = 26
+_NOT_THIS_NAME = {62, 64}
+_TOO_WEAK = {66, 67, 68}
+
+_NOT_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG"}
+_OLD_TLS = {"UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION"}
+_WANTS_CERTIFICATE = {"TLSV13_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_BAD_CERTIFICATE"}
+
+_MOST_NAMES = 8
+
+_REMEDY = (
+    "if that is right, add it to the authorities to trust, or to this machine's trusted root certificates"
+)
+
+
+def of_session(fault: ssl.SSLError, place: str) -> Failed:
+    """Not for a certificate that this side refused."""
+    if isinstance(fault, ssl.SSLEOFError):
+        return Failed(f"{place} breaks off in the middle of TLS", transient=True)
+    if fault.reason in _NOT_TLS:
+        return Failed(f"{place} does not speak TLS; is the port right, and is https?")
+    if fault.reason in _OLD_TLS:
+        return Failed(f"{place} speaks no TLS as new as 1.2; nothing older is used")
+    if fault.reason in _WANTS_CERTIFICATE:
+        return Failed(f"{place} asks for a client certificate, and there is none for it")
+    return Failed(f"TLS with {place} fails ({fault.reason or 'no reason given'})")
+
+
+def of_certificate(
+    fault: ssl.SSLCertVerificationError,
+    place: str,
+    context: ssl.SSLContext,
+    look: Callable[[], Sequence[bytes]],
+) -> Failed:
+    """`look` fetches the certificates that the server shows, its own first; it may fail."""
+    try:
+        shown = _readable(look())
+    except (Failed, OSError):
+        shown = []
+    known = _readable(context.get_ca_certs(binary_form=True))
+    why = _seen(fault.verify_code, shown, known) if shown else None
+    return Failed(f"the certificate of {place} {why or _unseen(fault)}")
+
+
+def _seen(code: int, shown: Sequence[Certificate], known: Iterable[Certificate]) -> str | None:
+    if code in _NOT_IN_TIME:
+        return _untimely(shown, known)
+    if code in _NOT_THIS_NAME:
+        return _misnamed(shown[0])
+    if code == _SIGNED_BY_ITSELF:
+        return f"is one that it signed itself ({shown[0].subject}); {_REMEDY}"
+    if code in _NOT_KNOWN:
+        return _unknown(shown, known)
+    return None
+
+
+def _unseen(fault: ssl.SSLCertVerificationError) -> str:
+    if fault.verify_code == _NOT_FOR_SERVERS:
+        return "is not meant for a server"
+    if fault.verify_code in _TOO_WEAK:
+        return "or that of its authority has a key or a signature that is too weak"
+    return f"is not trusted: {fault.verify_message} (OpenSSL's verify error {fault.verify_code})"
+
+
+def _untimely(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
+    now = datetime.now(UTC)
+    issuers = {certificate.issuer_name for certificate in shown}
+    chain = [*shown, *(certificate for certificate in known if certificate.subject_name in issuers)]
+    late = next((certificate for certificate in chain if not certificate.covers(now)), shown[0])
+    which = "" if late is shown[0] else f"has an authority ({late.subject}) whose own certificate "
+    clock = f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC"
+    if now < late.first:
+        return f"{which}is not valid before {late.first:%Y-%m-%d %H:%M} UTC; {clock}: is that right?"
+    renew = f"{clock}: if that is right, the certificate must be renewed"
+    return f"{which}expired at {late.last:%Y-%m-%d %H:%M} UTC; {renew}"
+
+
+def _misnamed(certificate: Certificate) -> str:
+    if not certificate.names:
+        return "names no host that it is for (no subject alternative name); it must be made anew"
+    more = len(certificate.names) - _MOST_NAMES
+    names = ", ".join(certificate.names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"is not for that name but for {names}"
+
+
+def _unknown(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
+    top = shown[-1]
+    missing = f"the authority {top.issuer}"
+    if any(certificate.subject_name == top.issuer_name for certificate in known):
+        return (
+            f"is signed by {missing}; an authority of that name is trusted here, but with another key: "
+            "perhaps what names it was made for another cluster, or before this one was made anew"
+        )
+    return f"is signed by {missing}, which is not trusted here; {_REMEDY}"
+
+
+def _readable(found: Iterable[bytes]) -> list[Certificate]:
+    certificates_read = []
+    for der in found:
+        try:
+            certificates_read.append(certificates.read(der))
+        except ValueError:
+            continue
+    return certificates_read
