@@ -97,6 +97,41 @@ def test_what_somebody_else_put_in_their_place_is_none(
     assert LocalServiceControlManager().key(name).environment == {}
 
 
+def test_what_a_definition_does_not_name_stays_as_somebody_made_it(services: Services, name: str) -> None:
+    import win32service as ws
+
+    theirs = (ws.SERVICE_WIN32_SHARE_PROCESS, ws.SERVICE_DEMAND_START, ws.SERVICE_ERROR_SEVERE)
+    manager = ws.OpenSCManager(None, None, ws.SC_MANAGER_ALL_ACCESS)
+    path = r"C:\Program Files\nssm.exe"
+    # fmt: off
+    service = ws.CreateService(
+        manager, name, name, ws.SERVICE_ALL_ACCESS, *theirs, path, "TDI", False, None,
+        "NT AUTHORITY\\NetworkService", None,
+    )
+    # fmt: on
+    try:
+        before = services.read(name)
+        assert before is not None
+        assert (before.image_path, before.definition.account) == (path, "NT AUTHORITY\\NetworkService")
+        services.change(ServiceDefinition(name, ("C:\\ours.exe",), description="Ours."))
+        services.restore(before)
+        assert services.read(name) == before
+        service_type, start, errors, _, group, *_ = ws.QueryServiceConfig(service)
+        assert ((service_type, start, errors), group) == (theirs, "TDI")
+    finally:
+        ws.CloseServiceHandle(service)
+        ws.CloseServiceHandle(manager)
+
+
+def test_a_command_line_is_told_with_its_variables_in_it(services: Services, name: str) -> None:
+    services.create(definition(name))
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, f"{SERVICES}\\{name}", 0, winreg.KEY_SET_VALUE) as key:
+        winreg.SetValueEx(key, "ImagePath", 0, winreg.REG_EXPAND_SZ, r"%SystemRoot%\p.exe")
+    installed = services.read(name)
+    assert installed is not None
+    assert installed.image_path == r"%SystemRoot%\p.exe"
+
+
 def _value(name: str) -> tuple[object, int]:
     with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, f"{SERVICES}\\{name}") as key:
         return winreg.QueryValueEx(key, "Environment")
