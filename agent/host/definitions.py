@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from agent.host import commandline
 from agent.host.errors import BadCommand, BadName
+from agent.host.variables import REFERENCE
 
 if TYPE_CHECKING:
     from agent.host.port import InstalledService, ServiceDefinition
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _INVALID_PARAMETER = 87
 _INVALID_NAME = 123
 _LONGEST_NAME = 256
-_VARIABLE = re.compile("%[^%=]+%")
 
 _FIELDS = (
     "command",
@@ -43,7 +42,7 @@ def image_path(action: str, definition: ServiceDefinition) -> str:
     that. Refused even where there is no such variable today: whoever adds one would change the command.
     """
     line = commandline.join(definition.command)
-    if found := _VARIABLE.search(line):
+    if found := REFERENCE.search(line):
         advice = f"Windows takes {found[0]} for a variable and would put its value there"
         raise BadCommand(action, f"service {definition.name}", _INVALID_PARAMETER, advice)
     return line

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
+from agent.host.variables import REFERENCE, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.registry import SandboxRegistry
 
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
-_INVALID_NAME = 123
 
 _AT_INSTALLATION = {
     "ComSpec": r"%SystemRoot%\system32\cmd.exe",
@@ -28,7 +26,6 @@ _AT_INSTALLATION = {
     "windir": r"%SystemRoot%",
 }
 _FROM_ELSEWHERE = {"SYSTEMROOT": r"C:\Windows", "SYSTEMDRIVE": "C:"}
-_REFERENCE = re.compile("%([^%=]+)%")
 
 
 class SandboxEnvironment:
@@ -44,22 +41,21 @@ class SandboxEnvironment:
         return {name: str(value.data) for name, value in self._registry.values(KEY).items()}
 
     def get(self, name: str) -> str | None:
-        value = self._registry.read(KEY, _checked(name))
+        value = self._registry.read(KEY, check_name(name))
         return None if value is None else str(value.data)
 
     def set(self, name: str, value: str) -> None:
-        kind = RegistryKind.EXPANDABLE if _REFERENCE.search(value) else RegistryKind.STRING
-        self._registry.write(KEY, _checked(name), RegistryValue(kind, value))
+        kind = RegistryKind.EXPANDABLE if REFERENCE.search(value) else RegistryKind.STRING
+        self._registry.write(KEY, check_name(name), RegistryValue(kind, value))
 
     def remove(self, name: str) -> None:
-        self._registry.remove(KEY, _checked(name))
+        self._registry.remove(KEY, check_name(name))
 
     def expanded(self) -> Mapping[str, str]:
         """As a program that starts now gets them."""
         known = dict(_FROM_ELSEWHERE)
         variables = self.list()
-        known |= {name.upper(): value for name, value in variables.items() if not _REFERENCE.search(value)}
-
+        known |= {name.upper(): value for name, value in variables.items() if not REFERENCE.search(value)}
         return {name: _resolved(value, known) for name, value in variables.items()}
 
     def expand(self, text: str) -> str:
@@ -68,10 +64,4 @@ class SandboxEnvironment:
 
 
 def _resolved(text: str, known: Mapping[str, str]) -> str:
-    return _REFERENCE.sub(lambda reference: known.get(reference[1].upper(), reference[0]), text)
-
-
-def _checked(name: str) -> str:
-    if not name or "=" in name or "\0" in name:
-        raise BadName("use", f"environment variable {name!r}", _INVALID_NAME)
-    return name
+    return REFERENCE.sub(lambda reference: known.get(reference[1].upper(), reference[0]), text)

@@ -6,11 +6,10 @@ import sys
 
 assert sys.platform == "win32"
 
-import re
 from typing import TYPE_CHECKING
 
-from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
+from agent.host.variables import REFERENCE, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from agent.host.port import Registry
 
 _KEY = "SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
-_INVALID_NAME = 123
-_REFERENCE = re.compile(r"%[^%=]+%")
 
 
 class WindowsEnvironment:
@@ -34,23 +31,17 @@ class WindowsEnvironment:
         }
 
     def get(self, name: str) -> str | None:
-        value = self._registry.read(_KEY, _checked(name))
+        value = self._registry.read(_KEY, check_name(name))
         return value.data if value and isinstance(value.data, str) else None
 
     def set(self, name: str, value: str) -> None:
-        kind = RegistryKind.EXPANDABLE if _REFERENCE.search(value) else RegistryKind.STRING
-        self._registry.write(_KEY, _checked(name), RegistryValue(kind, value))
+        kind = RegistryKind.EXPANDABLE if REFERENCE.search(value) else RegistryKind.STRING
+        self._registry.write(_KEY, check_name(name), RegistryValue(kind, value))
         _tell()
 
     def remove(self, name: str) -> None:
-        self._registry.remove(_KEY, _checked(name))
+        self._registry.remove(_KEY, check_name(name))
         _tell()
-
-
-def _checked(name: str) -> str:
-    if not name or "=" in name or "\0" in name:
-        raise BadName("use", f"environment variable {name!r}", _INVALID_NAME)
-    return name
 
 
 def _tell() -> None:

@@ -1,0 +1,19 @@
+"""The machine's variables, alike for every host: their names, and where a text stands for their values."""
+
+from __future__ import annotations
+
+import re
+
+from agent.host.errors import BadName
+
+_INVALID_NAME = 123
+
+REFERENCE = re.compile("%([^%=]+)%")
+"""What Windows puts a variable's value for, in a text that it expands, if there is a variable of that name."""
+
+
+def check_name(name: str) -> str:
+    """The name. Raises BadName for what no variable can be called."""
+    if not name or "=" in name or "\0" in name:
+        raise BadName("use", f"environment variable {name!r}", _INVALID_NAME)
+    return name
