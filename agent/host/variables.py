@@ -9,7 +9,7 @@ from agent.host.errors import BadName
 _INVALID_NAME = 123
 
 REFERENCE = re.compile("%([^%=]+)%")
-"""What Windows puts a variable's value for, in a text that it expands, if there is a variable of that name."""
+"""In a text that Windows expands it becomes the value of the variable of that name, if there is one."""
 
 
 def check_name(name: str) -> str:
