@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import gather
@@ -31,14 +31,14 @@ def carried(name: str) -> dict[str, bytes]:
     }
 
 
-def translate(name: str, version: str = "") -> WindowsKubelet:
+def translate(name: str, version: str = "", runtime_endpoint: str = RUNTIME_ENDPOINT) -> WindowsKubelet:
     """As the example says, or for another release of the kubelet."""
     files = carried(name)
     given = json.loads((FOLDER / name / "node.json").read_text(encoding="utf-8"))
     known: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in given["node"].items()
     }
-    node = Node(**known)
+    node = Node(**known, runtime_endpoint=runtime_endpoint)
     kubelet = Kubelet.of_version(version or given["kubelet"])
     assert kubelet is not None
     service, report = read_service(UNIT, gather(UNIT, None, {}, files), node.specifiers())

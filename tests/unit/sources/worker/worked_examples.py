@@ -12,7 +12,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.sources import ignition, worker
-from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Service
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def _nodes() -> dict[str, Any]:
     return nodes
 
 
-def compiled(name: str, kubelet_version: str = "") -> worker.Compiled:
+def compiled(
+    name: str, kubelet_version: str = "", runtime_endpoint: str = RUNTIME_ENDPOINT
+) -> worker.Compiled:
     """As nodes.json says, or for another release of the kubelet."""
     said = _nodes()[name]
 
@@ -54,7 +56,7 @@ def compiled(name: str, kubelet_version: str = "") -> worker.Compiled:
         LOG_RUNNER,
         PureWindowsPath(said.get("install_directory", r"C:\k")),
     )
-    return worker.compiled(outcome, Node(**known), kubelet, placement)
+    return worker.compiled(outcome, Node(**known, runtime_endpoint=runtime_endpoint), kubelet, placement)
 
 
 def expected(name: str) -> str:
