@@ -9,8 +9,8 @@ static BOOL make_pipe(HANDLE *ours, HANDLE *its)
     LARGE_INTEGER counter;
     QueryPerformanceCounter(&counter);
     DWORD_PTR words[] = {GetCurrentProcessId(), (DWORD_PTR)counter.QuadPart};
-    FormatMessageW(FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_ARGUMENT_ARRAY, L"\\\\.\\pipe\\wmcb-log-%1!u!-%2!I64u!", 0, 0,
-                   name, 128, (va_list *)words);
+    FormatMessageW(FORMAT_MESSAGE_FROM_STRING | FORMAT_MESSAGE_ARGUMENT_ARRAY,
+                   L"\\\\.\\pipe\\wmcb-log-%1!u!-%2!I64u!", 0, 0, name, 128, (va_list *)words);
     *ours = CreateNamedPipeW(name, PIPE_ACCESS_INBOUND | FILE_FLAG_OVERLAPPED | FILE_FLAG_FIRST_PIPE_INSTANCE,
                              PIPE_TYPE_BYTE | PIPE_REJECT_REMOTE_CLIENTS, 1, 0, PIPE_SIZE, 0, &private_file);
     if (*ours == INVALID_HANDLE_VALUE) {
@@ -57,8 +57,8 @@ BOOL start_child(Child *child)
     if (!InitializeProcThreadAttributeList(startup.lpAttributeList, 2, 0, &size) ||
         !UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_JOB_LIST, &job, sizeof job, NULL,
                                    NULL) ||
-        !UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, handles, sizeof handles,
-                                   NULL, NULL) ||
+        !UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, handles,
+                                   sizeof handles, NULL, NULL) ||
         !CreateProcessW(options.program, options.command, NULL, NULL, TRUE,
                         EXTENDED_STARTUPINFO_PRESENT | DETACHED_PROCESS, NULL, NULL, &startup.StartupInfo, &started)) {
         return FALSE;

@@ -2,7 +2,7 @@
  * dropped, and the count is written as soon as writing works again. */
 #include "log_runner.h"
 
-#define FLUSHED_AFTER 5000   /* milliseconds from writing until it is on the disk; others can read it at once */
+#define FLUSHED_AFTER 2000 /* milliseconds from writing until it is on the disk; others can read it at once */
 #define TRIED_AGAIN_AFTER 1000
 #define LONGEST_TAIL (1 << 20) /* of a line, by which a file may become larger than it should */
 
@@ -14,15 +14,15 @@
 static struct {
     HANDLE file;
     ULONGLONG size;
-    ULONGLONG begun;      /* a file time */
-    BOOL in_line;         /* what was written last is no line's end */
-    BOOL dirty;           /* there is something to flush, */
-    ULONGLONG flush_at;   /* at this tick */
-    ULONGLONG leave_at;   /* the tick before which leaving the file is not tried again */
-    ULONGLONG write_at;   /* the same for writing */
-    ULONGLONG lost;       /* bytes, since writing worked */
-    DWORD lost_by;        /* error */
-    BOOL lost_in_line;    /* what was lost last is no line's end: the rest of that line is lost with it */
+    ULONGLONG begun;    /* a file time */
+    BOOL in_line;       /* what was written last is no line's end */
+    BOOL dirty;         /* there is something to flush, */
+    ULONGLONG flush_at; /* at this tick */
+    ULONGLONG leave_at; /* the tick before which leaving the file is not tried again */
+    ULONGLONG write_at; /* the same for writing */
+    ULONGLONG lost;     /* bytes, since writing worked */
+    DWORD lost_by;      /* error */
+    BOOL lost_in_line;  /* what was lost last is no line's end: the rest of that line is lost with it */
 } log = {.file = INVALID_HANDLE_VALUE};
 
 static BOOL make_folder(void)
