@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
-from agent.host.port import FileKind, Principal
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.port import FileKind
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
 from agent.host.replacing import is_leftover
 from agent.resources.kind import CannotBeSo
 
@@ -61,7 +61,7 @@ class StateFolder:
         if there.kind is not FileKind.DIRECTORY:
             raise CannotBeSo(f"{self.path} is a {there.kind.value}, where a folder is to be; move it away")
         descriptor = self.host.files.descriptor(self.path)
-        if self.host.access.granted(descriptor, Principal.USER) and self.host.files.list(self.path):
+        if granted_to_others(descriptor, self.host.access.caller()) and self.host.files.list(self.path):
             raise CannotBeSo(
                 f"{self.path} is open to users, so what it holds cannot be trusted; look at it and remove it"
             )

@@ -138,6 +138,9 @@ class Access(Protocol):
     def is_administrator(self) -> bool:
         """Whether this process may change the machine (an elevated administrator, or SYSTEM)."""
 
+    def caller(self) -> str:
+        """The SID of the account that this process runs under."""
+
 
 # Services
 

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 from agent.host.sddl import (
     ADMINISTRATORS,
+    CREATOR_GROUP,
+    CREATOR_OWNER,
     FILE_ALL,
     FILE_EXECUTE,
     FILE_READ,
     KEY_ALL,
+    OWNER_RIGHTS,
+    READ_CONTROL,
     SYSTEM,
     USERS,
+    WRITE_DAC,
     Ace,
     AceFlags,
+    AceKind,
     SecurityDescriptor,
     allow,
+    specific,
 )
 
 _INHERITED = AceFlags.OBJECT_INHERIT | AceFlags.CONTAINER_INHERIT
@@ -53,3 +60,24 @@ SERVICE_KEY = _protected(
     allow(SYSTEM, KEY_ALL, AceFlags.CONTAINER_INHERIT),
     allow(ADMINISTRATORS, KEY_ALL, AceFlags.CONTAINER_INHERIT),
 )
+
+_TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
+_TRUSTED = frozenset({SYSTEM, ADMINISTRATORS, _TRUSTED_INSTALLER})
+_STAND_FOR_OTHERS = frozenset({CREATOR_OWNER, CREATOR_GROUP, OWNER_RIGHTS})
+"""SIDs that grant nobody anything here: they count for what is made below, or limit the owner."""
+
+
+def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
+    """What anybody may do who is neither the system, nor an administrator, nor the caller itself.
+
+    Denials do not count: what is denied to some may still be granted to others.
+    """
+    if descriptor.aces is None:
+        return FILE_ALL
+    trusted = _TRUSTED | {caller}
+    granted = 0 if descriptor.owner in trusted else READ_CONTROL | WRITE_DAC
+    for ace in descriptor.aces:
+        known = ace.sid in trusted or ace.sid in _STAND_FOR_OTHERS
+        if ace.kind is AceKind.ALLOW and not known and not ace.flags & AceFlags.INHERIT_ONLY:
+            granted |= specific(ace.mask)
+    return granted

@@ -7,9 +7,9 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotEmpty, NotFound
-from agent.host.port import FileKind, Principal
-from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.host.sddl import ADMINISTRATORS, FILE_EXECUTE, FILE_READ, SYSTEM
+from agent.host.port import FileKind
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE, granted_to_others
+from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import descriptors
 from agent.resources.kind import CannotBeSo, Kind
 from agent.spec import Directory, Protection
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 _MOST_ENTRIES = 20_000
-_TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 
 
 class DirectoryResource(Kind):
@@ -108,6 +107,7 @@ def _exposed(host: Host, folder: PureWindowsPath) -> Iterator[tuple[str, str]]:
     Whoever may write one of them, or put a library beside a program, runs as SYSTEM by way of the service.
     """
     count = 0
+    caller = host.access.caller()
     for path, kind in _inside(host, folder):
         count += 1
         if count > _MOST_ENTRIES:
@@ -115,8 +115,7 @@ def _exposed(host: Host, folder: PureWindowsPath) -> Iterator[tuple[str, str]]:
         if kind is FileKind.LINK:
             continue  # its target has its own protection, and the folder says who may change the link
         descriptor = host.files.descriptor(path)
-        beyond = host.access.granted(descriptor, Principal.USER) & ~(FILE_READ | FILE_EXECUTE)
-        if beyond or descriptor.owner not in (SYSTEM, ADMINISTRATORS, _TRUSTED_INSTALLER):
+        if granted_to_others(descriptor, caller) & ~(FILE_READ | FILE_EXECUTE):
             yield str(path.relative_to(folder)), str(descriptor)
 
 

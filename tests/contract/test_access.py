@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -207,3 +208,7 @@ def test_a_descriptor_is_asked_with_its_owner_and_group(world: World) -> None:
     found = world.host.files.descriptor(world.folder / "file")
     assert found == PRIVATE_FILE
     assert {ace.sid for ace in found.aces or ()} == {SYSTEM, ADMINISTRATORS}
+
+
+def test_the_caller_is_an_account(world: World) -> None:
+    assert re.fullmatch(r"S-1-5-(18|21(-\d+){4})", world.host.access.caller())

@@ -36,6 +36,9 @@ class SandboxAccess:
     def is_administrator(self) -> bool:
         return self._facts.is_administrator()
 
+    def caller(self) -> str:
+        return SIDS[Principal.ADMINISTRATOR if self.is_administrator() else Principal.USER][0]
+
     def require(self, action: str, place: Place, mask: int) -> None:
         """Raises AccessDenied where the caller lacks a right to what is there."""
         if not self._has(place, mask):

@@ -32,6 +32,10 @@ class WindowsAccess:
         with telling("look into", "the token of this process"):
             return security.is_administrator()
 
+    def caller(self) -> str:
+        with telling("look into", "the token of this process"):
+            return security.account_of_this_process()
+
 
 def judgeable(descriptor: SecurityDescriptor) -> SecurityDescriptor:
     """The same with what an access check insists on: a group, and no generic rights, for Authz maps none."""

@@ -34,6 +34,7 @@ _QUERY = 0x8
 _ENABLED = 0x2
 _WELL_KNOWN_ADMINISTRATORS = 26
 _LARGEST_SID = 68
+_TOKEN_USER = 1
 
 _BOOL = wintypes.BOOL
 _DWORD = wintypes.DWORD
@@ -63,6 +64,10 @@ _get_object_security = succeeding(
 _set_object_security = succeeding(_advapi32, "SetKernelObjectSecurity", _BOOL, _HANDLE, _DWORD, _POINTER)
 _set_key_security = coded(_advapi32, "RegSetKeySecurity", _HANDLE, _DWORD, _POINTER)
 _open_token = succeeding(_advapi32, "OpenProcessToken", _BOOL, _HANDLE, _DWORD, ctypes.POINTER(_HANDLE))
+_get_token_information = succeeding(
+    _advapi32, "GetTokenInformation", _BOOL, _HANDLE, ctypes.c_int, _POINTER, _DWORD, ctypes.POINTER(_DWORD)
+)
+_sid_to_text = succeeding(_advapi32, "ConvertSidToStringSidW", _BOOL, _POINTER, ctypes.POINTER(_POINTER))
 _look_up_privilege = succeeding(
     _advapi32, "LookupPrivilegeValueW", _BOOL, _TEXT, _TEXT, ctypes.POINTER(ctypes.c_int64)
 )
@@ -136,6 +141,24 @@ def enable_privileges(*names: str) -> None:
             _adjust_privileges(token, False, wanted, 0, None, None)
     finally:
         _close(token)
+
+
+def account_of_this_process() -> str:
+    """Its SID."""
+    token = _HANDLE()
+    _open_token(_this_process(), _QUERY, token)
+    try:
+        # TOKEN_USER: where the SID lies, which is behind it in the same buffer
+        buffer = ctypes.create_string_buffer(_LARGEST_SID + 2 * ctypes.sizeof(_POINTER))
+        _get_token_information(token, _TOKEN_USER, buffer, len(buffer), _DWORD())
+    finally:
+        _close(token)
+    text = _POINTER()
+    _sid_to_text(_POINTER.from_buffer(buffer), text)
+    try:
+        return ctypes.wstring_at(text.value or 0)
+    finally:
+        _free(text)
 
 
 def is_administrator() -> bool:
