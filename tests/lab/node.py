@@ -10,16 +10,28 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 from itertools import count
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Unpack
 
-from lab import machine, prefix, processes, programs, running, services, trace, windows_python, wine
-from lab.registry import parse as parse_export
+from lab import (
+    machine,
+    prefix,
+    processes,
+    programs,
+    registry,
+    running,
+    services,
+    trace,
+    windows_python,
+    wine,
+)
+from lab.snapshot import Snapshot, files_below
 from lab.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lab.processes import Process
     from lab.registry import Key
@@ -138,6 +150,24 @@ class Node:
         environment = self._environment(debug, circumstances.get("locale"))
         return running.start(line, place, environment, circumstances)
 
+    def run_until(
+        self, condition: Callable[[], object], *arguments: str, **circumstances: Unpack[Circumstances]
+    ) -> Result:
+        """Starts a program and kills it as soon as the condition holds, it and all processes of its name.
+
+        An AssertionError where it ended before that.
+        """
+        running = self.start(*arguments, **circumstances)
+        name = PureWindowsPath(arguments[0]).name
+        while not condition():
+            if running.ended:
+                raise AssertionError(f"{running.line} ended too soon: {running.wait()}")
+            time.sleep(0.001)  # what it does next must not be done
+        for process in self.processes(name):
+            os.kill(process.pid, signal.SIGKILL)
+        until(lambda: not self.processes(name), f"{name} is gone")
+        return running.wait()
+
     def python(self, *arguments: str, **circumstances: Unpack[Circumstances]) -> Result:
         """Runs the lab's Windows Python."""
         return self.run(windows_python.PROGRAM, *arguments, **circumstances)
@@ -207,8 +237,11 @@ class Node:
 
     def registry(self, path: str) -> Key | None:
         r"""The key at HKLM\... or HKCU\..., None where there is none."""
-        exported = self.path(r"C:\windows\temp\exported.reg")
-        exported.unlink(missing_ok=True)
+        exported = self._export(path)
+        return None if exported is None else registry.parse(exported, path)
+
+    def _export(self, path: str) -> str | None:
+        written = self.path(r"C:\windows\temp\exported.reg")
         # Told by the file and not by the exit code: reg.exe ends with 1 for each and every failure.
         asked = [wine.LOADER, "reg.exe", "export", path, r"C:\windows\temp\exported.reg", "/y"]
         subprocess.run(
@@ -218,7 +251,22 @@ class Node:
             stderr=subprocess.DEVNULL,
             check=False,
         )
-        return parse_export(exported.read_text("utf-16"), path) if exported.exists() else None
+        if not written.exists():
+            return None
+        text = written.read_text("utf-16")
+        written.unlink()
+        return text
+
+    # All of it
+
+    def snapshot(self) -> Snapshot:
+        """All that is on C: and in the registry now, to compare with another. It takes some seconds."""
+        keys: dict[str, dict[str, registry.Value]] = {}
+        for hive in ("HKLM", "HKU"):
+            exported = self._export(hive)
+            assert exported is not None
+            keys |= registry.parse_all(exported)
+        return Snapshot(files_below(self.c), keys)
 
     # Services
 

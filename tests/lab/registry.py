@@ -52,17 +52,32 @@ class Key:
 def parse(exported: str, path: str) -> Key:
     """The key at `path` out of an export of it and of all below."""
     found = Key()
-    below: str | None = None
-    for line in _whole_lines(exported):
-        if line.startswith("["):
-            # reg.exe writes the path that it was asked for, with the hive's name in full.
-            inside = line[1:-1].split("\\")[path.count("\\") + 1 :]
-            below = "\\".join(inside)
-            if len(inside) == 1:
-                found.keys.append(inside[0])
-        elif below == "" and (match := re.match(r'(?:@|"((?:[^"\\]|\\.)*)")=(.*)', line, re.DOTALL)):
-            found.values[_unescaped(match[1] or "")] = _value(match[2])
+    for name, values in parse_all(exported).items():
+        # reg.exe writes the path that it was asked for, with the hive's name in full.
+        below = name.split("\\")[path.count("\\") + 1 :]
+        if not below:
+            found.values = values
+        elif len(below) == 1:
+            found.keys.append(below[0])
     return found
+
+
+def parse_all(exported: str) -> dict[str, dict[str, Value]]:
+    """The values of every key in an export, by the key's whole path."""
+    found: dict[str, dict[str, Value]] = {}
+    values: dict[str, Value] = {}
+    _, *lines = _whole_lines(exported)
+    for line in filter(None, lines):
+        if line.startswith("["):
+            values = found.setdefault(line[1:-1], {})
+        elif named := _NAMED.fullmatch(line):
+            values[_unescaped(named[1] or "")] = _value(named[2])
+        else:
+            raise ValueError(f"not a line of a registry export: {line!r}")
+    return found
+
+
+_NAMED = re.compile(r'(?:@|"((?:[^"\\]|\\.)*)")=(.*)', re.DOTALL)
 
 
 def _whole_lines(exported: str) -> Iterator[str]:
