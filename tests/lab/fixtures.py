@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lab import namespace
+from lab.certificates import Authority
+from lab.namespace import ADDRESS, WEB_NAME
 from lab.node import Node
+from lab.web import Proxy, Web, proxying, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -21,6 +25,49 @@ def node() -> Iterator[Node]:
     node = Node()
     yield node
     node.close()
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Node]:
+    """One node for all tests of a module that leave nothing behind on it."""
+    demand_the_lab()
+    node = Node()
+    yield node
+    node.close()
+
+
+@pytest.fixture
+def web_authority(tmp_path: Path) -> Authority:
+    """Who signed the certificate of `secure_web`; nobody trusts it unless told to."""
+    folder = tmp_path / "authority"
+    folder.mkdir()
+    return Authority.make(folder, "A test's own authority")
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """A web server, without TLS."""
+    demand_the_lab()
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def secure_web(web_authority: Authority, tmp_path: Path) -> Iterator[Web]:
+    """A web server with TLS, for the name web.test and the lab's address."""
+    demand_the_lab()
+    pair = tmp_path / "web.pem"
+    pair.write_text(web_authority.server([f"DNS:{WEB_NAME}", f"IP:{ADDRESS}"]))
+    with serving(pair) as server:
+        yield server
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    """An HTTP proxy, for http and https."""
+    demand_the_lab()
+    with proxying() as server:
+        yield server
 
 
 def demand_the_lab() -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ADDRESS = "10.77.0.1"
 HOST_NAME = "win1"
+# Of the same address: whoever a node fetches things from (lab/web.py).
+WEB_NAME = "web.test"
 # Set inside: the path of the root with everything mounted in it.
 ROOT_VARIABLE = "WMCB_LAB_ROOT"
 
@@ -109,7 +111,7 @@ def _furnish(place: Path, compiled: Path, mounts: Sequence[Mount]) -> None:
         _mount("--rbind", place / name, place / "lab" / "z" / name)
     # By its name Windows finds its own address, as a machine does that is known to a name server.
     hosts = place / "lab" / "hosts"
-    hosts.write_text(f"127.0.0.1 localhost\n{ADDRESS} {HOST_NAME}\n")
+    hosts.write_text(f"127.0.0.1 localhost\n{ADDRESS} {HOST_NAME}\n{ADDRESS} {WEB_NAME}\n")
     _mount("--bind", hosts, place / "etc" / "hosts")
     _mount("-o", "remount,bind,ro", place)
 

@@ -1,5 +1,5 @@
 """What tests of a whole Windows node share."""
 
-from lab.fixtures import node
+from lab.fixtures import lasting, node, proxy, secure_web, web, web_authority
 
-__all__ = ["node"]
+__all__ = ["lasting", "node", "proxy", "secure_web", "web", "web_authority"]

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab.node import Node
 from lab.registry import Value
 from lab.running import TimedOut
 from lab.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from lab.node import Node
     from lab.running import Circumstances
 
 # Not shell32's IsUserAnAdmin, which under Wine takes a group that is there for denying only for membership.
@@ -22,14 +20,6 @@ IS_ADMINISTRATOR = (
     "(w := __import__('win32security')).CheckTokenMembership(None, w.ConvertStringSidToSid('S-1-5-32-544'))"
 )
 PRINT = "import sys, json, os; sys.stdout.write(json.dumps({}))"
-
-
-@pytest.fixture(scope="module")
-def lasting() -> Iterator[Node]:
-    """One node for tests that leave nothing behind on it."""
-    node = Node()
-    yield node
-    node.close()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from lab.cluster.certificates import SERVER
+from lab.certificates import SERVER
 from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
 from lab.cluster.fleet import LEASES, NODES, Fleet
 from lab.waiting import until

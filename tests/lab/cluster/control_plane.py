@@ -17,9 +17,9 @@ from http.client import HTTPException
 from pathlib import Path
 
 from lab import namespace, wine
+from lab.certificates import Authority
 from lab.cluster.api import Api, Refused
 from lab.cluster.audit import POLICY, AuditLog
-from lab.cluster.certificates import Authority
 from lab.cluster.program import Program
 from lab.cluster.proxy import Proxy
 from lab.kubernetes import RELEASE

@@ -1,4 +1,4 @@
-"""Certificates of the cluster's authority with whatever dates a test wants."""
+"""Authorities, the cluster's or a test's own, and their certificates with whatever dates a test wants."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 
 from lab.means import Missing
 
+_A_YEAR = timedelta(days=365)
 _LONG_AGO = timedelta(days=-366)
-_LATELY = timedelta(minutes=-5)
+LATELY = timedelta(minutes=-5)
 
 _CONFIGURATION = """\
 [ca]
@@ -34,6 +35,9 @@ commonName = supplied
 keyUsage = critical, digitalSignature, keyEncipherment
 extendedKeyUsage = {usage}
 basicConstraints = critical, CA:FALSE
+subjectKeyIdentifier = hash
+# Python, from 3.13 on, takes no certificate without it.
+authorityKeyIdentifier = keyid
 [request]
 distinguished_name = nothing
 [nothing]
@@ -44,7 +48,16 @@ SERVER = "serverAuth"
 
 
 class Authority:
-    """The cluster's own, in kubeadm's folder."""
+    """One whose certificate and key are in a folder, as kubeadm keeps the cluster's."""
+
+    @classmethod
+    def make(cls, folder: Path, name: str) -> Authority:
+        """A new one, known to nobody."""
+        new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        files = ["-keyout", str(folder / "ca.key"), "-out", str(folder / "ca.crt")]
+        extensions = ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
+        _openssl("req", "-x509", *new_key, *files, "-subj", f"/CN={name}", "-days", "365", *extensions)
+        return cls(folder)
 
     def __init__(self, folder: Path) -> None:
         self.certificate = folder / "ca.crt"
@@ -55,21 +68,30 @@ class Authority:
         key = _openssl("x509", "-in", str(self.certificate), "-noout", "-pubkey")
         return f"sha256:{sha256(_decoded(key)).hexdigest()}"
 
-    def client(self, user: str, groups: list[str], valid_for: timedelta = timedelta(days=365)) -> str:
+    def client(self, user: str, groups: list[str], valid_for: timedelta = _A_YEAR) -> str:
         """A client's certificate and key, as PEM. A negative time gives one that ended that long ago."""
+        # A user's groups are values of O. OpenSSL takes a slash for the end of a value.
+        named = [*(("O", group) for group in groups), ("CN", user)]
+        subject = "".join(f"/{kind}=" + value.replace("/", r"\/") for kind, value in named)
+        return self._issue(CLIENT, valid_for, "-subj", subject)
+
+    def server(self, names: list[str], valid_for: timedelta = _A_YEAR) -> str:
+        """A server's, likewise, for names and addresses: `DNS:web.test`, `IP:10.77.0.1`."""
+        return self._issue(
+            SERVER, valid_for, "-subj", "/CN=server", "-addext", f"subjectAltName={','.join(names)}"
+        )
+
+    def _issue(self, usage: str, valid_for: timedelta, *request_options: str) -> str:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             key, request = folder / "key.pem", folder / "request.pem"
-            # A user's groups are values of O. OpenSSL takes a slash for the end of a value.
-            named = [*(("O", group) for group in groups), ("CN", user)]
-            subject = "".join(f"/{kind}=" + value.replace("/", r"\/") for kind, value in named)
-            _configure(folder, CLIENT)
+            _configure(folder, usage)
             new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", str(key)]
             settings = ["-config", str(folder / "openssl.cnf"), "-section", "request"]
-            _openssl("req", "-new", *settings, *new_key, "-subj", subject, "-out", str(request))
+            _openssl("req", "-new", *settings, *new_key, *request_options, "-out", str(request))
             return self._sign(folder, request, valid_for) + key.read_text()
 
-    def expired(self, certificate_and_key: str, usage: str = CLIENT, ended: timedelta = _LATELY) -> str:
+    def expired(self, certificate_and_key: str, usage: str = CLIENT, ended: timedelta = LATELY) -> str:
         """The same certificate, of the same key, except that its time is over. Without the key."""
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
@@ -82,7 +104,7 @@ class Authority:
 
     def _sign(self, folder: Path, request: Path, ends_in: timedelta) -> str:
         now = datetime.now(UTC)
-        begins = now + (_LONG_AGO if ends_in < timedelta() else _LATELY)
+        begins = now + (_LONG_AGO if ends_in < timedelta() else LATELY)
         signed = folder / "signed.pem"
         authority = ["-cert", str(self.certificate), "-keyfile", str(self._key)]
         dates = ["-startdate", _written(begins), "-enddate", _written(now + ends_in)]
