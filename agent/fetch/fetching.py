@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.fetch import address, authorities
@@ -17,7 +18,7 @@ from agent.release import RELEASE
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
 
     from agent.fetch.address import Address
     from agent.fetch.deadline import Clock
@@ -55,7 +56,7 @@ class Limits:
     """In seconds, but for the last two."""
 
     patience: float = 60.0
-    """For an answer to begin, or to go on, however often it takes asking."""
+    """For which it is asked again, after what may pass and since something last came; 0 to ask once."""
     answer: float = 10.0
     """From a request until the headers of its answer; then it is asked again."""
     silence: float = 30.0
@@ -79,15 +80,17 @@ class Fetcher:
 
         Whoever has enough before the end closes it.
         """
-        if request.authorities not in self._contexts:
-            # Reading the system's store takes longer than many a request.
-            self._contexts[request.authorities] = authorities.trusting(request.authorities)
-        context = self._contexts[request.authorities]
-        return _Fetching(request, limits, context, self._clock, self._notice).blocks()
+        trust = partial(self._trusting, request.authorities)
+        return _Fetching(request, limits, trust, self._clock, self._notice).blocks()
 
     def body(self, request: Request, limits: Limits) -> bytes:
         """The same at once. Raises Failed."""
         return b"".join(self.blocks(request, limits))
+
+    def _trusting(self, additional: tuple[bytes, ...]) -> ssl.SSLContext:
+        if additional not in self._contexts:
+            self._contexts[additional] = authorities.trusting(additional)
+        return self._contexts[additional]
 
 
 class _Fetching:
@@ -97,13 +100,13 @@ class _Fetching:
         self,
         request: Request,
         limits: Limits,
-        context: ssl.SSLContext,
+        trust: Callable[[], ssl.SSLContext],
         clock: Clock,
         notice: Callable[[str], None],
     ) -> None:
         self._request = request
         self._limits = limits
-        self._context = context
+        self._trust = trust
         self._clock = clock
         self._notice = notice
         self._deadline = Deadline(clock)
@@ -113,11 +116,11 @@ class _Fetching:
 
     def blocks(self) -> Generator[bytes, None, None]:
         origin = address.parse(self._request.url)
-        with self._deadline.within(self._limits.total, "not all of the answer came"):
+        with self._deadline.within(self._limits.total, f"not all of the answer of {origin.place} came"):
             effort = self._effort()
             while True:
                 try:
-                    with self._answer(origin, effort) as answer:
+                    with closing(self._followed(origin)) as answer:
                         for block in answer.blocks(self._deadline, self._limits.silence):
                             self._count(block)
                             yield block
@@ -141,15 +144,6 @@ class _Fetching:
             return Failed(str(fault))
         return fault
 
-    @contextmanager
-    def _answer(self, origin: Address, effort: _Effort) -> Iterator[Answer]:
-        with self._deadline.within(effort.left(), f"no answer from {origin.place}"):
-            answer = self._followed(origin)
-        try:
-            yield answer
-        finally:
-            answer.close()
-
     def _followed(self, origin: Address) -> Answer:
         there = origin
         for _ in range(self._limits.redirects + 1):
@@ -167,7 +161,7 @@ class _Fetching:
 
     def _asked(self, there: Address, origin: Address) -> Answer:
         proxy = self._request.proxies.proxy(there)
-        route = Route(there, proxy, self._context, self._context)
+        route = Route(there, proxy, self._trust, self._trust)
         headers = (*self._headers(there, origin), *route.headers_for_proxy)
         head = request_head(self._request.method, route.target, headers)
         wire = route.opened(self._deadline)
@@ -229,15 +223,12 @@ class _Effort:
         self._pause = _FIRST_PAUSE
         self._attempts = 1
 
-    def left(self) -> float:
-        return self._end - self._clock.monotonic()
-
     def again(self, fault: Failed) -> None:
         """Waits until it is time to ask again; raises `fault` where that is no use."""
         if not fault.transient:
             raise fault
         pause = max(self._pause, fault.wait)
-        if pause >= self.left():
+        if self._clock.monotonic() + pause >= self._end:
             raise self._final(fault) from None
         self._notice(f"{fault}; asking again in {pause:.1f} seconds")
         self._clock.sleep(pause)

@@ -40,9 +40,14 @@ def begun(wire: Wire, method: str, place: str) -> http.client.HTTPResponse:
     try:
         answer.begin()
     except http.client.RemoteDisconnected:
+        answer.close()
         raise Failed(f"{place} ends the connection without an answer", transient=True) from None
     except http.client.HTTPException:
+        answer.close()
         raise Failed(f"what {place} answers is not http") from None
+    except BaseException:
+        answer.close()  # left to itself it would be closed after what it reads from, and complain
+        raise
     return answer
 
 

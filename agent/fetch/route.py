@@ -12,9 +12,14 @@ from agent.fetch.messages import Headers, basic, begun, described, request_head
 from agent.fetch.wire import Tls, connected
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.fetch.address import Address
     from agent.fetch.deadline import Deadline
     from agent.fetch.wire import Wire
+
+    Trust = Callable[[], ssl.SSLContext]
+    """Made when it is needed: reading the system's authorities takes longer than many a request."""
 
 CONNECT_SECONDS = 30.0
 HANDSHAKE_SECONDS = 10.0
@@ -30,9 +35,9 @@ _SERVER_ERRORS = 500
 class Route:
     there: Address
     proxy: Address | None
-    context: ssl.SSLContext
-    """Whom the server is to be vouched for by."""
-    proxy_context: ssl.SSLContext
+    trust: Trust
+    """Who is to vouch for the server."""
+    trust_in_proxy: Trust
 
     def opened(self, deadline: Deadline) -> Wire:
         """Raises Failed."""
@@ -42,10 +47,10 @@ class Route:
             wire: Wire = connected(first, place, deadline)
         try:
             if self.proxy and self.proxy.secure:
-                wire = self._secured(wire, self.proxy, self.proxy_context, deadline)
+                wire = self._secured(wire, self.proxy, self.trust_in_proxy, deadline)
             if self.proxy and self.there.secure:
                 self._tunnelled(wire, self.proxy, deadline)
-            return self._secured(wire, self.there, self.context, deadline) if self.there.secure else wire
+            return self._secured(wire, self.there, self.trust, deadline) if self.there.secure else wire
         except BaseException:
             wire.close()
             raise
@@ -64,8 +69,9 @@ class Route:
     def _told(self, place: Address) -> str:
         return f"the proxy {place.place}" if place is self.proxy else place.place
 
-    def _secured(self, wire: Wire, there: Address, context: ssl.SSLContext, deadline: Deadline) -> Tls:
+    def _secured(self, wire: Wire, there: Address, trust: Trust, deadline: Deadline) -> Tls:
         place = self._told(there)
+        context = trust()
         with deadline.within(HANDSHAKE_SECONDS, f"TLS with {place} does not come about"):
             try:
                 return Tls(wire, context, there.host, place)
@@ -78,7 +84,7 @@ class Route:
     def _shown(self, there: Address, deadline: Deadline) -> list[bytes]:
         """The certificates that the server shows; asked again, since Python forgets those that it refused."""
         proxy = None if there is self.proxy else self.proxy
-        again = Route(there, proxy, authorities.trusting_anybody(), self.proxy_context)
+        again = Route(there, proxy, authorities.trusting_anybody, self.trust_in_proxy)
         with deadline.within(HANDSHAKE_SECONDS, "no second look at the certificate"):
             wire = again.opened(deadline)
         try:
@@ -91,7 +97,9 @@ class Route:
         headers = (("Host", self.there.place), *basic("Proxy-Authorization", proxy))
         with deadline.within(_TUNNEL_SECONDS, f"no answer from {place}"):
             wire.send(request_head("CONNECT", self.there.place, headers))
-            status = begun(wire, "CONNECT", place).status
+            answer = begun(wire, "CONNECT", place)
+        status = answer.status
+        answer.close()
         if status == _PROXY_CREDENTIALS_WANTED:
             raise Failed(f"{place} wants credentials, or others than it was given (407)", status=status)
         if status != _OK:

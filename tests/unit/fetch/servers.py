@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import threading
@@ -66,6 +67,8 @@ def tunnel_to(port: int) -> Callable[[Server, socket.socket, str], None]:
             back = threading.Thread(target=_copy, args=(onward, connection), daemon=True)
             back.start()
             _copy(connection, onward)
+            with contextlib.suppress(OSError):
+                onward.shutdown(socket.SHUT_RDWR)
             back.join(PATIENCE)
 
     return reply

@@ -17,7 +17,7 @@ from unit.fetch.servers import Server, answer, closed_port, ok, tunnel_to
 if TYPE_CHECKING:
     from pathlib import Path
 
-IMPATIENT = Limits(patience=0.15)
+IMPATIENT = Limits(patience=0)
 ROOT = issue("root-ca", authority=True)
 NODE = issue("node", ROOT, names=["node.example"])
 PROXY = issue("proxy", ROOT)

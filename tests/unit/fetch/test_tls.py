@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-IMPATIENT = Limits(patience=0.15)
+IMPATIENT = Limits(patience=0)
 ROOT = issue("root-ca", authority=True, unit="openshift")
 REMEDY = (
     "if that is right, add it to the authorities to trust, or to this machine's trusted root certificates"
