@@ -1,7 +1,7 @@
 """What a node has to be called on each platform, so that the platform's own controller finds its machine.
 
-Where a controller goes by the name that the machine has anyway, nothing is asked. Elsewhere the platform has a
-metadata service, at an address that only its machines reach; a function that the caller gives asks it.
+Where a controller goes by the name that the machine has anyway, nothing is asked. Elsewhere the platform
+has a metadata service, at an address that only its machines reach; a function of the caller's asks it.
 """
 
 from __future__ import annotations
