@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from lab.node import Node
 
 ADDRESS = "127.0.0.1:10248"
+_MARK = b"\n-- behaviour: "
 
 
 class Behaviour(TypedDict, total=False):
     """What it is to do from its next start on; behaviour.go says what each means."""
 
     address: str
+    version: str
+    starts: str
     says: str
     exit_at_once: int
     start_milliseconds: int
@@ -28,26 +31,38 @@ class Behaviour(TypedDict, total=False):
     vanish_on_stop: bool
     stop_code: int
     hang: bool
+    unwell: bool
 
 
 class StandinKubelet:
-    """The program at a path on a node. It is healthy unless told otherwise."""
+    """The program at a path on a node. It is healthy unless told otherwise.
 
-    def __init__(self, node: Node, windows: str) -> None:
+    What is told here goes with the program, wherever that is copied to, and makes another program of it: one
+    of another release, or one that fails.
+    """
+
+    def __init__(self, node: Node, windows: str, **behaviour: Unpack[Behaviour]) -> None:
+        self._node = node
         self._exe = node.copy_in(wine.outside(programs.PLACE) / "kubelet.exe", windows)
-        self._address = ADDRESS
+        self._address = behaviour.get("address", ADDRESS)
+        self._starts = behaviour.get("starts", f"{windows}.starts")
+        if behaviour:
+            with self._exe.open("ab") as program:
+                program.write(_MARK + json.dumps(behaviour).encode())
+
+    @property
+    def content(self) -> bytes:
+        return self._exe.read_bytes()
 
     def behave(self, **behaviour: Unpack[Behaviour]) -> None:
         """Says how to behave from the next start on."""
-        self._address = behaviour.get("address", ADDRESS)
-        self._exe.with_name(self._exe.name + ".behaviour.json").write_text(
-            json.dumps({"address": self._address, **behaviour})
-        )
+        self._address = behaviour.setdefault("address", self._address)
+        self._exe.with_name(self._exe.name + ".behaviour.json").write_text(json.dumps(behaviour))
 
     @property
     def starts(self) -> list[dict[str, Any]]:
         """Each start so far: arguments, environ, folder, pid, service, elevated, time."""
-        written = self._exe.with_name(self._exe.name + ".starts")
+        written = self._node.path(self._starts)
         return [json.loads(line) for line in written.read_text().splitlines()] if written.exists() else []
 
     def healthy(self, seconds: float = 1.0) -> bool:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -8,8 +9,13 @@ import (
 	"time"
 )
 
-// Behaviour is read once, at the start, from kubelet.exe.behaviour.json. Without that file it is a healthy kubelet.
+// Behaviour is read once, at the start: first what the program's own file ends with, which goes wherever it is
+// copied to; then kubelet.exe.behaviour.json beside it. With neither it is a healthy kubelet.
 type Behaviour struct {
+	// What it answers to --version.
+	Version string `json:"version"`
+	// Where each start is written down, in place of kubelet.exe.starts.
+	Starts string `json:"starts"`
 	// Where healthz and the commands of http.go are served.
 	Address string `json:"address"`
 	// Said on stderr, where the real kubelet writes its log, as soon as it starts.
@@ -29,18 +35,32 @@ type Behaviour struct {
 	StopCode uint32 `json:"stop_code"`
 	// Start, and then answer neither healthz nor a stop.
 	Hang bool `json:"hang"`
+	// Start and stop as it should, and answer healthz with 500.
+	Unwell bool `json:"unwell"`
 }
 
-func readBehaviour(path string) (Behaviour, error) {
-	behaviour := Behaviour{Address: "127.0.0.1:10248"}
-	text, err := os.ReadFile(path)
+// In two parts, so that it is nowhere in the program but where it was put.
+var mark = []byte("\n-- " + "behaviour: ")
+
+func readBehaviour(program string) (Behaviour, error) {
+	behaviour := Behaviour{Address: "127.0.0.1:10248", Version: "1.36.3", Starts: program + ".starts"}
+	own, err := os.ReadFile(program)
+	if err != nil {
+		return behaviour, err
+	}
+	if _, said, found := bytes.Cut(own, mark); found {
+		if err := json.Unmarshal(said, &behaviour); err != nil {
+			return behaviour, err
+		}
+	}
+	beside, err := os.ReadFile(program + ".behaviour.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return behaviour, nil
 	}
 	if err != nil {
 		return behaviour, err
 	}
-	return behaviour, json.Unmarshal(text, &behaviour)
+	return behaviour, json.Unmarshal(beside, &behaviour)
 }
 
 func milliseconds(count int) time.Duration {

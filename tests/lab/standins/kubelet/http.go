@@ -34,6 +34,10 @@ func (k *kubelet) serve() error {
 			<-request.Context().Done()
 			return
 		}
+		if k.behaviour.Unwell {
+			http.Error(answer, "unwell", http.StatusInternalServerError)
+			return
+		}
 		fmt.Fprint(answer, "ok")
 	})
 	mux.HandleFunc("/hang", func(http.ResponseWriter, *http.Request) { k.hanging.Store(true) })
