@@ -1,6 +1,7 @@
 """`python -m lab exe`: builds dist/wmcb.exe, with PyInstaller's analysis under Wine.
 
-What zig does is done on Linux: the launcher's bytes are the same wherever it is compiled.
+What zig does is done on Linux: the bytes are the same wherever it compiles. So is signing, where variables
+name a key (packaging/exe/exebuild/signing.py); what is packed is signed first, so there are two builds then.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lab import cache, machine, means, namespace, repository, toolchains, window
 from lab import prefix as prefixes
 
 WORK = repository.ROOT / "build"
-LAUNCHER, LOG_RUNNER = "launcher.exe", "wmcb-log.exe"
+LAUNCHER, LOG_RUNNER, SIGNED = "launcher.exe", "wmcb-log.exe", "signed.exe"
 # How build.spec is told what it cannot find out under Wine.
 _TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}", "WMCB_LOG_RUNNER": rf"build\{LOG_RUNNER}"}
 
@@ -25,9 +26,15 @@ _TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}", "WMCB_LOG_RUNNER": rf"build\{LOG
 def build(place: str = namespace.REPOSITORY.target) -> int:
     """Leaves dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
     started = time.monotonic()
+    sys.path.insert(0, str(repository.ROOT / "packaging" / "exe"))
+    from exebuild import signing
+
+    if signing.wanted():
+        means.ensure("osslsigncode")
     commit = _make_programs()
-    checkout = namespace.Mount(repository.ROOT, place, writable=True)
-    code = machine.enter([sys.executable, "-m", "lab.exe", place, commit], checkout=checkout)
+    code = _enter(place, commit)
+    if code == 0 and signing.wanted():
+        code = _sign(place, commit)
     if code == 0:
         exe = repository.ROOT / "dist" / "wmcb.exe"
         cache.say(
@@ -69,7 +76,6 @@ def _git(*arguments: str) -> str:
 
 def _make_programs() -> str:
     """Compiles what is written in C, and says for which commit."""
-    sys.path.insert(0, str(repository.ROOT / "packaging" / "exe"))
     from exebuild import assembly
     from exebuild.compiler import Compiler
 
@@ -82,13 +88,31 @@ def _make_programs() -> str:
     return commit
 
 
-def _build_inside(place: str, commit: str) -> None:
+def _enter(place: str, *arguments: str) -> int:
+    checkout = namespace.Mount(repository.ROOT, place, writable=True)
+    return machine.enter([sys.executable, "-m", "lab.exe", place, *arguments], checkout=checkout)
+
+
+def _sign(place: str, commit: str) -> int:
+    """Signs the program, has it packed again, and signs that."""
+    from exebuild import assembly, signing
+
+    dist = repository.ROOT / "dist"
+    (WORK / SIGNED).write_bytes(signing.signed((dist / "wmcb" / assembly.PROGRAM).read_bytes()))
+    code = _enter(place, commit, rf"build\{SIGNED}")
+    if code == 0:
+        assembly.deliver_shipped(dist, signing.signed((dist / assembly.PROGRAM).read_bytes()))
+    return code
+
+
+def _build_inside(place: str, commit: str, signed: str = "") -> None:
     node = "/lab/nodes/build"
     prefixes.layer(machine.prepared_prefix(), wine.outside(node))
-    environment = {**wine.environment(f"{node}/prefix"), **_TOLD, "WMCB_COMMIT": commit}
+    told = {**_TOLD, "WMCB_COMMIT": commit, "WMCB_SIGNED_PROGRAM": signed}
+    environment = {**wine.environment(f"{node}/prefix"), **told}
     analyser = ["-m", "PyInstaller", "--noconfirm", "--log-level=WARN", "build.spec"]
     wine.run([wine.LOADER, windows_python.PROGRAM, *analyser], environment, folder=place)
 
 
 if __name__ == "__main__":
-    _build_inside(sys.argv[1], sys.argv[2])
+    _build_inside(*sys.argv[1:])

@@ -14,7 +14,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exebuild import findings, freezing, image, modules, payload, resources, sources
+from exebuild import findings, freezing, image, modules, payload, resources, signing, sources
 from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler
 from exebuild.modules import FrozenModule
 
@@ -30,6 +30,10 @@ PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpa
 
 _LAUNCHER, _LOG_RUNNER = "WMCB_LAUNCHER", "WMCB_LOG_RUNNER"
 """Programs in C that are compiled already, for where zig itself cannot run."""
+_SIGNED = "WMCB_SIGNED_PROGRAM"
+"""The program as the last build left it, signed since; packed in place of the same without a signature."""
+_SIGNED_LOG_RUNNER = "WMCB_SIGNED_LOG_RUNNER"
+"""wmcb-log.exe as the last release carried it; taken again where it is the same but for its signature."""
 _COMMIT = "WMCB_COMMIT"
 """The commit, for where git cannot be asked."""
 
@@ -53,7 +57,7 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     table = modules.build([FrozenModule(name, code[name], name in packages) for name in order])
 
     launcher = _launcher(repository, work, commit)
-    program = image.add_section(launcher, modules.SECTION, table)
+    program = _signed_since(image.add_section(launcher, modules.SECTION, table))
     runtime = {name: path.read_bytes() for name, path in found.files().items()}
     packed = payload.build(program, runtime, _packing(work))
     _deliver(target, program, runtime, image.add_section(launcher, payload.SECTION, packed))
@@ -83,9 +87,13 @@ def make_launcher(repository: Path, commit: str, python_headers: Path, compiler:
 
 
 def make_log_runner(compiler: Compiler) -> bytes:
-    """wmcb-log.exe: the same for as long as its sources are."""
+    """wmcb-log.exe: the same for as long as its sources are; signed where there is a key."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in LOG_RUNNER.files())).hexdigest()
-    return compiler.program(LOG_RUNNER, resources.build_for_log_runner(digest[:16]))
+    program = compiler.program(LOG_RUNNER, resources.build_for_log_runner(digest[:16]))
+    before = os.environ.get(_SIGNED_LOG_RUNNER)
+    if before and signing.is_signed_copy(Path(before).read_bytes(), program):
+        return Path(before).read_bytes()
+    return signing.signed(program) if signing.wanted() else program
 
 
 def _launcher(repository: Path, work: Path, commit: str) -> bytes:
@@ -99,6 +107,16 @@ def _launcher(repository: Path, work: Path, commit: str) -> bytes:
 def _log_runner(work: Path) -> bytes:
     made = os.environ.get(_LOG_RUNNER)
     return Path(made).read_bytes() if made else make_log_runner(Compiler(work / "log-runner"))
+
+
+def _signed_since(program: bytes) -> bytes:
+    place = os.environ.get(_SIGNED)
+    if not place:
+        return program
+    signed = Path(place).read_bytes()
+    if not signing.is_signed_copy(signed, program):
+        raise signing.SigningError(f"{place} is not the program of this build with a signature")
+    return signed
 
 
 def _carried(program: bytes) -> bytes:
@@ -160,6 +178,11 @@ def _deliver(target: Path, program: bytes, runtime: Mapping[str, bytes], shipped
     for name, content in runtime.items():
         (laid_out / RUNTIME / name).write_bytes(content)
     (laid_out / PROGRAM).write_bytes(program)
+    deliver_shipped(target, shipped)
+
+
+def deliver_shipped(target: Path, shipped: bytes) -> None:
+    """The one file, and its checksum beside it."""
     (target / PROGRAM).write_bytes(shipped)
     checksum = f"{hashlib.sha256(shipped).hexdigest()} *{PROGRAM}\n"
     (target / f"{PROGRAM}.sha256").write_bytes(checksum.encode())
