@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 NAME = "wmcb-log.exe"
+OF_KUBERNETES = "kube-log-runner.exe"
+_ROTATES_SINCE = 34
+"""The minor release of Kubernetes 1 whose kube-log-runner bounds what it writes."""
 
 LARGEST_BYTES = 100_000_000
 LONGEST_HOURS = 7 * 24
@@ -34,3 +37,9 @@ def arguments(log: PureWindowsPath) -> tuple[str, ...]:
         f"--log-file-count={MOST_FILES}",
         "--",
     )
+
+
+def arguments_of_kubernetes(log: PureWindowsPath, minor: int) -> tuple[str, ...]:
+    """The same for kube-log-runner of that minor release; an unknown flag would end it at once."""
+    rotation = (f"--log-file-size={LARGEST_BYTES}", f"--log-file-age={LONGEST_HOURS}h")
+    return (f"--log-file={log}", *(rotation if minor >= _ROTATES_SINCE else ()), "--")

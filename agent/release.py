@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 RELEASE = "0.1.0"
+NOT_BEFORE = 1_793_491_200
+"""2026-11-01, in seconds since 1970: no clock that is right shows an earlier time to this release."""
 
 
 class Build:

@@ -70,10 +70,10 @@ class Request:
 
 
 HELP = Option("--help", "show this, or what a command does", short="-h")
-VERBOSE = Option("--verbose", "say more, and where a fault of ours happened", short="-v")
+VERBOSE = Option("--verbose", "say more, and where we failed", short="-v")
 OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"))
-SANDBOX = Option("--sandbox", "work on a folder that stands for C:, on any system", placeholder="DIR")
-SANDBOX_RUN = Option("--sandbox-run", "in the sandbox, start services' programs for real")
+SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder="DIR")
+SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 
 

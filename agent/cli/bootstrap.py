@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options, shown_plan
 from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli.asking import Asking
+from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.colours import Colours
 from agent.cli.engine_run import Told, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.machine import open_as_administrator, open_to_look
+from agent.cli.kubelet_program import kubelet_program
+from agent.cli.machine import open_as_administrator, open_machine, open_to_look
 from agent.cli.streams import say, tell
 from agent.cli.wanted import wanted_node
 from agent.engine import run as engine
@@ -19,6 +22,8 @@ from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
+    from agent.host.port import Host
+    from agent.spec import Specification
 
 
 def run(request: Request) -> int:
@@ -27,8 +32,8 @@ def run(request: Request) -> int:
         return _take_back(request)
     if request.has(options.DRY_RUN):
         return plan(request)
-    host = open_as_administrator(request)
-    specification = wanted_node(request, host)
+    host = open_machine(request)
+    specification = fit_for(request, host, Asking(ignored_checks(request)))
     with recorded(host, "make this machine a node") as log:
         done = engine.make_so(host, specification, RELEASE, Told(log))
     for key, differences in done.kept_otherwise:
@@ -44,10 +49,21 @@ def run(request: Request) -> int:
     return DONE
 
 
+def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
+    """What is wanted of this machine. Raises BadUsage, and Refused for a machine that is not fit."""
+    if not host.access.is_administrator() and ADMINISTRATOR_CHECK not in asking.ignored:
+        # Known at once; a document may have to be fetched first.
+        refuse_unfit(machine_findings(request, host, asking, None), asking)
+    specification = wanted_node(request, host, asking, kubelet_program(request, host, asking))
+    refuse_unfit(machine_findings(request, host, asking, specification), asking)
+    return specification
+
+
 def plan(request: Request) -> int:
     """What `run` would do."""
     host = open_to_look(request)
-    specification = wanted_node(request, host)
+    asking = Asking(ignored_checks(request))
+    specification = wanted_node(request, host, asking, kubelet_program(request, host, asking))
     try:
         planned = engine.preview(host, specification)
     except CannotBeSo as obstacle:

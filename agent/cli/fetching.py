@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agent.cli.streams import tell
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
 from agent.fetch.proxies import Proxies, of_environment
 from agent.sources.ignition import FetchFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent.sources import ignition
 
@@ -22,8 +21,9 @@ _TOTAL_SECONDS = 1800.0
 
 
 class IgnitionFetch:
-    def __init__(self) -> None:
-        self._fetcher = Fetcher(notice=lambda line: tell(f"wmcb: {line}"))
+    def __init__(self, notice: Callable[[str], None]) -> None:
+        """`notice` takes a line for a person."""
+        self._fetcher = Fetcher(notice=notice)
 
     def __call__(self, request: ignition.Request) -> Iterator[bytes]:
         network = request.network

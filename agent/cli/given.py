@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent.cli.failure import BadUsage
 from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
+from agent.host.port import FileKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,10 @@ class GivenFile:
         """Whether this is the very file that lies there on the machine."""
         raise NotImplementedError
 
+    def beside(self, name: str) -> GivenFile | None:
+        """The file of that name in the same folder, if there is one."""
+        raise NotImplementedError
+
     def _blocks(self) -> Iterator[bytes]:
         raise NotImplementedError
 
@@ -81,6 +86,10 @@ class _OfThisSystem(GivenFile):
 
     def is_at(self, place: PureWindowsPath) -> bool:
         return sys.platform == "win32" and PureWindowsPath(self._path) == place
+
+    def beside(self, name: str) -> GivenFile | None:
+        path = self._path.with_name(name)
+        return _OfThisSystem(self.option, str(path)) if path.is_file() else None
 
     def _blocks(self) -> Iterator[bytes]:
         with self._path.open("rb") as file:
@@ -105,6 +114,13 @@ class _OfTheMachine(GivenFile):
 
     def is_at(self, place: PureWindowsPath) -> bool:
         return self._path == place
+
+    def beside(self, name: str) -> GivenFile | None:
+        path = self._path.with_name(name)
+        there = self._host.files.observe(path)
+        if there is None or there.kind is not FileKind.FILE:
+            return None
+        return _OfTheMachine(self.option, path, self._host)
 
     def _blocks(self) -> Iterator[bytes]:
         return iter(self._host.files.blocks(self._path))

@@ -15,6 +15,12 @@ VERBOSITY = Option("--kubelet-verbosity", "of the kubelet's log", placeholder="N
 CONTAINER_RUNTIME = Option(
     "--runtime-service", "needed by the kubelet (containerd), or none", placeholder="NAME"
 )
+RUNTIME_ENDPOINT = Option(
+    "--container-runtime-endpoint", "where containerd listens, if elsewhere", placeholder="URL"
+)
+START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (60)", placeholder="N")
+LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
+IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
@@ -28,5 +34,8 @@ NODE = (
     CLUSTER_DNS,
     VERBOSITY,
     CONTAINER_RUNTIME,
+    RUNTIME_ENDPOINT,
+    START_TIMEOUT,
+    LOG_RUNNER,
     OUTPUT,
 )

@@ -9,92 +9,67 @@ from typing import TYPE_CHECKING
 from agent.cli import options
 from agent.cli.failure import BadUsage
 from agent.cli.given import given_file
-from agent.cli.machine import is_sandbox
-from agent.cli.program_file import fault_of_program
-from agent.cli.streams import tell
-from agent.host.errors import HostError
+from agent.cli.kubelet_program import said_release
+from agent.cli.log_running import log_runner
+from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
+from agent.sources.worker import Placement
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
-    from agent.cli.given import GivenFile
+    from agent.cli.asking import Asking
+    from agent.cli.kubelet_program import KubeletProgram
     from agent.host.port import Host
-    from agent.sources.kubelet.node import Kubelet, Node
     from agent.sources.report import Report
-    from agent.sources.worker import LogRunner, Placement
     from agent.spec import Specification
 
-_HEAD = 4096
-_SECONDS_FOR_VERSION = 60.0
 _MOST_LINES = 20
 
 
-def wanted_node(request: Request, host: Host) -> Specification:
-    """Raises BadUsage; warnings of the documents are told."""
+def wanted_node(
+    request: Request, host: Host, asking: Asking, program: KubeletProgram | None
+) -> Specification:
+    """Raises BadUsage. Without a program one is taken for granted where programs go."""
     from agent.cli.fetching import IgnitionFetch
     from agent.sources import ignition, worker
 
-    document = given_file(request, options.IGNITION, host)
-    program = given_file(request, options.KUBELET, host)
-    if fault := fault_of_program(program.head(_HEAD), of_this_system=is_sandbox(request)):
-        raise BadUsage(f"{options.KUBELET.name} {program.shown}: {fault}")
-    kubelet, node, placement = (
-        _kubelet(request, host, program),
-        _node(request, host),
-        _placement(request, program),
-    )
-    fetch = IgnitionFetch()
+    document = given_file(request, asking.ignition, host)
+    node, placement = wanted_of_options(request, host, asking, program)
+    release = program.release if program else said_release(request) or Kubelet()
+    fetch = IgnitionFetch(asking.notice)
     outcome = ignition.load(document.shown, document.read(), fetch)
-    compiled = worker.compiled(outcome, node, kubelet, placement, fetch)
-    _tell(compiled.report)
+    compiled = worker.compiled(outcome, node, release, placement, fetch)
+    _tell(compiled.report, asking)
     assert compiled.specification is not None, "a report without errors comes with a specification"
     return compiled.specification
 
 
-def _tell(report: Report) -> None:
+def wanted_of_options(
+    request: Request, host: Host, asking: Asking, program: KubeletProgram | None
+) -> tuple[Node, Placement]:
+    """What is wanted whatever the document says. Raises BadUsage."""
+    return _node(request, host), _placement(request, host, asking, program)
+
+
+def runtime_service(request: Request) -> str:
+    """Empty for none."""
+    given = request.value(options.CONTAINER_RUNTIME, Placement(None).runtime_service)
+    return "" if given == "none" else given
+
+
+def _tell(report: Report, asking: Asking) -> None:
     for warning in report.warnings[:_MOST_LINES]:
-        tell(f"wmcb: {warning}")
+        asking.notice(str(warning))
     more = len(report.warnings[_MOST_LINES:]) + report.omitted
     if more:
-        tell(f"wmcb: and {more} more warnings")
+        asking.notice(f"and {more} more warnings")
     if report.fatal:
         *others, last = report.errors[:_MOST_LINES]
         for error in others:
-            tell(f"wmcb: {error}")
+            asking.notice(str(error))
         raise BadUsage(str(last))
 
 
-def _kubelet(request: Request, host: Host, program: GivenFile) -> Kubelet:
-    from agent.sources.kubelet.node import NEWEST, Kubelet
-
-    if request.has(options.KUBELET_VERSION):
-        given = request.value(options.KUBELET_VERSION, "")
-        known = Kubelet.of_version(given)
-        if known is None:
-            raise BadUsage(f"{options.KUBELET_VERSION.name} {given}: expected something like 1.{NEWEST}")
-        return known
-    if is_sandbox(request):
-        tell(f"wmcb: warning: a sandbox cannot ask kubelet.exe for its version; 1.{NEWEST} is assumed")
-        return Kubelet()
-    return _asked(host, program)
-
-
-def _asked(host: Host, program: GivenFile) -> Kubelet:
-    from agent.sources.kubelet.node import Kubelet
-
-    name = f"{options.KUBELET.name} {program.shown}"
-    try:
-        answer = host.processes.run((program.absolute, "--version"), seconds=_SECONDS_FOR_VERSION)
-    except HostError as fault:
-        raise BadUsage(f"{name}: {fault}") from fault
-    known = Kubelet.of_version(answer.output.decode(errors="replace"))
-    if answer.exit_code or known is None:
-        raise BadUsage(f"{name}: it does not answer --version as a kubelet does")
-    return known
-
-
 def _node(request: Request, host: Host) -> Node:
-    from agent.sources.kubelet.node import Node
-
     version = host.facts.windows_version()
     return Node(
         host_name=host.facts.host_name(),
@@ -103,7 +78,8 @@ def _node(request: Request, host: Host) -> Node:
         addresses=_addresses(request, options.NODE_IP),
         found_addresses=_found_addresses(host),
         cluster_dns=_addresses(request, options.CLUSTER_DNS),
-        verbosity=_verbosity(request),
+        verbosity=_number(request, options.VERBOSITY, ""),
+        runtime_endpoint=request.value(options.RUNTIME_ENDPOINT, RUNTIME_ENDPOINT),
     )
 
 
@@ -136,24 +112,10 @@ def _verbosity(request: Request) -> str:
     return given
 
 
-def _placement(request: Request, program: GivenFile) -> Placement:
-    from agent.sources.worker import Placement
-
-    default = Placement(None)
-    directory = PureWindowsPath(request.value(options.INSTALL_DIRECTORY, str(default.install_directory)))
-    in_place = program.is_at(directory / "kubelet.exe")
-    runtime = request.value(options.CONTAINER_RUNTIME, default.runtime_service)
-    return Placement(
-        None if in_place else program, _log_runner(), directory, "" if runtime == "none" else runtime
+def _placement(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Placement:
+    directory = PureWindowsPath(
+        request.value(options.INSTALL_DIRECTORY, str(Placement(None).install_directory))
     )
-
-
-def _log_runner() -> LogRunner | None:
-    from agent import log_runner
-    from agent.sources.worker import KUBELET_LOG, LogRunner
-    from agent.spec import Inline
-
-    content = log_runner.program()
-    if content is None:
-        return None
-    return LogRunner(log_runner.NAME, Inline(content), log_runner.arguments(KUBELET_LOG))
+    file = program.file if program and not program.file.is_at(directory / "kubelet.exe") else None
+    runner = log_runner(request, host, asking, program, directory)
+    return Placement(file, runner, directory, runtime_service(request))

@@ -1,0 +1,60 @@
+"""The preflight checks as a command uses them: what is to be ignored, and a refusal of what remains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent import preflight
+from agent.cli import kubelet_program, options
+from agent.cli.arguments import suggestion
+from agent.cli.failure import BadUsage, Refused
+from agent.cli.validity import validities
+from agent.cli.wanted import runtime_service
+from agent.preflight import Situation, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from agent.cli.arguments import Request
+    from agent.cli.asking import Asking
+    from agent.host.port import Host
+    from agent.preflight import Finding
+    from agent.spec import Specification
+
+IGNITION_CHECK = "ignition"
+ADMINISTRATOR_CHECK = "administrator"
+IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK)
+
+
+def ignored_checks(request: Request) -> Collection[str]:
+    """Raises BadUsage for an id that there is none of."""
+    given = request.value(options.IGNORE, "")
+    if given == "all":
+        return frozenset(IDS)
+    names = frozenset(name.strip() for name in given.split(",")) if given else frozenset()
+    for name in names:
+        if name not in IDS:
+            raise BadUsage(f"{options.IGNORE.name} {given}: there is no check {name}{suggestion(name, IDS)}")
+    return names
+
+
+def machine_findings(
+    request: Request, host: Host, asking: Asking, specification: Specification | None
+) -> Sequence[Finding]:
+    """Those of the machine itself; errors that are to be ignored are warnings."""
+    situation = Situation(host, specification, runtime_service(request), validities(specification))
+    found = preflight.findings(situation)
+    return [each.forgiven() if each.check in asking.ignored else each for each in found]
+
+
+def refuse_unfit(found: Sequence[Finding], asking: Asking) -> None:
+    """Tells all that is amiss. Raises Refused if an error is among it."""
+    for each in found:
+        if each.verdict is Verdict.WARNING:
+            asking.warn(f"{each.check}: {each.text}")
+    errors = [f"{each.check}: {each.text}" for each in found if each.verdict is Verdict.ERROR]
+    if errors:
+        *others, last = errors
+        for line in others:
+            asking.notice(line)
+        raise Refused(last)

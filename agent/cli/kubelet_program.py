@@ -1,0 +1,93 @@
+"""The kubelet.exe that is given: whether a Windows node can run it, and which release it is."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.cli import options
+from agent.cli.failure import BadUsage
+from agent.cli.given import given_file
+from agent.cli.machine import is_sandbox
+from agent.host.errors import HostError
+from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
+
+if TYPE_CHECKING:
+    from agent.cli.arguments import Request
+    from agent.cli.asking import Asking
+    from agent.cli.given import GivenFile
+    from agent.host.port import Host
+
+CHECK = "kubelet"
+"""Its id among those of the preflight checks."""
+_HEAD = 4096
+_SECONDS_FOR_VERSION = 60.0
+
+_PLACE_OF_PE_OFFSET = 0x3C
+_X86_64 = 0x8664
+_OTHERS = {0x014C: "32-bit x86", 0x01C4: "32-bit ARM", 0xAA64: "ARM64"}
+_EXECUTABLES_ELSEWHERE = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletProgram:
+    file: GivenFile
+    release: Kubelet
+
+
+def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:
+    """Raises BadUsage for what is no kubelet.exe, unless that check is to be ignored."""
+    file = given_file(request, asking.kubelet, host)
+    if fault := fault_of_program(file.head(_HEAD), of_this_system=is_sandbox(request)):
+        asking.object_to(CHECK, f"{file.option} {file.shown}: {fault}")
+    return KubeletProgram(file, said_release(request) or _release(request, host, file, asking))
+
+
+def said_release(request: Request) -> Kubelet | None:
+    """None where nothing is said. Raises BadUsage."""
+    if not request.has(options.KUBELET_VERSION):
+        return None
+    given = request.value(options.KUBELET_VERSION, "")
+    said = Kubelet.of_version(given)
+    if said is None:
+        raise BadUsage(f"{options.KUBELET_VERSION.name} {given}: expected something like 1.{NEWEST}")
+    return said
+
+
+def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
+    """None for a Windows program for x86-64, or where a sandbox may run it, one of this system."""
+    if of_this_system and head.startswith(_EXECUTABLES_ELSEWHERE):
+        return None
+    if head.startswith(_EXECUTABLES_ELSEWHERE):
+        return "it is a program for another operating system; one for Windows is needed"
+    if not head.startswith(b"MZ") or len(head) < _PLACE_OF_PE_OFFSET + 4:
+        return "it is no Windows program"
+    (place,) = struct.unpack_from("<I", head, _PLACE_OF_PE_OFFSET)
+    if head[place : place + 4] != b"PE\0\0" or len(head) < place + 6:
+        return "it is no Windows program, or a damaged one"
+    (machine,) = struct.unpack_from("<H", head, place + 4)
+    if machine != _X86_64:
+        return f"it is a program for {_OTHERS.get(machine, 'another processor')}; one for x86-64 is needed"
+    return None
+
+
+def _release(request: Request, host: Host, file: GivenFile, asking: Asking) -> Kubelet:
+    if is_sandbox(request):
+        asking.warn(f"a sandbox cannot ask kubelet.exe for its version; 1.{NEWEST} is assumed")
+        return Kubelet()
+    name = f"{file.option} {file.shown}"
+    try:
+        answer = host.processes.run((file.absolute, "--version"), seconds=_SECONDS_FOR_VERSION)
+    except HostError as fault:
+        asking.object_to(CHECK, f"{name}: {fault}")
+        return Kubelet()
+    told = Kubelet.of_version(answer.output.decode(errors="replace"))
+    if answer.exit_code or told is None:
+        asking.object_to(CHECK, f"{name}: it does not answer --version as a kubelet does")
+        return Kubelet()
+    if not OLDEST <= told.minor <= NEWEST:
+        asking.warn(
+            f"{name}: its release 1.{told.minor} is none of those known here, 1.{OLDEST} to 1.{NEWEST}"
+        )
+    return told

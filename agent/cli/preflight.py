@@ -1,0 +1,106 @@
+"""`wmcb preflight`: whether this machine is fit to become a node. Changes nothing.
+
+For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}, ...]}; a verdict is one of
+"ok", "warning", "error" and "not checked". Ids keep their meaning; more may come.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from agent.cli import kubelet_program as programs
+from agent.cli import shown_plan
+from agent.cli.arguments import OUTPUT
+from agent.cli.asking import Asking
+from agent.cli.checking import IGNITION_CHECK, ignored_checks, machine_findings
+from agent.cli.colours import Colours
+from agent.cli.failure import DONE, REFUSED, BadUsage
+from agent.cli.kubelet_program import kubelet_program, said_release
+from agent.cli.machine import open_machine
+from agent.cli.streams import say
+from agent.cli.wanted import wanted_node, wanted_of_options
+from agent.preflight import Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.cli.arguments import Request
+    from agent.cli.kubelet_program import KubeletProgram
+    from agent.host.port import Host
+    from agent.spec import Specification
+
+_COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "green"}
+
+
+def show(request: Request) -> int:
+    """REFUSED if an error remains."""
+    asking = Asking(ignored_checks(request))
+    host = open_machine(request)
+    said_release(request)
+    wanted_of_options(request, host, asking, None)  # so that no fault of an option is taken for a document's
+    program, of_program = _program(request, host, asking)
+    specification, of_document = _document(request, host, asking, program)
+    of_machine = machine_findings(request, host, asking, specification)
+    found = [
+        *of_machine,
+        *(each.forgiven() if each.check in asking.ignored else each for each in (of_program, of_document)),
+    ]
+    passed = all(each.verdict is not Verdict.ERROR for each in found)
+    if request.value(OUTPUT, "text") == "json":
+        say(_document_of(found, passed=passed))
+    else:
+        say(_table(found, Colours(sys.stdout)))
+    return DONE if passed else REFUSED
+
+
+def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgram | None, Finding]:
+    if not request.has(asking.kubelet):
+        return None, _not_given(programs.CHECK, asking.kubelet.name)
+    try:
+        program = kubelet_program(request, host, asking)
+    except BadUsage as fault:
+        return None, Finding(programs.CHECK, Verdict.ERROR, str(fault))
+    told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"
+    return program, Finding(programs.CHECK, Verdict.GOOD, told)
+
+
+def _document(
+    request: Request, host: Host, asking: Asking, program: KubeletProgram | None
+) -> tuple[Specification | None, Finding]:
+    if not request.has(asking.ignition):
+        return None, _not_given(IGNITION_CHECK, asking.ignition.name)
+    try:
+        specification = wanted_node(request, host, asking, program)
+    except BadUsage as fault:
+        return None, Finding(IGNITION_CHECK, Verdict.ERROR, str(fault).removeprefix("error: "))
+    return specification, Finding(IGNITION_CHECK, Verdict.GOOD, specification.title)
+
+
+def _not_given(check: str, option: str) -> Finding:
+    return Finding(check, Verdict.NOT_CHECKED, f"no {option} is given")
+
+
+def _table(found: Sequence[Finding], colours: Colours) -> str:
+    widest = max(len(each.check) for each in found)
+    lines = []
+    for each in found:
+        verdict = f"{each.verdict.value:<11}"
+        if each.verdict in _COLOURS:
+            verdict = colours.paint(_COLOURS[each.verdict], verdict)
+        lines.append(f"{each.check:<{widest}}  {verdict}  {each.text}")
+    errors = sum(each.verdict is Verdict.ERROR for each in found)
+    warnings = sum(each.verdict is Verdict.WARNING for each in found)
+    counted = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}"
+    lines.append(f"{counted}: this machine is {'not ' if errors else ''}fit to become a node")
+    return "\n".join(lines)
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _document_of(found: Sequence[Finding], *, passed: bool) -> str:
+    checks = [{"id": each.check, "verdict": each.verdict.value, "text": each.text} for each in found]
+    return json.dumps({"format": shown_plan.FORMAT, "passed": passed, "checks": checks}, indent=2)

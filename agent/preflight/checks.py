@@ -1,0 +1,44 @@
+"""The checks, in the order in which they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError
+from agent.preflight import machine, ports, room, runtime
+from agent.preflight.finding import Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent.preflight.situation import Situation
+
+    Check = Callable[[Situation], tuple[Verdict, str]]
+
+_CHECKS: Mapping[str, Check] = {
+    "administrator": machine.administrator,
+    "windows-build": machine.windows_build,
+    "architecture": machine.architecture,
+    "memory": machine.memory,
+    "clock": machine.clock,
+    "reboot-pending": machine.reboot_pending,
+    "disk": room.disk,
+    "containerd-service": runtime.service,
+    "containerd-pipe": runtime.pipe,
+    "port-10250": ports.kubelet,
+    "port-10248": ports.health,
+}
+
+IDS = tuple(_CHECKS)
+
+
+def findings(situation: Situation) -> Sequence[Finding]:
+    """One of each check."""
+    return [Finding(name, *_judged(check, situation)) for name, check in _CHECKS.items()]
+
+
+def _judged(check: Check, situation: Situation) -> tuple[Verdict, str]:
+    try:
+        return check(situation)
+    except HostError as fault:
+        return Verdict.ERROR, str(fault)

@@ -1,0 +1,77 @@
+"""The machine itself: who asks, what Windows it is, how much memory, and what time it has."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from agent.preflight.finding import Verdict
+
+if TYPE_CHECKING:
+    from agent.preflight.situation import Situation
+
+_OLDEST_BUILD = 17763
+"""Windows Server 2019: no older one runs containers as Kubernetes wants them."""
+_NEEDED_MEMORY = 2 << 30
+"""What is set aside for Windows itself. A kubelet with less does not start."""
+_RECOMMENDED_MEMORY = 4 << 30
+
+
+def administrator(situation: Situation) -> tuple[Verdict, str]:
+    if situation.host.access.is_administrator():
+        return Verdict.GOOD, "yes"
+    return Verdict.ERROR, "an administrator is needed: start it from an elevated prompt"
+
+
+def windows_build(situation: Situation) -> tuple[Verdict, str]:
+    version = situation.host.facts.windows_version()
+    found = f"{version.product}, build {version.build}"
+    if version.build < _OLDEST_BUILD:
+        return Verdict.ERROR, f"{found}: Windows Server 2019 (build {_OLDEST_BUILD}) or later is needed"
+    if not version.server:
+        return Verdict.WARNING, f"{found}: Kubernetes supports Windows Server alone; use it to try things out"
+    return Verdict.GOOD, found
+
+
+def architecture(situation: Situation) -> tuple[Verdict, str]:
+    found = situation.host.facts.architecture()
+    if found != "amd64":
+        return (
+            Verdict.ERROR,
+            f"{found}: the kubelet for Windows is made for amd64 (x86-64) machines alone",
+        )
+    return Verdict.GOOD, found
+
+
+def memory(situation: Situation) -> tuple[Verdict, str]:
+    bytes_there = situation.host.facts.memory()
+    found = f"{bytes_there / (1 << 30):.1f} GiB"
+    if bytes_there < _NEEDED_MEMORY:
+        return Verdict.ERROR, f"{found}: Windows itself needs 2 GiB of a node; give the machine 4 or more"
+    if bytes_there < _RECOMMENDED_MEMORY:
+        return Verdict.WARNING, f"{found}: after what Windows needs little is left for pods; 4 GiB or more do"
+    return Verdict.GOOD, found
+
+
+def clock(situation: Situation) -> tuple[Verdict, str]:
+    """With a wrong one no certificate of the cluster is valid."""
+    now = situation.host.clock.now()
+    for span in situation.validities:
+        if now < span.first:
+            wrong = f"{_date(now)}: {span.of} is valid from {_date(span.first)} on"
+            return Verdict.ERROR, f"{wrong}; set the machine's clock right"
+        if span.last is not None and now > span.last:
+            wrong = f"{_date(now)}: {span.of} was valid until {_date(span.last)}"
+            return Verdict.ERROR, f"{wrong}; get a new document from the cluster, or set the clock right"
+    return Verdict.GOOD, _date(now)
+
+
+def reboot_pending(situation: Situation) -> tuple[Verdict, str]:
+    reasons = situation.host.power.reboot_pending()
+    if reasons:
+        return Verdict.WARNING, f"Windows wants to start anew ({'; '.join(reasons)}); do it soon"
+    return Verdict.GOOD, "no reboot is pending"
+
+
+def _date(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))

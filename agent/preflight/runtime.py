@@ -1,0 +1,55 @@
+"""The container runtime that the kubelet needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.port import ServiceState, StartType
+from agent.preflight.finding import Verdict
+
+if TYPE_CHECKING:
+    from agent.preflight.situation import Situation
+
+
+def service(situation: Situation) -> tuple[Verdict, str]:
+    """Windows starts a service only after those that it depends on."""
+    needed = situation.services_needed()
+    if not needed:
+        return Verdict.GOOD, "the kubelet depends on no service"
+    missing, disabled = [], []
+    for name in needed:
+        installed = situation.host.services.read(name)
+        if installed is None:
+            missing.append(name)
+        elif installed.definition.start is StartType.DISABLED:
+            disabled.append(name)
+    if missing:
+        advice = "install containerd as a service, or say what it is called with --runtime-service"
+        return Verdict.ERROR, f"there is no service {', '.join(missing)}, which the kubelet needs; {advice}"
+    if disabled:
+        advice = "set its start type to automatic"
+        return Verdict.ERROR, f"service {', '.join(disabled)} is disabled, and the kubelet needs it; {advice}"
+    return Verdict.GOOD, f"service {', '.join(needed)} is there"
+
+
+def pipe(situation: Situation) -> tuple[Verdict, str]:
+    """Looked for while its service runs: Windows starts that together with the kubelet."""
+    name = situation.kubelet.pipe
+    if name is None:
+        return Verdict.NOT_CHECKED, "the kubelet is told of a runtime that answers at no pipe"
+    shown = rf"\\.\pipe\{name}"
+    if situation.host.facts.pipe_exists(name):
+        return Verdict.GOOD, f"{shown} is served"
+    needed = situation.services_needed()
+    running = [each for each in needed if _runs(situation, each)]
+    if running:
+        advice = "look at its log, and at the address in its configuration (grpc, address)"
+        return Verdict.ERROR, f"service {', '.join(running)} runs, but nobody serves {shown}; {advice}"
+    if needed:
+        return Verdict.NOT_CHECKED, f"{shown} is served when {', '.join(needed)} runs"
+    return Verdict.WARNING, f"nobody serves {shown}; the kubelet waits until a container runtime does"
+
+
+def _runs(situation: Situation, name: str) -> bool:
+    services = situation.host.services
+    return services.read(name) is not None and services.status(name).state is ServiceState.RUNNING

@@ -1,0 +1,48 @@
+"""What the checks are about: a machine, and what it is to become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.preflight.kubelet import WantedKubelet
+from agent.spec import Service, Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.host.port import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """A span of time that the machine's clock has to lie in."""
+
+    of: str
+    """For a person, as the start of a sentence."""
+    first: float
+    """Seconds since 1970."""
+    last: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    host: Host
+    specification: Specification | None
+    """None where no document is at hand: then what a kubelet usually needs is asked for."""
+    runtime_service: str = ""
+    """Needed by the kubelet, where no specification says so."""
+    validities: Sequence[Validity] = ()
+
+    @property
+    def kubelet(self) -> WantedKubelet:
+        return WantedKubelet.of(self.specification or Specification())
+
+    def services_needed(self) -> Sequence[str]:
+        """Services that are depended on and that nobody here makes."""
+        if self.specification is None:
+            return [self.runtime_service] if self.runtime_service else []
+        services = [want for want in self.specification.wants if isinstance(want, Service)]
+        made = {want.key for want in services}
+        needed = (key for want in services for key in want.uses if key.kind == Service.kind)
+        return list(dict.fromkeys(key.name for key in needed if key not in made))

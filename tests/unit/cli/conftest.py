@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from unit.cli.given import CONTAINERD, Machine, program
+
+if TYPE_CHECKING:
+    import pathlib
+
+
+@pytest.fixture
+def bare(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> Machine:
+    """A machine fresh from its installation."""
+    machine = Machine(tmp_path, capsys)
+    machine.place.mkdir()
+    assert machine.host
+    return machine
+
+
+@pytest.fixture
+def machine(bare: Machine) -> Machine:
+    """With containerd."""
+    bare.put(CONTAINERD.command[0], program())
+    bare.host.services.create(CONTAINERD)
+    return bare
