@@ -15,7 +15,7 @@ from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_to_look
 from agent.cli.streams import say, tell
-from agent.cli.wanted import wanted_node
+from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
@@ -54,16 +54,22 @@ def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
     if not host.access.is_administrator() and ADMINISTRATOR_CHECK not in asking.ignored:
         # Known at once; a document may have to be fetched first.
         refuse_unfit(machine_findings(request, host, asking, None), asking)
-    specification = wanted_node(request, host, asking, kubelet_program(request, host, asking))
+    specification = asked_for(request, host, asking)
     refuse_unfit(machine_findings(request, host, asking, specification), asking)
     return specification
+
+
+def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
+    """Raises BadUsage."""
+    program = kubelet_program(request, host, asking)
+    return wanted_node(request, host, asking, wishes(request, host, asking, program))
 
 
 def plan(request: Request) -> int:
     """What `run` would do."""
     host = open_to_look(request)
     asking = Asking(ignored_checks(request))
-    specification = wanted_node(request, host, asking, kubelet_program(request, host, asking))
+    specification = asked_for(request, host, asking)
     try:
         planned = engine.preview(host, specification)
     except CannotBeSo as obstacle:

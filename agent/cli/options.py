@@ -11,6 +11,7 @@ KUBELET_VERSION = Option("--kubelet-version", "of a kubelet.exe that cannot be r
 NODE_NAME = Option("--node-name", "in place of this machine's host name", placeholder="NAME")
 NODE_IP = Option("--node-ip", "the node's address, or two: IPv4,IPv6", placeholder="IP[,IP]")
 CLUSTER_DNS = Option("--cluster-dns", "the cluster's name server, or several", placeholder="IP[,IP]")
+PLATFORM = Option("--platform-type", "aws, azure, gcp, vsphere, none ...", placeholder="NAME")
 VERBOSITY = Option("--kubelet-verbosity", "of the kubelet's log", placeholder="N")
 CONTAINER_RUNTIME = Option(
     "--runtime-service", "needed by the kubelet (containerd), or none", placeholder="NAME"
@@ -32,6 +33,7 @@ NODE = (
     NODE_NAME,
     NODE_IP,
     CLUSTER_DNS,
+    PLATFORM,
     VERBOSITY,
     CONTAINER_RUNTIME,
     RUNTIME_ENDPOINT,

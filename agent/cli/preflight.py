@@ -17,10 +17,10 @@ from agent.cli.asking import Asking
 from agent.cli.checking import IGNITION_CHECK, ignored_checks, machine_findings
 from agent.cli.colours import Colours
 from agent.cli.failure import DONE, REFUSED, BadUsage
-from agent.cli.kubelet_program import kubelet_program, said_release
+from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_machine
 from agent.cli.streams import say
-from agent.cli.wanted import wanted_node, wanted_of_options
+from agent.cli.wanted import wanted_node, wishes
 from agent.preflight import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from agent.cli.arguments import Request
     from agent.cli.kubelet_program import KubeletProgram
+    from agent.cli.wanted import Wishes
     from agent.host.port import Host
     from agent.spec import Specification
 
@@ -38,10 +39,9 @@ def show(request: Request) -> int:
     """REFUSED if an error remains."""
     asking = Asking(ignored_checks(request))
     host = open_machine(request)
-    said_release(request)
-    wanted_of_options(request, host, asking, None)  # so that no fault of an option is taken for a document's
     program, of_program = _program(request, host, asking)
-    specification, of_document = _document(request, host, asking, program)
+    wished = wishes(request, host, asking, program)
+    specification, of_document = _document(request, host, asking, wished)
     of_machine = machine_findings(request, host, asking, specification)
     found = [
         *of_machine,
@@ -67,12 +67,12 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
 
 
 def _document(
-    request: Request, host: Host, asking: Asking, program: KubeletProgram | None
+    request: Request, host: Host, asking: Asking, wished: Wishes
 ) -> tuple[Specification | None, Finding]:
     if not request.has(asking.ignition):
         return None, _not_given(IGNITION_CHECK, asking.ignition.name)
     try:
-        specification = wanted_node(request, host, asking, program)
+        specification = wanted_node(request, host, asking, wished)
     except BadUsage as fault:
         return None, Finding(IGNITION_CHECK, Verdict.ERROR, str(fault).removeprefix("error: "))
     return specification, Finding(IGNITION_CHECK, Verdict.GOOD, specification.title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from agent.cli.failure import BadUsage
 from agent.cli.given import given_file
 from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
+from agent.cli.platform_identity import platform_identity
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.worker import Placement
 
@@ -23,31 +25,37 @@ if TYPE_CHECKING:
     from agent.spec import Specification
 
 _MOST_LINES = 20
+_LONGEST_NUMBER = 6
 
 
-def wanted_node(
-    request: Request, host: Host, asking: Asking, program: KubeletProgram | None
-) -> Specification:
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is wanted whatever a document says."""
+
+    release: Kubelet
+    node: Node
+    placement: Placement
+
+
+def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Wishes:
     """Raises BadUsage. Without a program one is taken for granted where programs go."""
+    release = program.release if program else said_release(request) or Kubelet()
+    placement = _placement(request, host, asking, program)
+    return Wishes(release, _node(request, host), placement)
+
+
+def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) -> Specification:
+    """Raises BadUsage for a document that cannot be meant."""
     from agent.cli.fetching import IgnitionFetch
     from agent.sources import ignition, worker
 
     document = given_file(request, asking.ignition, host)
-    node, placement = wanted_of_options(request, host, asking, program)
-    release = program.release if program else said_release(request) or Kubelet()
     fetch = IgnitionFetch(asking.notice)
     outcome = ignition.load(document.shown, document.read(), fetch)
-    compiled = worker.compiled(outcome, node, release, placement, fetch)
+    compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)
     _tell(compiled.report, asking)
     assert compiled.specification is not None, "a report without errors comes with a specification"
     return compiled.specification
-
-
-def wanted_of_options(
-    request: Request, host: Host, asking: Asking, program: KubeletProgram | None
-) -> tuple[Node, Placement]:
-    """What is wanted whatever the document says. Raises BadUsage."""
-    return _node(request, host), _placement(request, host, asking, program)
 
 
 def runtime_service(request: Request) -> str:
@@ -71,14 +79,18 @@ def _tell(report: Report, asking: Asking) -> None:
 
 def _node(request: Request, host: Host) -> Node:
     version = host.facts.windows_version()
+    addresses, cluster_dns = _addresses(request, options.NODE_IP), _addresses(request, options.CLUSTER_DNS)
+    verbosity = _number(request, options.VERBOSITY, "")
+    identity = platform_identity(request, host)  # last: it may ask the network
     return Node(
         host_name=host.facts.host_name(),
         os_version=f"{version.major}.{version.minor}.{version.build}",
-        name=request.value(options.NODE_NAME, ""),
-        addresses=_addresses(request, options.NODE_IP),
+        name=request.value(options.NODE_NAME, identity.name),
+        provider_id=identity.provider_id,
+        addresses=addresses,
         found_addresses=_found_addresses(host),
-        cluster_dns=_addresses(request, options.CLUSTER_DNS),
-        verbosity=_number(request, options.VERBOSITY, ""),
+        cluster_dns=cluster_dns,
+        verbosity=verbosity,
         runtime_endpoint=request.value(options.RUNTIME_ENDPOINT, RUNTIME_ENDPOINT),
     )
 
@@ -105,10 +117,10 @@ def _addresses(request: Request, option: Option) -> tuple[str, ...]:
     return addresses
 
 
-def _verbosity(request: Request) -> str:
-    given = request.value(options.VERBOSITY, "")
-    if given and not (given.isascii() and given.isdigit() and len(given) < 3):
-        raise BadUsage(f"{options.VERBOSITY.name} {given}: expected a number, such as 2")
+def _number(request: Request, option: Option, otherwise: str) -> str:
+    given = request.value(option, otherwise)
+    if request.has(option) and not (given.isascii() and given.isdigit() and len(given) < _LONGEST_NUMBER):
+        raise BadUsage(f"{option.name} {given}: expected a number, such as 2")
     return given
 
 
@@ -118,4 +130,5 @@ def _placement(request: Request, host: Host, asking: Asking, program: KubeletPro
     )
     file = program.file if program and not program.file.is_at(directory / "kubelet.exe") else None
     runner = log_runner(request, host, asking, program, directory)
-    return Placement(file, runner, directory, runtime_service(request))
+    patience = float(_number(request, options.START_TIMEOUT, str(Placement(None).well_within_seconds)))
+    return Placement(file, runner, directory, runtime_service(request), patience)
