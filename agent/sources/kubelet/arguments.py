@@ -203,8 +203,9 @@ class _Translation:
         if not given.value or given.unanswered:
             self._drop(given, "it names no file")
             return
+        before = self.made.get(known.name)
         self._by_treatment(given, known)
-        if known.name in self.made:
+        if self.made.get(known.name) is not before:
             self.configuration = given.value
 
     def config_dir(self, given: Given, known: Flag) -> None:

@@ -41,7 +41,8 @@ def service(kubelet: WindowsKubelet, placement: Placement, reads: tuple[Key, ...
         environment=kubelet.environment,
         restart=_RESTART,
         preshutdown_seconds=_shutdown(kubelet),
-        health=_health(kubelet),
+        start_within_seconds=placement.well_within_seconds,
+        health=_health(kubelet, placement.well_within_seconds),
         log=KUBELET_LOG if runner else None,
         reads=reads if runner is None else (Key(File.kind, own[0]), *reads),
     )
@@ -56,11 +57,15 @@ def _shutdown(kubelet: WindowsKubelet) -> float | None:
     return min(seconds, _LONGEST_SHUTDOWN) or None
 
 
-def _health(kubelet: WindowsKubelet) -> HealthCheck | None:
+def _health(kubelet: WindowsKubelet, seconds: float) -> HealthCheck | None:
     address = _said(kubelet, "healthz-bind-address", "healthzBindAddress", "")
     port = _said(kubelet, "healthz-port", "healthzPort", _HEALTHZ_PORT)
     number = int(port) if isinstance(port, int) or (isinstance(port, str) and port.isdecimal()) else 0
-    return HealthCheck(number) if address in _ON_LOOPBACK and 0 < number < 1 << 16 else None
+    return (
+        HealthCheck(number, within_seconds=seconds)
+        if address in _ON_LOOPBACK and 0 < number < 1 << 16
+        else None
+    )
 
 
 def _said(kubelet: WindowsKubelet, flag: str, field: str, otherwise: Value) -> Value:

@@ -38,6 +38,8 @@ class Placement:
     install_directory: PureWindowsPath = INSTALL_DIRECTORY
     runtime_service: str = "containerd"
     """The service that Windows has to start before the kubelet; empty for none."""
+    well_within_seconds: float = 60.0
+    """What the kubelet may need to run, and again until it says that it is well."""
 
     @property
     def kubelet_path(self) -> PureWindowsPath:

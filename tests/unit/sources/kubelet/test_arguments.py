@@ -293,6 +293,11 @@ def test_where_the_configuration_is() -> None:
     assert arguments.words[0] == "--config=C:\\etc\\k.conf"
 
 
+@pytest.mark.parametrize("second", ["/etc/nul", "/Windows/k.conf", ""])
+def test_a_second_configuration_that_is_none_is_not_where_it_is(second: str) -> None:
+    assert made("--config=/etc/k.conf", f"--config={second}").configuration == "/etc/k.conf"
+
+
 def test_what_is_secret_is_marked() -> None:
     for text in ("--manifest-url-header=Authorization:x", "--storage-driver-password=x"):
         name = text.partition("=")[0]
