@@ -10,10 +10,11 @@ from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.asking import Asking
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.colours import Colours
-from agent.cli.engine_run import Told, recorded
+from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_to_look
+from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.spec import Specification
 
+MAKE_A_NODE = "make this machine a node"
+"""What the log and Windows' events call it."""
+
 
 def run(request: Request) -> int:
     """Makes this machine a node, or shows what that would take."""
@@ -34,8 +38,8 @@ def run(request: Request) -> int:
         return plan(request)
     host = open_machine(request)
     specification = fit_for(request, host, Asking(ignored_checks(request)))
-    with recorded(host, "make this machine a node") as log:
-        done = engine.make_so(host, specification, RELEASE, Told(log))
+    with recorded(host, MAKE_A_NODE, display(request)) as told:
+        done = engine.make_so(host, specification, RELEASE, told)
     for key, differences in done.kept_otherwise:
         fields = ", ".join(each.field for each in differences)
         if request.has(VERBOSE):
@@ -85,8 +89,8 @@ def _take_back(request: Request) -> int:
     if request.has(options.DRY_RUN):
         raise BadUsage(f"{options.ROLLBACK.name} does not go with {options.DRY_RUN.name}")
     host = open_as_administrator(request)
-    with recorded(host, "take back an interrupted run") as log:
-        undone = engine.take_back(host, Told(log))
+    with recorded(host, "take back an interrupted run", display(request)) as told:
+        undone = engine.take_back(host, told)
         if undone is not None and undone.trouble:
             raise Failure(f"not all of it could be taken back: {'; '.join(undone.trouble)}")
     if undone is None:

@@ -43,6 +43,19 @@ COMMANDS = (
         examples=("wmcb reset --dry-run", "wmcb reset"),
     ),
     Command(
+        "initialize-kubelet",
+        "as OpenShift's bootstrapper: make this a node",
+        run="agent.cli.bootstrapper:initialize_kubelet",
+        options=options.BOOTSTRAPPER,
+        examples=(r"wmcb initialize-kubelet --ignition-file worker.ign --kubelet-path kubelet.exe",),
+    ),
+    Command(
+        "uninstall-kubelet",
+        "as OpenShift's bootstrapper: remove the kubelet",
+        run="agent.cli.bootstrapper:uninstall_kubelet",
+        examples=("wmcb uninstall-kubelet",),
+    ),
+    Command(
         "version",
         "what this program is and what it was built from",
         run="agent.cli.version:show",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agent.cli.failure import Failure
 from agent.cli.run_log import EventId, RunLog
-from agent.cli.streams import tell
 from agent.engine.run import Busy, TakenBack
 from agent.host.errors import HostError
 from agent.host.port import EventLevel
@@ -16,55 +15,63 @@ from agent.resources.kind import CannotBeSo, NotWell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.cli.progress import Display
     from agent.engine.journal import Step
     from agent.engine.planning import Change, Plan
     from agent.engine.run import Undone
     from agent.engine.target import Target
     from agent.host.port import Host
+    from agent.spec import Key
 
 
 class Told:
-    """A line for each step: on standard error, and in the log."""
+    """Each step is kept in the log, and shown as far as somebody wants to see it."""
 
-    def __init__(self, log: RunLog) -> None:
-        self._log = log
+    def __init__(self, log: RunLog, shown: Display) -> None:
+        self.log = log
+        self._shown = shown
 
     def planned(self, plan: Plan) -> None:
         if plan.changes:
-            self._log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")
+            self.log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")
+            self._shown.expect(len(plan.pauses) + len(plan.changes))
 
     def resuming(self, steps: int) -> None:
-        self._say(f"a run was interrupted after {steps} steps; going on from there")
+        line = f"a run was interrupted after {steps} steps; going on from there"
+        self._shown.remark(line)
+        self.log.write(line)
 
     def pausing(self, target: Target) -> None:
-        self._say(f"stop {target.key}")
+        self._step("stop", target.key)
 
     def changing(self, change: Change) -> None:
-        self._say(f"{change.action.value} {change.target.key}")
+        self._step(change.action.value, change.target.key)
 
     def taking_back(self, step: Step) -> None:
-        self._say(f"take back: {step.deed.value} {step.key}")
+        self._step(f"take back: {step.deed.value}", step.key)
 
-    def _say(self, line: str) -> None:
-        tell(line)
-        self._log.write(line)
+    def _step(self, verb: str, key: Key) -> None:
+        self._shown.step(verb, key.kind.replace("_", " "), key.name)
+        self.log.write(f"{verb} {key}")
 
 
 @contextmanager
-def recorded(host: Host, what: str) -> Iterator[RunLog]:
+def recorded(host: Host, what: str, shown: Display) -> Iterator[Told]:
     """Starts, results and failures go to the log and to Windows' own; failures end the command."""
     log = RunLog(host)
     log.event(EventLevel.INFORMATION, EventId.STARTED, f"{what}: started")
     try:
-        yield log
+        yield Told(log, shown)
     except BaseException as failure:
         told = _told(failure)
-        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {told}")
+        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {told or _in_one_line(failure)}")
         if told is None:
             raise
         raise Failure(told) from failure
     else:
         log.event(EventLevel.INFORMATION, EventId.DONE, f"{what}: done")
+    finally:
+        shown.end()
 
 
 def _told(failure: BaseException) -> str | None:

@@ -6,6 +6,8 @@ from agent.cli.arguments import OUTPUT, Option
 
 IGNITION = Option("--ignition", "the worker Ignition, or the pointer to one", placeholder="FILE")
 KUBELET = Option("--kubelet", "kubelet.exe; copied to where programs go", placeholder="FILE")
+IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FILE")
+KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs go", placeholder="FILE")
 INSTALL_DIRECTORY = Option("--install-dir", r"where programs go (C:\k)", placeholder="DIR")
 KUBELET_VERSION = Option("--kubelet-version", "of a kubelet.exe that cannot be run here", placeholder="V")
 NODE_NAME = Option("--node-name", "in place of this machine's host name", placeholder="NAME")
@@ -41,3 +43,16 @@ NODE = (
     LOG_RUNNER,
     OUTPUT,
 )
+
+BOOTSTRAPPER = (
+    IGNITION_FILE,
+    KUBELET_PATH,
+    INSTALL_DIRECTORY,
+    NODE_IP,
+    CLUSTER_DNS,
+    PLATFORM,
+    VERBOSITY,
+    KUBELET_VERSION,
+    IGNORE,
+)
+"""What OpenShift's Windows Machine Config Bootstrapper knows, and what a refusal may ask for."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from agent.cli import options, shown_plan
 from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.colours import Colours
-from agent.cli.engine_run import Told, recorded
+from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, Failure
 from agent.cli.machine import open_as_administrator, open_to_look
+from agent.cli.progress import display
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.release import RELEASE
@@ -27,9 +28,9 @@ def run(request: Request) -> int:
     if request.has(options.DRY_RUN):
         return _preview(request, as_json=as_json)
     host = open_as_administrator(request)
-    with recorded(host, "reset") as log:
-        done = engine.reset(host, RELEASE, Told(log))
-    log.remove()
+    with recorded(host, "reset", display(request)) as told:
+        done = engine.reset(host, RELEASE, told)
+    told.log.remove()
     if as_json:
         say(shown_plan.result_document(done))
     elif not done.plan.changes:

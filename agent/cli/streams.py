@@ -31,11 +31,19 @@ def tell(text: str) -> None:
         pass  # there is nowhere left to tell it
 
 
-def _write(stream: TextIO | None, text: str) -> None:
+def overwrite(text: str) -> None:
+    """A part of a line, to a console on standard error."""
+    try:  # noqa: SIM105 - contextlib would have to be imported at each start
+        _write(sys.stderr, text, end="")
+    except Failure:
+        pass
+
+
+def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:
     if stream is None:
         return
     try:
-        stream.write(text + "\n")
+        stream.write(text + end)
         stream.flush()
     except OSError as error:
         _let_go(stream)

@@ -59,8 +59,8 @@ def test_a_platform_that_does_not_answer_is_one_line(machine: Machine) -> None:
     answer = machine.wmcb(*machine.node, "--platform-type", "aws")
     assert (answer.code, answer.out) == (1, "")
     assert answer.err == (
-        "wmcb: --platform-type aws: 169.254.169.254:80 answers 404 Not Found; or leave it out and name the node"
-        " with --node-name\n"
+        "wmcb: --platform-type aws: 169.254.169.254:80 answers 404 Not Found;"
+        " or leave it out and name the node with --node-name\n"
     )
     assert machine.picture() == before
 

@@ -1,0 +1,83 @@
+"""The commands of OpenShift's Windows Machine Config Bootstrapper, for scripts that call it.
+
+On success they say its own sentence on standard output and nothing on standard error: whoever calls them
+takes a word there for a failure. What they would have to say is in wmcb's log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import options
+from agent.cli.asking import Asking
+from agent.cli.bootstrap import MAKE_A_NODE, fit_for
+from agent.cli.checking import ignored_checks
+from agent.cli.engine_run import recorded
+from agent.cli.failure import DONE, Failure
+from agent.cli.machine import open_as_administrator, open_machine
+from agent.cli.progress import Nothing
+from agent.cli.streams import say, tell
+from agent.engine import run as engine
+from agent.release import RELEASE
+from agent.resources import kind_named
+from agent.resources.kind import CannotBeSo, pausable
+
+if TYPE_CHECKING:
+    from agent.cli.arguments import Request
+    from agent.host.port import Host
+    from agent.spec import Specification
+
+_KUBELET = "kubelet"
+
+
+def initialize_kubelet(request: Request) -> int:
+    host = open_machine(request)
+    notices: list[str] = []
+    asking = Asking(ignored_checks(request), options.IGNITION_FILE, options.KUBELET_PATH, notices.append)
+    specification = _wanted(request, host, asking, notices)
+    with recorded(host, MAKE_A_NODE, Nothing()) as told:
+        for notice in notices:
+            told.log.write(notice)
+        engine.make_so(host, specification, RELEASE, told)
+    say("Bootstrapping completed successfully")
+    return DONE
+
+
+def _wanted(request: Request, host: Host, asking: Asking, notices: list[str]) -> Specification:
+    try:
+        return fit_for(request, host, asking)
+    except Failure:
+        for notice in notices:
+            tell(f"wmcb: {notice}")
+        raise
+
+
+def uninstall_kubelet(request: Request) -> int:
+    """Of a node that wmcb made all goes; of another the service alone, as the bootstrapper had it."""
+    host = open_as_administrator(request)
+    if not _made_by_wmcb(host) and host.services.read(_KUBELET) is None:
+        raise Failure("kubelet service is not present")
+    with recorded(host, "uninstall the kubelet", Nothing()) as told:
+        engine.reset(host, RELEASE, told)
+        _remove_service(host)
+    told.log.remove()
+    say("kubelet uninstalled successfully")
+    return DONE
+
+
+def _made_by_wmcb(host: Host) -> bool:
+    try:
+        known = engine.status(host)
+    except CannotBeSo as obstacle:
+        raise Failure(str(obstacle)) from obstacle
+    return bool(known.resources) or known.interrupted
+
+
+def _remove_service(host: Host) -> None:
+    """One that was there before wmcb, or that wmcb has nothing to do with."""
+    if host.services.read(_KUBELET) is None:
+        return
+    running = pausable(kind_named("service"))
+    assert running is not None
+    running.pause(host, _KUBELET, {})
+    host.services.delete(_KUBELET)

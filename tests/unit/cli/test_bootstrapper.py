@@ -1,0 +1,128 @@
+"""initialize-kubelet and uninstall-kubelet: what scripts made for OpenShift's bootstrapper rely on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.port import ServiceDefinition, ServiceState
+from unit.cli.given import WORKER, program
+from unit.cli.metadata_service import AWS, Metadata
+
+if TYPE_CHECKING:
+    from unit.cli.given import Answer, Machine
+
+DONE = "Bootstrapping completed successfully"
+GONE = "kubelet uninstalled successfully"
+
+
+def initialize(machine: Machine, *more: str) -> Answer:
+    return machine.wmcb(
+        "initialize-kubelet", "--ignition-file", str(WORKER), "--kubelet-path", machine.kubelet, *more
+    )
+
+
+def command(machine: Machine) -> tuple[str, ...]:
+    installed = machine.host.services.read("kubelet")
+    assert installed is not None
+    return installed.definition.command
+
+
+def test_a_node_is_made_and_taken_away(machine: Machine) -> None:
+    machine.host.services.start("containerd")
+    before = machine.picture()
+    assert initialize(machine) == (0, f"{DONE}\n", "")
+    assert machine.host.services.status("kubelet").state is ServiceState.RUNNING
+    assert machine.wmcb("status").code == 0
+    assert machine.wmcb("uninstall-kubelet") == (0, f"{GONE}\n", "")
+    assert machine.picture() == before
+
+
+def test_again_it_says_the_same(machine: Machine) -> None:
+    initialize(machine)
+    assert initialize(machine) == (0, f"{DONE}\n", "")
+
+
+def test_all_that_the_bootstrapper_takes(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    Metadata(AWS).install(monkeypatch)
+    answer = initialize(
+        machine, "--install-dir", r"C:\node", "--node-ip", "192.0.2.7", "--cluster-dns", "192.0.2.53",
+        "--platform-type", "AWS", "--kubelet-verbosity", "6",
+    )  # fmt: skip
+    assert answer == (0, f"{DONE}\n", "")
+    given = command(machine)
+    assert given[0] == r"C:\node\kubelet.exe"
+    assert {"--node-ip=192.0.2.7", "--v=6", "--hostname-override=ip-10-0-1-2.ec2.internal"} <= set(given)
+    assert b"192.0.2.53" in machine.read(r"C:\etc\kubernetes\kubelet.conf")
+
+
+def test_warnings_are_in_the_log_alone(machine: Machine) -> None:
+    machine.facts(memory=3 << 30)
+    assert initialize(machine).err == ""
+    assert b"warning: memory: 3.0 GiB" in machine.read(r"C:\ProgramData\wmcb\logs\wmcb.log")
+
+
+BOTH = ("--ignition-file", "{ignition}", "--kubelet-path", "{kubelet}")
+FAILURES: list[tuple[int, str, tuple[str, ...]]] = [
+    (2, "--ignition-file FILE is needed", ("--kubelet-path", "{kubelet}")),
+    (2, "--kubelet-path FILE is needed", ("--ignition-file", "{ignition}")),
+    (2, "initialize-kubelet has no option --ignition; did you mean --ignition-file?", ("--ignition=x",)),
+    (2, "--ignition-file {nowhere}: there is no such file", ("--ignition-file={nowhere}", *BOTH[2:])),
+    (2, "--node-ip x: 'x' is no IP address", (*BOTH, "--node-ip", "x")),
+]
+
+
+@pytest.mark.parametrize(("code", "says", "words"), FAILURES)
+def test_a_failure_is_told_on_standard_error(
+    code: int, says: str, words: tuple[str, ...], machine: Machine
+) -> None:
+    names = {"kubelet": machine.kubelet, "ignition": str(WORKER), "nowhere": str(machine.folder / "nowhere")}
+    before = machine.picture()
+    answer = machine.wmcb("initialize-kubelet", *(word.format(**names) for word in words))
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.error_lines[-1] == f"wmcb: {says.format(**names)}"
+    assert machine.picture() == before
+
+
+def test_where_there_is_no_kubelet_none_is_uninstalled(machine: Machine) -> None:
+    before = machine.picture()
+    assert machine.wmcb("uninstall-kubelet") == (1, "", "wmcb: kubelet service is not present\n")
+    assert machine.picture() == before
+
+
+def test_a_refusal_names_its_check(bare: Machine) -> None:
+    answer = initialize(bare)
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.error_lines[-1].startswith("wmcb: containerd-service: ")
+
+
+def test_what_another_bootstrapper_made_is_uninstalled(machine: Machine) -> None:
+    """Its files stay, as they do there."""
+    machine.put(r"C:\k\kubelet.exe", program())
+    machine.host.services.create(ServiceDefinition("kubelet", (r"C:\k\kubelet.exe", "--windows-service")))
+    machine.host.services.start("kubelet")
+    assert machine.wmcb("uninstall-kubelet") == (0, f"{GONE}\n", "")
+    assert machine.host.services.read("kubelet") is None
+    assert machine.read(r"C:\k\kubelet.exe") == program()
+
+
+def test_a_service_that_was_taken_over_goes_too(machine: Machine) -> None:
+    machine.put(r"C:\k\kubelet.exe", program())
+    machine.host.services.create(ServiceDefinition("kubelet", (r"C:\k\kubelet.exe", "--old")))
+    initialize(machine)
+    assert machine.wmcb("uninstall-kubelet").code == 0
+    assert machine.host.services.read("kubelet") is None
+
+
+def test_a_service_that_others_need_is_not_taken_from_them(machine: Machine) -> None:
+    initialize(machine)
+    machine.put(r"C:\overlay.exe", program())
+    machine.host.services.create(
+        ServiceDefinition("overlay", (r"C:\overlay.exe",), dependencies=("kubelet",))
+    )
+    machine.host.services.start("overlay")
+    answer = machine.wmcb("uninstall-kubelet")
+    assert (answer.code, answer.out) == (1, "")
+    assert "cannot be stopped while overlay runs; stop that first" in answer.err
+    assert machine.host.services.status("kubelet").state is ServiceState.RUNNING
