@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agent.sources.report import Place
     from agent.spec import Content
 
-_LARGEST_READ = 4 << 20
-"""Of what is read here: units, environment files, configurations."""
+_LARGEST_READ = 1 << 20
+"""Of all that is read here together: units, environment files, configurations."""
 _LARGEST_FETCHED = 256 << 20
 """It is held in memory."""
 _LARGEST_UNPACKED = 1 << 30
@@ -43,6 +43,7 @@ class Carried(Mapping[str, bytes]):
         self._network = configuration.network
         self._fetch = fetch
         self._fetched: dict[ignition.Remote, bytes] = {}
+        self._room = _LARGEST_READ
         self.looked_into: set[str] = set()
 
     def __iter__(self) -> Iterator[str]:
@@ -56,8 +57,14 @@ class Carried(Mapping[str, bytes]):
 
     def __getitem__(self, path: str) -> bytes:
         file = self._files[path]
-        self.looked_into.add(path)
-        return b"".join(self._bytes(file, place, part, _LARGEST_READ) for place, part in _parts(file))
+        made = b"".join(self._bytes(file, place, part, _LARGEST_READ) for place, part in _parts(file))
+        if path not in self.looked_into:
+            self.looked_into.add(path)
+            self._room -= len(made)
+            if self._room < 0:
+                why = f"with it, what the kubelet is made from is larger than {_LARGEST_READ:,} bytes"
+                raise NotToBeHad(why, file.origin, ("contents", "source"))
+        return made
 
     def content(self, path: str) -> Content:
         """All that the file holds, for a file of the node."""

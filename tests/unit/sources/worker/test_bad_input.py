@@ -117,10 +117,10 @@ CASES: dict[str, tuple[Any, str]] = {
     ),
     "gzip bomb": (
         _document(_file("/etc/kubernetes/a", _bomb(), compression="gzip")),
-        "at $.storage.files.1.contents.source: it is larger than 1,000,000 bytes unpacked",
+        "at $.storage.files.1.contents.source: it is larger than 2,000,000 bytes unpacked",
     ),
     "100,000 files": (
-        _document(*(_file(f"/etc/kubernetes/{number}") for number in range(100_000))),
+        _document(*({"path": f"/{number}"} for number in range(100_000))),
         "at $.storage.files: 100,001 of them; a node has no use for more than 10,000",
     ),
     "folders without end": (
@@ -179,6 +179,17 @@ CASES: dict[str, tuple[Any, str]] = {
         _document(units=[{**_KUBELET_UNIT, "contents": UNIT.strip() + " --cert-dir=/Windows\n[Install]\n"}]),
         'kubelet.service line 2 at $.Service.ExecStart: --cert-dir="/Windows": C:\\Windows is Windows\' own',
     ),
+    "a configuration without end": (
+        _document(_file("/etc/kubernetes/kubelet.conf", "data:," + "a" * 1_048_577)),
+        "at $.storage.files.1.contents.source: it is larger than 1,048,576 bytes",
+    ),
+    "much to read in many files": (
+        _document(
+            *(_file(f"/etc/kubernetes/{number}", "data:," + "%0A" * 300_000) for number in range(5)),
+            units=[{**_KUBELET_UNIT, "contents": UNIT + "EnvironmentFile=/etc/kubernetes/*\n[Install]\n"}],
+        ),
+        "at $.storage.files.4.contents.source: with it, what the kubelet is made from is larger than 1,048,",
+    ),
     "a configuration that is none": (
         _document(_file("/etc/kubernetes/kubelet.conf", "data:,%5B%5D")),
         "/etc/kubernetes/kubelet.conf: a mapping of settings was expected",
@@ -198,7 +209,7 @@ CASES: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_one_clear_line(name: str) -> None:
     document, words = CASES[name]
-    made = _compiled(document, limits=ignition.Limits(contents_size=1_000_000))
+    made = _compiled(document, limits=ignition.Limits(contents_size=2_000_000))
     assert made.specification is None
     (error,) = made.report.errors
     assert words in str(error)
