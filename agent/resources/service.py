@@ -133,6 +133,18 @@ def _start(host: Host, name: str, seconds: float) -> None:
 
 
 def _stop(host: Host, name: str, seconds: float) -> None:
+    """In its own time, or, when it does not heed the request, without being asked."""
+    try:
+        _ask_to_stop(host, name, seconds)
+    except TimedOut:
+        pid = host.services.status(name).pid
+        if pid is None:
+            raise
+        host.processes.end(pid)
+        host.services.wait(name, ServiceState.STOPPED, seconds)
+
+
+def _ask_to_stop(host: Host, name: str, seconds: float) -> None:
     try:
         host.services.stop(name)
     except (ServiceNotRunning, NotFound):

@@ -39,8 +39,8 @@ type Behaviour struct {
 	Unwell bool `json:"unwell"`
 }
 
-// In two parts, so that it is nowhere in the program but where it was put.
-var mark = []byte("\n-- " + "behaviour: ")
+// Put together when it starts, so that it is nowhere in the program but where it was put.
+var mark = append([]byte("\n-- "), "behaviour: "...)
 
 func readBehaviour(program string) (Behaviour, error) {
 	behaviour := Behaviour{Address: "127.0.0.1:10248", Version: "1.36.3", Starts: program + ".starts"}

@@ -1,0 +1,342 @@
+"""A worker's Ignition and kubelet.exe in, a node out: what is on the machine then, seen from outside."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pytest
+
+from lab import repository
+from lab.services import State
+from lab.standin_kubelet import StandinKubelet
+from lab.waiting import until
+from windows.exe import DOWNLOADED, download
+
+if TYPE_CHECKING:
+    from lab.node import Node
+    from lab.running import Result
+    from lab.standin_kubelet import Behaviour
+
+DATA = repository.ROOT / "tests" / "data" / "ignition"
+DOCUMENT = r"C:\given files\worker.ign"
+GIVEN = r"C:\given files\kubelet.exe"
+RUNTIME = r"C:\Program Files\containerd\containerd.exe"
+STARTS = r"C:\starts.txt"
+KUBELET = r"C:\k\kubelet.exe"
+LOG = r"C:\var\log\kubelet\kubelet.log"
+SYSTEM, ADMINISTRATORS, USERS = "S-1-5-18", "S-1-5-32-544", "S-1-5-32-545"
+FILE_ALL, READ_AND_RUN = 0x1F01FF, 0x1200A9
+
+ARGUMENTS = [
+    r"--config=C:\etc\kubernetes\kubelet.conf",
+    r"--bootstrap-kubeconfig=C:\etc\kubernetes\kubeconfig",
+    r"--kubeconfig=C:\var\lib\kubelet\kubeconfig",
+    r"--cert-dir=C:\var\lib\kubelet\pki",
+    "--windows-service",
+    "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
+    "--node-ip=10.77.0.1",
+    "--minimum-container-ttl-duration=6m0s",
+    r"--volume-plugin-dir=C:\etc\kubernetes\kubelet-plugins\volume\exec",
+    "--cloud-provider=external",
+    "--v=2",
+    "--node-labels=node.openshift.io/os_id=Windows",
+]
+
+
+class Machine:
+    """A Windows machine with containerd, and on it what it is to be made a node of."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        StandinKubelet(node, RUNTIME, address="127.0.0.1:10999", starts=r"C:\containerd.txt")
+        node.create_service("containerd", f'"{RUNTIME}" --windows-service', automatic=True)
+        node.copy_in(DATA / "worker-3.4.ign", DOCUMENT)
+        download(node)
+        self.given = self.give()
+
+    def give(self, **behaviour: Unpack[Behaviour]) -> StandinKubelet:
+        """Brings a kubelet.exe to the machine."""
+        said: Behaviour = {"version": "1.31.0", "starts": STARTS, **behaviour}
+        self.given = StandinKubelet(self.node, GIVEN, **said)
+        return self.given
+
+    def wmcb(self, *arguments: str, **circumstances: Any) -> Result:
+        return self.node.run(DOWNLOADED, *arguments, **circumstances)
+
+    def bootstrap(self, *more: str, **circumstances: Any) -> Result:
+        # The stand-in for containerd serves no pipe.
+        ignored = ("--ignore-preflight-errors", "containerd-pipe")
+        return self.wmcb("--ignition", DOCUMENT, "--kubelet", GIVEN, *ignored, *more, **circumstances)
+
+    def made(self) -> Machine:
+        result = self.bootstrap()
+        assert result.code == 0, result.err
+        return self
+
+    @property
+    def starts(self) -> list[dict[str, Any]]:
+        return self.given.starts
+
+    def runs(self) -> bool:
+        service = self.node.service("kubelet")
+        return service is not None and service.state is State.RUNNING and self.given.healthy()
+
+
+@pytest.fixture
+def machine(node: Node) -> Machine:
+    return Machine(node)
+
+
+# What is made
+
+
+def test_the_kubelet_runs_with_what_the_document_asks_for(machine: Machine) -> None:
+    result = machine.bootstrap()
+    assert (result.code, result.out.splitlines()[0]) == (0, "this machine is a node"), result.err
+    assert machine.runs()
+    (start,) = machine.starts
+    assert start["arguments"] == [KUBELET, *ARGUMENTS]
+    settings = machine.node.service_settings("kubelet")
+    assert settings is not None
+    # Not asked of the program: Wine starts services without their own environment.
+    assert settings.data("Environment") == ["GODEBUG=x509ignoreCN=0,madvdontneed=1"]
+    assert machine.node.path(KUBELET).read_bytes() == machine.given.content
+
+
+def test_the_service_starts_with_windows_after_containerd(machine: Machine) -> None:
+    settings = machine.made().node.service_settings("kubelet")
+    assert settings is not None
+    assert settings.data("Start") == 2
+    assert settings.data("DependOnService") == ["containerd"]
+    assert settings.data("ObjectName") == "LocalSystem"
+    machine.node.reboot()
+    until(machine.runs, "the kubelet runs after a reboot", 30)
+    assert len(machine.starts) == 2
+
+
+def test_every_file_is_born_with_its_protection(machine: Machine) -> None:
+    machine.node.reboot(traced=True)
+    machine.made()
+    found = {each.path.lower(): each for each in reversed(machine.node.descriptors())}  # each one's first
+    private = [r"c:\etc\kubernetes", r"c:\var\lib\kubelet", r"c:\var\log\kubelet", r"c:\programdata\wmcb"]
+    for folder in private:
+        each = next(each for path, each in found.items() if path.endswith(folder[2:]))
+        assert each.born, folder
+        assert (each.owner, each.protected) == (ADMINISTRATORS, True)
+        assert each.entries is not None
+        assert {entry.sid: entry.mask for entry in each.entries} == {
+            SYSTEM: FILE_ALL,
+            ADMINISTRATORS: FILE_ALL,
+        }, folder
+    programs = [each for path, each in found.items() if path.endswith((r"\k", r"\k\kubelet.exe"))]
+    assert programs
+    for each in programs:
+        assert each.entries is not None
+        granted = {entry.sid: entry.mask for entry in each.entries}
+        assert granted == {SYSTEM: FILE_ALL, ADMINISTRATORS: FILE_ALL, USERS: READ_AND_RUN}, each.path
+    for windows in (r"C:\etc\kubernetes\kubeconfig", r"C:\etc\kubernetes\kubelet.conf"):
+        assert machine.node.mode(windows) & 0o007 == 0, windows
+
+
+def test_what_the_kubelet_says_can_be_read(machine: Machine) -> None:
+    machine.give(says="I1118 10:00:00 hello\n")
+    machine.made()
+    log = machine.node.path(LOG)
+    until(lambda: log.exists() and b"hello" in log.read_bytes(), "the kubelet's words are in its log", 10)
+
+
+# Again, and after something went wrong
+
+
+def test_again_nothing_changes(machine: Machine) -> None:
+    before = machine.made().node.snapshot()
+    again = machine.bootstrap()
+    assert (again.code, again.out.strip()) == (
+        0,
+        "nothing to do: this machine is the node that is wanted",
+    ), again.err
+    assert [line for line in before.changes_until(machine.node.snapshot()) if r"\wmcb\logs" not in line] == []
+    assert len(machine.starts) == 1
+
+
+def test_drift_is_told_and_repaired(machine: Machine) -> None:
+    machine.made()
+    node = machine.node
+    node.path(r"C:\etc\kubernetes\ca.crt").write_text("another")
+    node.path(r"C:\var\lib\kubelet\config.json").unlink()
+    assert machine.wmcb("status").code == 1
+    told = json.loads(machine.wmcb("status", "--output", "json").out)
+    drifted = [each["resource"][1] for each in told["resources"] if each["differences"] or not each["there"]]
+    assert drifted == [r"C:\etc\kubernetes\ca.crt", r"C:\var\lib\kubelet\config.json"]
+    repaired = machine.bootstrap()
+    assert repaired.code == 0, repaired.err
+    assert machine.wmcb("status").code == 0
+    assert machine.runs()
+
+
+def test_an_upgrade_replaces_the_running_kubelet(machine: Machine) -> None:
+    machine.made()
+    newer = machine.give(version="1.32.0")
+    result = machine.bootstrap()
+    assert result.code == 0, result.err
+    assert machine.node.path(KUBELET).read_bytes() == newer.content
+    assert machine.runs()
+    assert len(machine.starts) == 2
+
+
+FAILING: dict[str, tuple[Behaviour, str]] = {
+    "it exits at once": ({"exit_at_once": 78, "says": "E1118 cannot go on\n"}, "service kubelet"),
+    "it is never well": ({"unwell": True}, "answers 500"),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "told"), FAILING.values(), ids=FAILING)
+def test_a_failed_upgrade_is_taken_back(machine: Machine, behaviour: Behaviour, told: str) -> None:
+    former = machine.made().given
+    before = machine.node.snapshot()
+    failing: Behaviour = {"version": "1.32.0", **behaviour}
+    machine.give(**failing)
+    result = machine.bootstrap("--start-timeout", "5")
+    assert result.code == 1
+    assert told in result.err
+    assert "the machine is as it was before" in result.err
+    if "says" in behaviour:
+        assert "cannot go on" in result.err, "the last lines of the kubelet's own log"
+    assert machine.runs()
+    machine.give()
+    assert machine.node.path(KUBELET).read_bytes() == former.content
+    changed = before.changes_until(machine.node.snapshot())
+    unimportant = (r"\wmcb\logs", r"C:\var\log\kubelet", STARTS)
+    assert [line for line in changed if not any(each in line for each in unimportant)] == []
+
+
+def test_reset_leaves_nothing(machine: Machine) -> None:
+    before = machine.node.snapshot()
+    result = machine.made().wmcb("reset")
+    assert result.code == 0, result.err
+    assert machine.node.service("kubelet") is None
+    machine.node.path(STARTS).unlink()
+    assert before.changes_until(machine.node.snapshot()) == []
+
+
+def test_somebody_elses_kubelet_is_taken_over_and_given_back(machine: Machine) -> None:
+    node = machine.node
+    StandinKubelet(node, r"C:\old kubelet\kubelet.exe", version="1.30.0", starts=r"C:\old.txt")
+    # As people register it by hand: without quotes.
+    node.create_service("kubelet", r"C:\old kubelet\kubelet.exe --windows-service --v=4", automatic=True)
+    node.start_service("kubelet")
+    node.wait_for_service("kubelet", State.RUNNING)
+    before = node.service_settings("kubelet")
+    machine.made()
+    assert machine.runs()
+    result = machine.wmcb("reset")
+    assert result.code == 0, result.err
+    after = node.service_settings("kubelet")
+    assert before is not None
+    assert after is not None
+    # A service without a display name shows its own; what is given back says so.
+    assert {name: value for name, value in after.values.items() if name != "DisplayName"} == before.values
+    node.wait_for_service("kubelet", State.RUNNING)
+    until(lambda: len(node.path(r"C:\old.txt").read_text().splitlines()) == 2, "the old kubelet runs again")
+
+
+# Circumstances
+
+
+def test_killed_half_way_it_is_finished_by_the_next_run(machine: Machine) -> None:
+    untouched = machine.node.snapshot()
+    reference = json.loads(
+        machine.wmcb("plan", "--ignition", DOCUMENT, "--kubelet", GIVEN, "--output", "json").out
+    )
+    steps = len(reference["changes"])
+    journal = machine.node.path(r"C:\ProgramData") / "wmcb" / "journal"
+    for lines in (2, steps // 2, steps):
+        machine.node.run_until(
+            lambda lines=lines: _lines(journal) > lines,  # type: ignore[misc]
+            DOWNLOADED,
+            "--ignition",
+            DOCUMENT,
+            "--kubelet",
+            GIVEN,
+        )
+        assert "was interrupted" in machine.wmcb("status").out
+        finished = machine.bootstrap()
+        assert finished.code == 0, finished.err
+        assert "a run was interrupted" in finished.err
+        assert machine.wmcb("status").code == 0
+        assert machine.runs()
+        assert machine.wmcb("reset").code == 0
+        machine.node.path(STARTS).unlink(missing_ok=True)
+        assert untouched.changes_until(machine.node.snapshot()) == [], f"killed after {lines} steps"
+
+
+def _lines(journal: Any) -> int:
+    try:
+        return len(journal.read_bytes().splitlines())
+    except FileNotFoundError:
+        return 0
+
+
+def test_a_path_with_blanks(machine: Machine) -> None:
+    result = machine.bootstrap("--install-dir", r"C:\Kubernetes for Windows\bin")
+    assert result.code == 0, result.err
+    assert machine.runs()
+    (start,) = machine.starts
+    assert start["arguments"][0] == r"C:\Kubernetes for Windows\bin\kubelet.exe"
+    settings = machine.node.service_settings("kubelet")
+    assert settings is not None
+    assert str(settings.data("ImagePath")).startswith('"C:\\Kubernetes for Windows\\bin\\')
+
+
+def test_a_language_that_is_not_english(machine: Machine) -> None:
+    machine.node.reboot(locale="de_DE")
+    machine.made()
+    assert machine.runs()
+    assert machine.bootstrap().out.startswith("nothing to do")
+    assert machine.wmcb("reset").code == 0
+
+
+def test_a_second_run_at_the_same_time_is_refused(machine: Machine) -> None:
+    machine.give(start_milliseconds=3000)
+    first = machine.node.start(DOWNLOADED, "--ignition", DOCUMENT, "--kubelet", GIVEN)
+    until(lambda: machine.node.service("kubelet"), "the first run has come to the service", 60)
+    second = machine.bootstrap()
+    assert second.code == 1
+    assert second.err.splitlines()[-1] == (
+        "wmcb: another wmcb is at work on this machine; wait until it has ended"
+    )
+    done = first.wait()
+    assert done.code == 0, done.err
+    assert machine.runs()
+
+
+def test_a_plain_user_is_refused(machine: Machine) -> None:
+    result = machine.bootstrap(as_user=True)
+    assert (result.code, result.out) == (3, "")
+    assert "administrator" in result.err
+
+
+BAD: dict[str, tuple[list[str], int, str]] = {
+    "no such document": (["--ignition", r"C:\no.ign", "--kubelet", GIVEN], 2, "there is no such file"),
+    "no such kubelet": (["--ignition", DOCUMENT, "--kubelet", r"C:\no.exe"], 2, "there is no such file"),
+    "a kubelet that is no program": (
+        ["--ignition", DOCUMENT, "--kubelet", DOCUMENT],
+        2,
+        "no Windows program",
+    ),
+    "a document that is none": (["--ignition", GIVEN, "--kubelet", GIVEN], 2, "kubelet.exe"),
+    "an option that there is not": (["--ignitoin", DOCUMENT], 2, "did you mean --ignition?"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_changes_nothing(
+    machine: Machine, arguments: list[str], code: int, told: str
+) -> None:
+    before = machine.node.snapshot()
+    result = machine.wmcb(*arguments)
+    assert (result.code, result.out) == (code, "")
+    (line,) = [line for line in result.err.splitlines() if "warning" not in line]
+    assert told in line
+    assert before.changes_until(machine.node.snapshot()) == []
