@@ -14,7 +14,7 @@ from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
 from agent.sources.worker import folders, kubelet_service, notes
 from agent.sources.worker.carried import Carried, NotToBeHad
-from agent.sources.worker.needed import judged
+from agent.sources.worker.needed import Judge
 from agent.sources.worker.placement import install_directory_fault
 from agent.spec import (
     Directory,
@@ -110,10 +110,11 @@ class _Compilation:
 
     def _of(self, made: WindowsKubelet) -> Specification:
         self.notes += notes.of_decisions(made.decisions)
+        judge = Judge(made.references, self.carried.looked_into)
         programs = list(self._programs())
-        files = self._files(made)
-        own_folders = list(self._folders(made))
-        self._links(made)
+        files = [*self._files_anew(made.files), *self._carried_files(made.files, judge)]
+        own_folders = list(self._folders(judge))
+        self._links(judge)
         self.notes += notes.of_the_rest(self.configuration, UNIT)
         directories = self._directories(made, own_folders, [*programs, *files])
         reads = tuple(self._reads(made, directories))
@@ -139,11 +140,6 @@ class _Compilation:
         self.taken[want.key] = str(path)
         return want
 
-    def _files(self, made: WindowsKubelet) -> list[File]:
-        """What was written anew for the kubelet, and what else the document carries."""
-        anew = list(self._files_anew(made.files))
-        return [*anew, *self._carried_files(made)]
-
     def _files_anew(self, contents: Mapping[str, bytes]) -> Iterator[File]:
         for name, content in contents.items():
             want = File(PureWindowsPath(name), Inline(content))
@@ -154,10 +150,10 @@ class _Compilation:
             self.taken[want.key] = name
             yield want
 
-    def _carried_files(self, made: WindowsKubelet) -> Iterator[File]:
+    def _carried_files(self, anew: Mapping[str, bytes], judge: Judge) -> Iterator[File]:
         for path, file in self.configuration.files.items():
-            windows = self._path_if_needed("file", path, file.origin, made)
-            if windows is None or windows in made.files:
+            windows = self._path_if_needed("file", path, file.origin, judge)
+            if windows is None or windows in anew:
                 continue
             key = Key(File.kind, windows)
             if fault := self._already_taken(key):
@@ -173,22 +169,22 @@ class _Compilation:
         there = self.taken.get(key)
         return f"Windows takes it for the same file as {quoted(there)}" if there else None
 
-    def _folders(self, made: WindowsKubelet) -> Iterator[PureWindowsPath]:
+    def _folders(self, judge: Judge) -> Iterator[PureWindowsPath]:
         for path, directory in self.configuration.directories.items():
-            windows = self._path_if_needed("folder", path, directory.origin, made)
+            windows = self._path_if_needed("folder", path, directory.origin, judge)
             if windows is not None:
                 yield PureWindowsPath(windows)
 
-    def _links(self, made: WindowsKubelet) -> None:
+    def _links(self, judge: Judge) -> None:
         for path, link in self.configuration.links.items():
-            needed, reason = judged(path, made.references, self.carried.looked_into)
+            needed, reason = judge.verdict(path)
             if needed:
                 reason = f"{reason}, but links are not made; carry the file itself"
             effect = Effect.WARNING if needed else Effect.IGNORED
             self.notes.append(Note(effect, f"link {path}", reason, before=link.target))
 
-    def _path_if_needed(self, kind: str, path: str, origin: Origin, made: WindowsKubelet) -> str | None:
-        needed, reason = judged(path, made.references, self.carried.looked_into)
+    def _path_if_needed(self, kind: str, path: str, origin: Origin, judge: Judge) -> str | None:
+        needed, reason = judge.verdict(path)
         if not needed:
             self.notes.append(Note(Effect.IGNORED, f"{kind} {path}", reason))
             return None

@@ -6,6 +6,7 @@ yet, users may look but not write, or one of them could put a folder of his own 
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -47,10 +48,10 @@ def with_parents(known: Mapping[Key, Directory], paths: Iterable[PureWindowsPath
     """`known`, and every folder above each of the paths."""
     made = dict(known)
     for path in [*(want.path for want in known.values()), *paths]:
-        for above in reversed(path.parents[:-1]):
-            want = Directory(above, protection=Protection.PROGRAM, shared=True)
-            if want.key not in made:
-                made[want.key] = Directory(above) if _in_private(above, made) else want
+        missing = takewhile(lambda above: Key(Directory.kind, str(above)) not in made, path.parents[:-1])
+        for above in reversed(list(missing)):
+            on_the_way = Directory(above, Protection.PROGRAM, shared=True)
+            made[on_the_way.key] = Directory(above) if _in_private(above, made) else on_the_way
     return made
 
 

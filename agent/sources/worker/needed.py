@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from agent.sources.kubelet.paths import Reference
 
@@ -82,26 +82,33 @@ FOR_PODS = ("--pod-manifest-path", "staticPodPath")
 FOR_PLUG_INS = ("--volume-plugin-dir", "volumePluginDir")
 
 
-def judged(path: str, references: Iterable[Reference], looked_into: Collection[str]) -> Verdict:
-    """Of a file, a folder or a link. `looked_into` are the files that the kubelet's were made from."""
-    named = _named(path, references)
-    if named:
-        return named
-    if path in looked_into:
-        return Verdict(False, _TAKEN_IN)
-    for row in ROWS:
-        if path == row.path or (row.path.endswith("/") and f"{path}/".startswith(row.path)):
-            return Verdict(row.needed, row.reason)
-    return Verdict(False, _NOTHING_READS_IT)
+class Judge:
+    """Knows what the kubelet is told of."""
 
+    def __init__(self, references: Collection[Reference], looked_into: Collection[str]) -> None:
+        """`looked_into` are the files that the kubelet's own were made from."""
+        self._by_path = {reference.linux: reference.by for reference in references}
+        self._folders = [reference for reference in references if reference.folder]
+        self._looked_into = looked_into
 
-def _named(path: str, references: Iterable[Reference]) -> Verdict | None:
-    for reference in references:
-        if path == reference.linux:
-            return Verdict(True, f"the kubelet is told of it by {reference.by}")
-        if reference.folder and path.startswith(f"{reference.linux.rstrip('/')}/"):
-            if reference.by in FOR_PODS:
-                return Verdict(False, _POD)
-            if reference.by in FOR_PLUG_INS:
-                return Verdict(False, _PLUG_IN)
-    return None
+    def verdict(self, path: str) -> Verdict:
+        """Of a file, a folder or a link."""
+        if path in self._by_path:
+            return Verdict(True, f"the kubelet is told of it by {self._by_path[path]}")
+        if reason := self._not_for_windows(path):
+            return Verdict(False, reason)
+        if path in self._looked_into:
+            return Verdict(False, _TAKEN_IN)
+        for row in ROWS:
+            if path == row.path or (row.path.endswith("/") and f"{path}/".startswith(row.path)):
+                return Verdict(row.needed, row.reason)
+        return Verdict(False, _NOTHING_READS_IT)
+
+    def _not_for_windows(self, path: str) -> str | None:
+        for reference in self._folders:
+            if path.startswith(f"{reference.linux.rstrip('/')}/"):
+                if reference.by in FOR_PODS:
+                    return _POD
+                if reference.by in FOR_PLUG_INS:
+                    return _PLUG_IN
+        return None
