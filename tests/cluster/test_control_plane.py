@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def test_it_starts_within_fifteen_seconds(
     control_plane: ControlPlane, figure: Callable[[str, float], None]
 ) -> None:
     figure("control plane from nothing", control_plane.started_in)
-    assert control_plane.started_in < 15
+    assert control_plane.started_in < 15, f"at a load of {os.getloadavg()} on {os.cpu_count()} processors"
 
 
 def test_its_state_is_kubeadms(cluster: Cluster) -> None:

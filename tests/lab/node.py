@@ -113,8 +113,13 @@ class Node:
 
     def close(self) -> None:
         self.power_off()
-        subprocess.run(["umount", str(self._place / "prefix")], check=True)
+        # A process that has ended may hold on to its files for a moment yet.
+        until(self._unmounted, f"the disk of {self.name} is used no more", 30)
         shutil.rmtree(self._place)
+
+    def _unmounted(self) -> bool:
+        asked = ["umount", "--quiet", str(self._place / "prefix")]
+        return subprocess.run(asked, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
     @property
     def _server_log(self) -> Path:
