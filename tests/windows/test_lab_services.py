@@ -13,6 +13,7 @@ from lab.waiting import until
 
 if TYPE_CHECKING:
     from lab.node import Node
+    from lab.standin_kubelet import Behaviour
 
 EXE = r"C:\k\kubelet.exe"
 COMMAND_LINE = EXE + r" --windows-service --config C:\k\config.yaml"
@@ -96,6 +97,36 @@ def test_the_standin_is_a_console_program_too(node: Node) -> None:
 def test_it_exits_at_once(node: Node, kubelet: StandinKubelet) -> None:
     kubelet.behave(exit_at_once=78)
     assert node.run(EXE).code == 78
+
+
+def test_it_is_never_well_and_stops_all_the_same(node: Node, kubelet: StandinKubelet) -> None:
+    kubelet.behave(unwell=True)
+    node.start_service("kubelet")
+    node.wait_for_service("kubelet", State.RUNNING)
+    assert not kubelet.healthy()
+    node.stop_service("kubelet")
+    node.wait_for_service("kubelet", State.STOPPED)
+
+
+ILL: list[Behaviour] = [{"version": "1.35.7", "exit_at_once": 1}, {"version": "1.35.7", "hang": True}]
+
+
+@pytest.mark.parametrize("behaviour", ILL, ids=["ends at once", "hangs"])
+def test_it_tells_its_version_however_ill_it_is(node: Node, behaviour: Behaviour) -> None:
+    kubelet = StandinKubelet(node, EXE, **behaviour)
+    told = node.run(EXE, "--version")
+    assert (told.code, told.out, told.err) == (0, "Kubernetes v1.35.7\n", "")
+    assert kubelet.starts == []
+
+
+def test_a_copy_of_it_behaves_as_it_does(node: Node) -> None:
+    well = StandinKubelet(node, r"C:\well\kubelet.exe")
+    ill = StandinKubelet(node, r"C:\ill\kubelet.exe", exit_at_once=5, starts=r"C:\starts")
+    assert well.content != ill.content
+    node.copy_in(node.path(r"C:\ill\kubelet.exe"), EXE)
+    assert node.run(EXE, "--v=2").code == 5
+    assert [start["arguments"] for start in ill.starts] == [[EXE, "--v=2"]]
+    assert [path.name for path in node.path(r"C:\k").iterdir()] == ["kubelet.exe"]
 
 
 def test_it_crashes_when_told_to(node: Node, kubelet: StandinKubelet) -> None:
