@@ -1,44 +1,73 @@
-"""`make run`: the program on a Windows machine that is a folder, told step by step."""
+"""`make run`: a Windows machine that is a folder becomes a node, told step by step."""
 
 from __future__ import annotations
 
 import shutil
+import struct
 import sys
 from pathlib import Path, PureWindowsPath
 
 from agent.cli import main
-from agent.host.port import Host, Principal, ServiceState
+from agent.host.port import Host, Principal, ServiceDefinition
+from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
-from service import installation
 
-LIMIT_SECONDS = 30
+REPOSITORY = Path(__file__).parents[2]
+IGNITION = "tests/data/ignition/worker-3.4.ign"
+CONTAINERD = PureWindowsPath(r"C:\Program Files\containerd\containerd.exe")
+KUBECONFIG = PureWindowsPath(r"C:\etc\kubernetes\kubeconfig")
+KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
 
 
 def demonstrate(directory: Path) -> int:
     """0 when each step did what it was to do."""
     shutil.rmtree(directory, ignore_errors=True)
-    sandbox = ["--sandbox", str(directory), "--sandbox-run"]
-    say(f"A Windows machine in {directory}\n")
-    if command(*sandbox, "daemon", "install") != 0:
+    host = open_sandbox(directory)
+    say(f"A Windows machine in {directory}, with containerd, and a kubelet.exe brought to it.\n")
+    host.files.make_directory(CONTAINERD.parent, PROGRAM_DIRECTORY)
+    host.files.write(CONTAINERD, program(), PROGRAM_FILE)
+    host.services.create(ServiceDefinition("containerd", (str(CONTAINERD),)))
+    kubelet = directory / "kubelet.exe"
+    kubelet.write_bytes(program())
+    wmcb = Commands(directory)
+    node = ("--ignition", IGNITION, "--kubelet", str(kubelet), "--kubelet-version", "1.31")
+    steps = [wmcb.ends_with(0, *node), wmcb.ends_with(0, *node)]
+    if not all(steps):
         return 1
-    host = open_sandbox(directory, run_services=True)
     show_who_may_do_what(host)
-    show_life_of_the_service(host)
-    return command(*sandbox, "daemon", "uninstall")
+    say("Somebody changes the kubelet's configuration by hand.\n")
+    host.files.write(PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf"), b"{}", PRIVATE_FILE)
+    steps += [wmcb.ends_with(1, "status"), wmcb.ends_with(0, *node), wmcb.ends_with(0, "status")]
+    if all(steps):
+        say(f"The node is in {directory}. Look around in it; `reset` takes all of it away again:")
+        say(f"    .venv/bin/wmcb --sandbox {directory} reset")
+    return 0 if all(steps) else 1
 
 
-def command(*words: str) -> int:
-    say(f"$ wmcb {' '.join(words)}")
-    code = main.run(words)
-    say("")
-    return code
+class Commands:
+    def __init__(self, directory: Path) -> None:
+        self._sandbox = ("--sandbox", str(directory))
+
+    def ends_with(self, code: int, *words: str) -> bool:
+        """Whether the command ended as it should."""
+        say(f"$ wmcb {' '.join((*self._sandbox, *words))}")
+        ended = main.run((*self._sandbox, *words))
+        say(f"(exit code {ended})\n")
+        return ended == code
+
+
+def program() -> bytes:
+    """As much of a Windows program as anybody looks at who cannot run it."""
+    place = 0x80
+    head = bytearray(place)
+    head[:2] = b"MZ"
+    struct.pack_into("<I", head, 0x3C, place)
+    return bytes(head) + b"PE\0\0" + struct.pack("<H", 0x8664) + bytes(64)
 
 
 def show_who_may_do_what(host: Host) -> None:
-    place = installation.place(host)
-    state = host.facts.program_data()
-    for path in (place, place / "wmcb.exe", state):
+    for path in (KUBECONFIG, KUBELET):
         say(f"{path}")
         for principal in Principal:
             say(f"    {principal.value:17} {what_is_granted(host, path, principal)}")
@@ -49,22 +78,6 @@ def what_is_granted(host: Host, path: PureWindowsPath, principal: Principal) -> 
     mask = host.access.granted(host.files.descriptor(path), principal)
     rights = {"reads": FILE_READ, "writes": FILE_WRITE}
     return " and ".join(name for name, bits in rights.items() if mask & bits == bits) or "nothing"
-
-
-def show_life_of_the_service(host: Host) -> None:
-    services = host.services
-    services.start("wmcb")
-    running = services.wait("wmcb", ServiceState.RUNNING, LIMIT_SECONDS)
-    say(f"started: {running.state.name}, process {running.pid}")
-    assert running.pid is not None
-    host.processes.end(running.pid)
-    killed = services.wait("wmcb", ServiceState.STOPPED, LIMIT_SECONDS)
-    say(f"its process ended from outside: {killed.state.name}, Windows exit code {killed.exit_code}")
-    services.start("wmcb")
-    services.wait("wmcb", ServiceState.RUNNING, LIMIT_SECONDS)
-    services.stop("wmcb")
-    stopped = services.wait("wmcb", ServiceState.STOPPED, LIMIT_SECONDS)
-    say(f"started again and stopped: {stopped.state.name}, exit code {stopped.exit_code}\n")
 
 
 def say(text: str) -> None:

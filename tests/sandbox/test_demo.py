@@ -1,0 +1,24 @@
+"""What `make run` shows."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.sandbox import open_sandbox
+from sandbox import demo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the sandbox is for the other systems")
+def test_it_ends_with_a_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(demo.REPOSITORY)
+    assert demo.demonstrate(tmp_path / "machine") == 0
+    assert open_sandbox(tmp_path / "machine").files.observe(demo.KUBELET) is not None
+    assert "22 of 22 as wanted" in capsys.readouterr().out

@@ -1,0 +1,69 @@
+"""The process is killed, not told: at every single change that a run makes on the machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.progress import Silent
+from agent.engine.run import make_so, reset, status
+from agent.host.sandbox import open_sandbox
+from unit.engine import nodes
+from unit.engine.world import picture
+
+if TYPE_CHECKING:
+    import pathlib
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="tests/windows kills the exe itself")
+
+STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
+
+RUN = """
+import os, pathlib, signal, sys
+from agent.engine.progress import Silent
+from agent.engine.run import make_so
+from agent.host.sandbox import open_sandbox
+from unit.engine import nodes
+from unit.engine.world import Power, powered
+
+class Fatal(Power):
+    def spend(self, change):
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().spend(change)
+
+power = Fatal(int(sys.argv[2]))
+make_so(powered(open_sandbox(pathlib.Path(sys.argv[1])), power), nodes.node(), "test", Silent())
+"""
+
+
+def run(machine: pathlib.Path, changes: int) -> int:
+    """Its exit code, of a run that is killed before it makes one change more."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    words = [sys.executable, "-c", RUN, str(machine), str(changes)]
+    return subprocess.run(words, env=environment, timeout=60, check=False).returncode
+
+
+def test_the_next_run_ends_as_an_undisturbed_one_and_reset_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    undisturbed = open_sandbox(tmp_path / "undisturbed")
+    bare = picture(undisturbed)
+    make_so(undisturbed, nodes.node(), "test", Silent())
+    wanted = picture(undisturbed, but=(STATE,))
+
+    killed = 0
+    while (code := run(tmp_path / str(killed), killed)) == -signal.SIGKILL:
+        host = open_sandbox(tmp_path / str(killed))
+        make_so(host, nodes.node(), "test", Silent())
+        assert picture(host, but=(STATE,)) == wanted, f"killed after {killed} changes"
+        assert status(host).is_well
+        reset(host, "test", Silent())
+        assert picture(host) == bare, f"killed after {killed} changes"
+        killed += 1
+    assert code == 0
+    assert killed > len(nodes.wants()), "a run makes at least one change for each resource"
