@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agent.fetch.failure import Failed
-from agent.fetch.fetching import Fetcher, Limits, Request
-from agent.fetch.proxies import Proxies, of_environment
 from agent.sources.ignition import FetchFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agent.fetch.fetching import Fetcher
+    from agent.fetch.proxies import Proxies
     from agent.sources import ignition
 
 _PATIENCE_SECONDS = 120.0
@@ -21,11 +21,22 @@ _TOTAL_SECONDS = 1800.0
 
 
 class IgnitionFetch:
+    """Most documents carry all that they need: nothing of the network is imported before it is used."""
+
     def __init__(self, notice: Callable[[str], None]) -> None:
         """`notice` takes a line for a person."""
-        self._fetcher = Fetcher(notice=notice)
+        self._notice = notice
+
+    @cached_property
+    def _fetcher(self) -> Fetcher:
+        from agent.fetch.fetching import Fetcher
+
+        return Fetcher(notice=self._notice)
 
     def __call__(self, request: ignition.Request) -> Iterator[bytes]:
+        from agent.fetch.failure import Failed
+        from agent.fetch.fetching import Limits, Request
+
         network = request.network
         limits = Limits(
             patience=_PATIENCE_SECONDS,
@@ -42,6 +53,8 @@ class IgnitionFetch:
 
 
 def _proxies(network: ignition.Network) -> Proxies:
+    from agent.fetch.proxies import Proxies, of_environment
+
     if network.http_proxy or network.https_proxy:
         return Proxies(network.http_proxy, network.https_proxy, network.no_proxy)
     return of_environment(os.environ)

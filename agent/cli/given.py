@@ -37,7 +37,10 @@ class GivenFile:
             raise BadUsage(f"{self.option} {self.shown}: {_why(fault)}") from fault
 
     def read(self) -> bytes:
-        return b"".join(self.blocks())
+        try:
+            return self._all()
+        except (OSError, HostError) as fault:
+            raise BadUsage(f"{self.option} {self.shown}: {_why(fault)}") from fault
 
     def head(self, size: int) -> bytes:
         for block in self.blocks():
@@ -70,6 +73,9 @@ class GivenFile:
     def _blocks(self) -> Iterator[bytes]:
         raise NotImplementedError
 
+    def _all(self) -> bytes:
+        raise NotImplementedError
+
 
 class _OfThisSystem(GivenFile):
     def __init__(self, option: str, name: str) -> None:
@@ -95,6 +101,9 @@ class _OfThisSystem(GivenFile):
         with self._path.open("rb") as file:
             while block := file.read(_BLOCK):
                 yield block
+
+    def _all(self) -> bytes:
+        return self._path.read_bytes()
 
 
 class _OfTheMachine(GivenFile):
@@ -124,6 +133,9 @@ class _OfTheMachine(GivenFile):
 
     def _blocks(self) -> Iterator[bytes]:
         return iter(self._host.files.blocks(self._path))
+
+    def _all(self) -> bytes:
+        return self._host.files.read(self._path)
 
 
 def given_file(request: Request, option: Option, host: Host) -> GivenFile:

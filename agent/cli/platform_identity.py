@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.failure import BadUsage, Failure
-from agent.fetch import metadata
 from agent.fetch.failure import Failed
 from agent.host.errors import NotFound
 from agent.sources import platforms
@@ -33,6 +32,8 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
 
 
 def _ask(url: str, headers: Headers, method: str) -> bytes:
+    from agent.fetch import metadata
+
     return metadata.get(url, headers, method)
 
 

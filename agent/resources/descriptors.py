@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
@@ -20,6 +21,11 @@ def parsed(value: Value) -> SecurityDescriptor:
 
 
 def same(wanted: Value, found: Value) -> bool:
+    return _same(str(wanted), str(found))
+
+
+@lru_cache(maxsize=64)  # hundreds of files have the same few
+def _same(wanted: str, found: str) -> bool:
     try:
         return parsed(wanted).equivalent(parsed(found))
     except BadSddl:

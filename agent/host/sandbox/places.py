@@ -26,7 +26,8 @@ REPARSE_POINT_ENCOUNTERED = 4395
 class Place:
     """What lies, or would lie, at a path."""
 
-    path: PureWindowsPath
+    parts: tuple[str, ...]
+    """Of its path. Most places are only passed on the way, and none of their paths is asked for."""
     file: str
     """The same for the operating system."""
     keys: tuple[str, ...]
@@ -35,6 +36,10 @@ class Place:
     """What it lies in; None for C: itself."""
     state: os.stat_result | None
     """None where nothing is."""
+
+    @property
+    def path(self) -> PureWindowsPath:
+        return PureWindowsPath(*self.parts)
 
     @property
     def is_link(self) -> bool:
@@ -60,7 +65,7 @@ class Drive:
         check_path(action, path)
         if path.drive.upper() != "C:":
             raise NotFound(action, str(path), PATH_NOT_FOUND, "a sandbox has no drive but C:")
-        place = Place(PureWindowsPath(path.anchor), self._root, (), None, os.lstat(self._root))
+        place = Place((path.anchor,), self._root, (), None, os.lstat(self._root))
         for name in path.parts[1:]:
             place = self._step(action, path, place, name)
         return place
@@ -88,7 +93,7 @@ class Drive:
         if folder.folder is None and key == name_key(FOLDER_NAME):
             raise AccessDenied(action, str(path), ACCESS_DENIED, "the sandbox keeps its own state there")
         file, state = _find(folder.file, name, key)
-        return Place(folder.path / name, file, (*folder.keys, key), folder, state)
+        return Place((*folder.parts, name), file, (*folder.keys, key), folder, state)
 
 
 @lru_cache(maxsize=4096)
