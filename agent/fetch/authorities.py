@@ -5,7 +5,8 @@ from __future__ import annotations
 import binascii
 import re
 import ssl
-import warnings
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.fetch.failure import Failed
@@ -19,9 +20,9 @@ _PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----
 def trusting(additional: Iterable[bytes]) -> ssl.SSLContext:
     """For connections to servers that the system's authorities vouch for, or one of `additional` (PEM)."""
     context = _context()
-    with warnings.catch_warnings():
-        # Of a certificate in Windows' store that OpenSSL cannot read, Python warns on stderr.
-        warnings.simplefilter("ignore")
+    if sys.platform == "win32":
+        _trust_what_windows_trusts(context)
+    else:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
     certificates = b"".join(_der(pem) for text in additional for pem in _blocks(text))
     if certificates:
@@ -52,6 +53,20 @@ def _context() -> ssl.SSLContext:
     # Else a connection that somebody cuts looks like the end of an answer that does not tell its length.
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
+
+
+if sys.platform == "win32":
+
+    def _trust_what_windows_trusts(context: ssl.SSLContext) -> None:
+        # Not load_default_certs: it also takes the store "CA", where Windows keeps what it came upon on its
+        # way to some root, and any file that a variable of the environment names.
+        refused = {der for der, _, _ in ssl.enum_certificates("Disallowed")}
+        for der, encoding, purposes in ssl.enum_certificates("ROOT"):
+            for_servers = purposes if isinstance(purposes, bool) else ssl.Purpose.SERVER_AUTH.oid in purposes
+            if encoding == "x509_asn" and for_servers and der not in refused:
+                # One that OpenSSL cannot read vouches for nobody; the others still do.
+                with suppress(ssl.SSLError):
+                    context.load_verify_locations(cadata=der)
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -128,18 +129,26 @@ def test_nobody_is_trusted_without_the_system_or_the_caller_saying_so(tmp_path: 
         fetched(server.url())
 
 
-def test_the_systems_own_authorities_stay_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-    load = ssl.SSLContext.load_default_certs
+if sys.platform == "win32":
 
-    def watched(context: ssl.SSLContext, purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH) -> None:
-        asked.append(purpose)
-        load(context, purpose)
+    def test_of_windows_stores_only_the_roots_for_servers_count(monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = ROOT.der, "x509_asn", True
+        for_mail = OTHER.der, "x509_asn", frozenset(["1.3.6.1.5.5.7.3.4"])
+        damaged = b"damaged", "x509_asn", True
+        on_the_way = SAME_NAME.der, "x509_asn", True
+        stores = {"ROOT": [damaged, whole, for_mail], "Disallowed": [], "CA": [on_the_way]}
+        monkeypatch.setattr(ssl, "enum_certificates", stores.__getitem__)
+        assert authorities.trusting([]).get_ca_certs(binary_form=True) == [ROOT.der]
+        stores["Disallowed"] = [whole]
+        assert authorities.trusting([]).get_ca_certs(binary_form=True) == []
 
-    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", watched)
-    with Server(ok(), context=serving(tmp_path, LEAF)) as server:
-        fetched(server.url(), ROOT)
-    assert asked == [ssl.Purpose.SERVER_AUTH]
+else:
+
+    def test_the_systems_own_authorities_stay_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[object] = []
+        monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda _, purpose: asked.append(purpose))
+        authorities.trusting([ROOT.pem])
+        assert asked == [ssl.Purpose.SERVER_AUTH]
 
 
 def test_a_name_is_checked_as_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
