@@ -199,6 +199,16 @@ def test_options_and_paths_with_blanks(machine: Node) -> None:
     assert b"here\r\n" in machine.path(path).read_bytes()
 
 
+def test_a_program_whose_path_has_blanks(machine: Node) -> None:
+    log = Log(machine)
+    path = r"C:\Program Files\my k\kubelet.exe"
+    kubelet = StandinKubelet(machine, path)
+    kubelet.behave(exit_at_once=5)
+    assert machine.run_line(log.line(command=rf'"{path}" --node-ip "a b"')).code == 5
+    assert kubelet.starts[0]["arguments"] == [path, "--node-ip", "a b"]
+    assert machine.run_line(log.line(command=f"{path} --node-ip")).code == 2, r"it is no C:\Program"
+
+
 # Files
 
 

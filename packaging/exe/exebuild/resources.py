@@ -61,6 +61,7 @@ def build_for_log_runner(digest: str) -> bytes:
     """The same for wmcb-log.exe, known by a digest of its sources.
 
     Release and commit would make it another file with each of ours, for which a kubelet had to be restarted.
+    The texts of events are in it because it stays on a node where wmcb.exe has come and gone.
     """
     texts = {
         "FileDescription": "Writes the log of a Kubernetes node's service",
@@ -73,6 +74,7 @@ def build_for_log_runner(digest: str) -> bytes:
     return b"".join(
         (
             _resource(0, 0, b""),
+            _resource(_MESSAGES, 1, event_texts()),
             _resource(_VERSION, 1, _version([0, 0, 0, 0], texts)),
             _resource(_MANIFEST, 1, MANIFEST.encode()),
         )

@@ -25,9 +25,10 @@ def test_a_resource_file_holds_all_kinds() -> None:
     assert found == [(0, 0), (3, 1), (3, 2), (3, 3), (11, 1), (14, 1), (16, 1), (24, 1)]
 
 
-def test_the_log_runner_is_known_by_a_digest_of_its_sources() -> None:
+def test_the_log_runner_is_known_by_a_digest_of_its_sources_and_has_the_texts_of_events() -> None:
     found = {kind: content for kind, _, content in _entries(resources.build_for_log_runner("0123abcd"))}
-    assert sorted(found) == [0, 16, 24]
+    assert sorted(found) == [0, 11, 16, 24]
+    assert found[11] == resources.event_texts()
     assert "0123abcd\0".encode("utf-16-le") in found[16]
 
 
