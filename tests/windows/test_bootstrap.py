@@ -28,6 +28,13 @@ LOG = r"C:\var\log\kubelet\kubelet.log"
 SYSTEM, ADMINISTRATORS, USERS = "S-1-5-18", "S-1-5-32-544", "S-1-5-32-545"
 FILE_ALL, READ_AND_RUN = 0x1F01FF, 0x1200A9
 
+ONLY_ADMINISTRATORS = {SYSTEM: FILE_ALL, ADMINISTRATORS: FILE_ALL}
+PROTECTED = {
+    r"\etc\kubernetes" "\\": ONLY_ADMINISTRATORS,
+    r"\var\lib\kubelet" "\\": ONLY_ADMINISTRATORS,
+    r"\programdata\wmcb" "\\": ONLY_ADMINISTRATORS,
+    r":\k" "\\": {**ONLY_ADMINISTRATORS, USERS: READ_AND_RUN},
+}
 ARGUMENTS = [
     r"--config=C:\etc\kubernetes\kubelet.conf",
     r"--bootstrap-kubeconfig=C:\etc\kubernetes\kubeconfig",
@@ -118,23 +125,15 @@ def test_the_service_starts_with_windows_after_containerd(machine: Machine) -> N
 def test_every_file_is_born_with_its_protection(machine: Machine) -> None:
     machine.node.reboot(traced=True)
     machine.made()
-    found = {each.path.lower(): each for each in reversed(machine.node.descriptors())}  # each one's first
-    private = [r"c:\etc\kubernetes", r"c:\var\lib\kubelet", r"c:\var\log\kubelet", r"c:\programdata\wmcb"]
-    for folder in private:
-        each = next(each for path, each in found.items() if path.endswith(folder[2:]))
-        assert each.born, folder
-        assert (each.owner, each.protected) == (ADMINISTRATORS, True)
-        assert each.entries is not None
-        assert {entry.sid: entry.mask for entry in each.entries} == {
-            SYSTEM: FILE_ALL,
-            ADMINISTRATORS: FILE_ALL,
-        }, folder
-    programs = [each for path, each in found.items() if path.endswith((r"\k", r"\k\kubelet.exe"))]
-    assert programs
-    for each in programs:
-        assert each.entries is not None
-        granted = {entry.sid: entry.mask for entry in each.entries}
-        assert granted == {SYSTEM: FILE_ALL, ADMINISTRATORS: FILE_ALL, USERS: READ_AND_RUN}, each.path
+    for folder, granted in PROTECTED.items():
+        # Files too, under the temporary names that they are born with.
+        found = [each for each in machine.node.descriptors() if folder in f"{each.path.lower()}\\"]
+        assert len(found) > 1, folder
+        for each in found:
+            assert each.born or each.path.lower().endswith(folder[:-1]), each.path
+            assert (each.owner, each.protected) == (ADMINISTRATORS, True), each.path
+            assert each.entries is not None
+            assert {entry.sid: entry.mask for entry in each.entries} == granted, each.path
     for windows in (r"C:\etc\kubernetes\kubeconfig", r"C:\etc\kubernetes\kubelet.conf"):
         assert machine.node.mode(windows) & 0o007 == 0, windows
 

@@ -11,9 +11,9 @@ import pytest
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, take_back
-from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.port import Principal, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
-from agent.host.sddl import SecurityDescriptor
+from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Specification, Want
 from contract.world import runs_under_wine
@@ -47,6 +47,26 @@ def test_a_bare_machine_becomes_a_node(host: Host) -> None:
     assert installed.definition.command == (str(nodes.KUBELET), "--windows-service")
     assert host.services.status("kubelet").state is ServiceState.RUNNING
     assert host.environment.get("NODE_ROLE") == "worker"
+
+
+READING, WRITING = FILE_READ, FILE_WRITE & ~FILE_READ
+
+GRANTED = {
+    "a private file": (nodes.CONFIG, 0),
+    "a private folder": (nodes.CONFIG.parent, 0),
+    "a program": (nodes.KUBELET, READING),
+    "a folder of programs": (nodes.K, READING),
+    "what is remembered": (STATE / "node.json", 0),
+    "where it is remembered": (STATE, 0),
+}
+
+
+@pytest.mark.parametrize(("path", "granted"), GRANTED.values(), ids=GRANTED)
+def test_users_may_do_no_more_than_they_are_to(host: Host, path: PureWindowsPath, granted: int) -> None:
+    run(host, nodes.node())
+    descriptor = host.files.descriptor(path)
+    assert host.access.granted(descriptor, Principal.USER) & (READING | WRITING) == granted
+    assert host.access.granted(descriptor, Principal.ADMINISTRATOR) & WRITING == WRITING
 
 
 def test_done_again_nothing_changes(host: Host) -> None:
