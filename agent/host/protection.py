@@ -27,6 +27,9 @@ from agent.host.sddl import (
     specific,
 )
 
+FILE_ADD = 0x6
+"""In a folder: files and folders."""
+
 _INHERITED = AceFlags.OBJECT_INHERIT | AceFlags.CONTAINER_INHERIT
 
 
@@ -52,6 +55,17 @@ PROGRAM_DIRECTORY = _protected(
     allow(SYSTEM, FILE_ALL, _INHERITED),
     allow(ADMINISTRATORS, FILE_ALL, _INHERITED),
     allow(USERS, FILE_READ | FILE_EXECUTE, _INHERITED),
+)
+
+# C:\var\lib\kubelet\pods: volumes are folders in it, and the kubelet gives them no descriptors of their own.
+# To the files of its node a program that runs as ContainerUser is one of Users. So this is what C:\ itself
+# would hand down there: with less, no such container could read its own token.
+PODS_DIRECTORY = _protected(
+    allow(SYSTEM, FILE_ALL, _INHERITED),
+    allow(ADMINISTRATORS, FILE_ALL, _INHERITED),
+    allow(USERS, FILE_READ | FILE_EXECUTE, _INHERITED),
+    allow(USERS, FILE_ADD, AceFlags.CONTAINER_INHERIT | AceFlags.INHERIT_ONLY),
+    allow(CREATOR_OWNER, FILE_ALL, _INHERITED | AceFlags.INHERIT_ONLY),
 )
 
 # A service's key in the registry, once it holds environment variables: a proxy's password may be among

@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import (
+    PODS_DIRECTORY,
+    PRIVATE_DIRECTORY,
+    PRIVATE_FILE,
+    PROGRAM_DIRECTORY,
+    PROGRAM_FILE,
+)
 from agent.host.sddl import BadSddl, SecurityDescriptor
 from agent.spec import Protection
 
@@ -13,7 +19,11 @@ if TYPE_CHECKING:
     from agent.resources.kind import Value
 
 OF_FILE = {Protection.PRIVATE: PRIVATE_FILE, Protection.PROGRAM: PROGRAM_FILE}
-OF_DIRECTORY = {Protection.PRIVATE: PRIVATE_DIRECTORY, Protection.PROGRAM: PROGRAM_DIRECTORY}
+OF_DIRECTORY = {
+    Protection.PRIVATE: PRIVATE_DIRECTORY,
+    Protection.PROGRAM: PROGRAM_DIRECTORY,
+    Protection.PODS: PODS_DIRECTORY,
+}
 
 
 def parsed(value: Value) -> SecurityDescriptor:

@@ -42,6 +42,8 @@ class Protection(enum.Enum):
     """SYSTEM and administrators only."""
     PROGRAM = "program"
     """Users may read and run it, never write."""
+    PODS = "pods"
+    """A folder of volumes: users may read them and add to them, since what runs in a container is a user."""
 
 
 class Want:

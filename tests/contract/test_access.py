@@ -10,7 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.host.port import Principal
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import (
+    FILE_ADD,
+    PODS_DIRECTORY,
+    PRIVATE_DIRECTORY,
+    PRIVATE_FILE,
+    PROGRAM_DIRECTORY,
+    PROGRAM_FILE,
+)
 from agent.host.sddl import (
     ADMINISTRATORS,
     AUTHENTICATED_USERS,
@@ -36,7 +43,7 @@ MODE_BITS = "it keeps permission bits in place of descriptors"
 OWNERS = "its access check knows neither what an owner may always do nor OWNER RIGHTS"
 
 FILES = {"private": PRIVATE_FILE, "program": PROGRAM_FILE}
-FOLDERS = {"private": PRIVATE_DIRECTORY, "program": PROGRAM_DIRECTORY}
+FOLDERS = {"private": PRIVATE_DIRECTORY, "program": PROGRAM_DIRECTORY, "pods": PODS_DIRECTORY}
 WRITING = FILE_WRITE & ~FILE_READ
 
 
@@ -115,7 +122,7 @@ def test_a_descriptor_that_keeps_administrators_out_can_be_mended(world: World) 
 
 
 @wine_cannot(MODE_BITS)
-@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+@pytest.mark.parametrize("folder", [PRIVATE_DIRECTORY, PROGRAM_DIRECTORY], ids=["private", "program"])
 def test_what_others_make_in_our_folders_is_as_protected(world: World, folder: SecurityDescriptor) -> None:
     world.host.files.make_directory(world.folder / "folder", folder)
     world.plant_folder(world.folder / "folder" / "below")
@@ -124,6 +131,19 @@ def test_what_others_make_in_our_folders_is_as_protected(world: World, folder: S
         found = world.host.files.descriptor(path)
         for principal in Principal:
             assert world.host.access.granted(found, principal) == world.host.access.granted(folder, principal)
+
+
+@wine_cannot(MODE_BITS)
+def test_what_the_kubelet_makes_for_pods_can_be_read_and_added_to(world: World) -> None:
+    pods = world.folder / "pods"
+    world.host.files.make_directory(pods, PODS_DIRECTORY)
+    world.plant_folder(pods / "volume")
+    world.plant_file(pods / "volume" / "token", b"x")
+    granted = [
+        world.host.access.granted(world.host.files.descriptor(path), Principal.USER)
+        for path in (pods, pods / "volume", pods / "volume" / "token")
+    ]
+    assert granted == [READ_RUN, READ_RUN | FILE_ADD, READ_RUN]
 
 
 READ_RUN = FILE_READ | FILE_EXECUTE

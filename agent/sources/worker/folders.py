@@ -1,7 +1,8 @@
 """Which folders there have to be, and who may do what in each.
 
-Folders of the node are private. What lies on the way to them is shared with others: where there is nothing
-yet, users may look but not write, or one of them could put a folder of his own in the place of the node's.
+Folders of the node are private, but for what pods mount. What lies on the way to them is shared with others:
+where there is nothing yet, users may look but not write, or one of them could put a folder of his own in the
+place of the node's.
 """
 
 from __future__ import annotations
@@ -37,7 +38,17 @@ def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference])
         if reference.folder and reference.linux.startswith("/"):
             path = PureWindowsPath(reference.windows)
             made.setdefault(path, Directory(path, belongs_to_node=reference.by in _FILLED_BY_KUBELET))
+    for root in _roots(references):
+        made[root / "pods"] = Directory(root / "pods", Protection.PODS, belongs_to_node=True)
     return {want.key: want for want in made.values() if not _is_on_the_way(want.path)}
+
+
+def _roots(references: Iterable[Reference]) -> list[PureWindowsPath]:
+    """Where the kubelet makes all its folders; none if the document names a place of Windows."""
+    given = [reference for reference in references if reference.by == "--root-dir"]
+    if not given:
+        return [_KUBELET_LIBRARY]
+    return [PureWindowsPath(reference.windows) for reference in given if reference.linux.startswith("/")]
 
 
 def program(folder: PureWindowsPath) -> Directory:

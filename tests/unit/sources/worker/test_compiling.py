@@ -192,6 +192,7 @@ def test_only_what_is_needed_is_fetched_and_only_once() -> None:
         (r"C:\var\lib\kubelet", Protection.PRIVATE, False, True),
         (r"C:\var\lib\kubelet\pki", Protection.PRIVATE, False, True),
         (r"C:\var\log\kubelet", Protection.PRIVATE, False, True),
+        (r"C:\opt\made\pods", Protection.PODS, False, True),
         (r"C:\opt\made", Protection.PRIVATE, False, False),
         (r"C:\opt\made\in\it", Protection.PRIVATE, False, False),
         (r"C:\opt", Protection.PROGRAM, True, False),
@@ -205,6 +206,11 @@ def test_folders(folder: str, protection: Protection, shared: bool, of_node: boo
     found = _directories(_specification({"/opt/made/in/it/ca": "x"}, flags=flags))[folder]
     assert (found.protection, found.shared) == (protection, shared)
     assert found.belongs_to_node == (of_node or folder == r"C:\opt\made")
+
+
+def test_what_pods_mount_is_for_containers_to_read() -> None:
+    pods = _directories(_specification())[r"C:\var\lib\kubelet\pods"]
+    assert (pods.protection, pods.shared, pods.belongs_to_node) == (Protection.PODS, False, True)
 
 
 @pytest.mark.parametrize("path", ["/etc", "/var", "/var/lib", "/var/log/", "/srv"])

@@ -83,7 +83,7 @@ def _check_place(want: File | Directory, wants: Mapping[Key, Want]) -> None:
     assert path.parts[1].lower() != "windows"
     if len(path.parts) > 2:
         assert Key("directory", str(path.parent)) in wants
-    if any(PureWindowsPath(own) in (path, *path.parents) for own in _OWN):
+    if path.name != "pods" and any(PureWindowsPath(own) in (path, *path.parents) for own in _OWN):
         assert want.protection is Protection.PRIVATE
 
 
