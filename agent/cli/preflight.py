@@ -74,7 +74,7 @@ def _document(
     try:
         specification = wanted_node(request, host, asking, wished)
     except BadUsage as fault:
-        return None, Finding(IGNITION_CHECK, Verdict.ERROR, str(fault).removeprefix("error: "))
+        return None, Finding(IGNITION_CHECK, Verdict.ERROR, str(fault))
     return specification, Finding(IGNITION_CHECK, Verdict.GOOD, specification.title)
 
 

@@ -71,10 +71,10 @@ def _tell(report: Report, asking: Asking) -> None:
     if more:
         asking.notice(f"and {more} more warnings")
     if report.fatal:
-        *others, last = report.errors[:_MOST_LINES]
+        *others, last = (str(error).removeprefix("error: ") for error in report.errors[:_MOST_LINES])
         for error in others:
-            asking.notice(str(error))
-        raise BadUsage(str(last))
+            asking.notice(error)
+        raise BadUsage(last)
 
 
 def _node(request: Request, host: Host) -> Node:

@@ -1,0 +1,271 @@
+"""What cannot be meant: one clear line, an exit code, and a machine that is as it was."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from agent.cli import fetching
+from agent.host.errors import AccessDenied, NoSpace
+from agent.host.sandbox.files import SandboxFiles
+from unit.cli.given import Machine, program
+from unit.fetch.authority import issue, serving
+from unit.fetch.servers import Server, closed_port, ok
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+UNIT = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf\n"
+
+
+def ignition(*files: Mapping[str, Any], version: str = "3.2.0", unit: str = UNIT, **about: Any) -> str:
+    document = {
+        "ignition": {"version": version} | about,
+        "storage": {"files": list(files)},
+        "systemd": {"units": [{"name": "kubelet.service", "contents": unit}] if unit else []},
+    }
+    return json.dumps(document)
+
+
+def file(path: str = "/etc/kubernetes/extra", **contents: Any) -> dict[str, Any]:
+    return {"path": path, "contents": contents}
+
+
+def bomb() -> str:
+    """A gigabyte and a little, of nothing, in a megabyte."""
+    packed = gzip.compress(bytes(1 << 24)) * 65
+    return "data:;base64," + base64.b64encode(packed).decode()
+
+
+class Bad(NamedTuple):
+    name: str
+    document: Callable[[], str | bytes]
+    says: str
+
+
+SOURCE = "$.storage.files.0.contents.source"
+
+DOCUMENTS = [
+    Bad("empty", lambda: "", "{file}: it is empty; an Ignition configuration is expected"),
+    Bad("not JSON", lambda: "variant: fcos", "{file} line 1, column 1: it is not JSON: expecting value"),
+    Bad("not text", lambda: b"\x80", "{file} line 1, column 1: it is not UTF-8"),
+    Bad("cut off", lambda: '{"ignition":', "{file} line 1, column 13: it is not JSON"),
+    Bad("a list", lambda: "[]", "{file} line 1, column 1: an Ignition configuration is a JSON object"),
+    Bad("nested deeply", lambda: "[" * 200_000, "{file}: lists and objects are nested too deeply"),
+    Bad("of a later version", lambda: ignition(version="3.9.0"), '$.ignition.version: version "3.9.0" is'),
+    Bad("of an experimental version", lambda: ignition(version="3.6.0-experimental"), "$.ignition.version: "),
+    Bad("of a version that is none", lambda: ignition(version="three"), "$.ignition.version: "),
+    Bad("without a kubelet", lambda: ignition(unit=""), "$.systemd.units: there is no kubelet.service in it"),
+    Bad("with another service", lambda: ignition(unit="[Service]\nExecStart=/usr/bin/crio\n"), "crio"),
+    Bad(
+        "a wrong hash",
+        lambda: ignition(file(source="data:,abc", verification={"hash": "sha256-" + "0" * 64})),
+        f"{SOURCE}: its sha256 is ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, not the",
+    ),
+    Bad("a data URL that is none", lambda: ignition(file(source="data:;base64,#")), f"{SOURCE}: it is a"),
+    Bad("a URL of another kind", lambda: ignition(file(source="ftp://192.0.2.1/x")), f"{SOURCE}: "),
+    Bad(
+        "a bomb",
+        lambda: ignition(file(source=bomb(), compression="gzip")),
+        f"{SOURCE}: it is larger than 1,073,741,824 bytes unpacked",
+    ),
+    Bad(
+        "100,000 files",
+        lambda: ignition(*(file(f"/etc/kubernetes/{number}", source="data:,") for number in range(100_000))),
+        "$.storage.files: 100,000 of them; a node has no use for more than 10,000",
+    ),
+    Bad("a device", lambda: ignition(file("/etc/kubernetes/NUL", source="data:,")), "files.0.path: "),
+    Bad(
+        "two names that are one on Windows",
+        lambda: ignition(*(file(f"/etc/kubernetes/{name}", source="data:,") for name in "aA")),
+        "$.storage.files.1.path: Windows takes it for the same file",
+    ),
+]  # fmt: skip
+
+
+def left_alone(machine: Machine, answer_of: Callable[[], Any], code: int = 2) -> str:
+    """The one line."""
+    before = machine.picture()
+    answer = answer_of()
+    assert (answer.code, answer.out) == (code, "")
+    assert len(answer.error_lines) == 1, answer.err
+    assert machine.picture() == before
+    line: str = answer.error_lines[0]
+    return line
+
+
+def bootstrap(machine: Machine, document: str | bytes, *more: str) -> Any:
+    given = machine.give("worker.ign", document)
+    return machine.wmcb("--ignition", given, *machine.node[2:], *more)
+
+
+@pytest.mark.parametrize("case", DOCUMENTS, ids=lambda case: case.name)
+def test_a_bad_document_is_one_line(case: Bad, machine: Machine) -> None:
+    document = case.document()
+    line = left_alone(machine, lambda: bootstrap(machine, document))
+    place = str(machine.folder / "worker.ign")
+    assert line.startswith((f"wmcb: {place} ", f"wmcb: {place}: ", "wmcb: kubelet.service "))
+    assert case.says.format(file=place) in line
+
+
+def test_several_faults_are_a_line_each(machine: Machine) -> None:
+    document = ignition(file("etc/x", source="data:,"), file(source="data:;base64,#"))
+    before = machine.picture()
+    answer = bootstrap(machine, document)
+    assert answer.code == 2
+    assert [line.split(": ")[1].rpartition("$.")[2] for line in answer.error_lines] == [
+        "storage.files.0.path", "storage.files.1.contents.source"
+    ]  # fmt: skip
+    assert machine.picture() == before
+
+
+# The network
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "_PATIENCE_SECONDS", 0.01)
+
+
+def pointer(url: str, *authorities: bytes, **source: Any) -> str:
+    sources = [
+        {"source": "data:;base64," + base64.b64encode(authority).decode()} for authority in authorities
+    ]
+    tls = {"tls": {"certificateAuthorities": sources}} if sources else {}
+    about = {"version": "3.2.0", "config": {"merge": [{"source": url} | source]}, "security": tls}
+    return json.dumps({"ignition": about})
+
+
+def test_a_source_that_nobody_serves(machine: Machine) -> None:
+    port = closed_port()
+    answer = bootstrap(machine, pointer(f"http://127.0.0.1:{port}/config/worker"))
+    assert (answer.code, answer.out) == (2, "")
+    line = answer.error_lines[-1]
+    assert "at $.ignition.config.merge.0.source: " in line
+    assert f"127.0.0.1:{port}" in line
+
+
+def test_a_server_that_another_authority_vouches_for(machine: Machine, tmp_path: Path) -> None:
+    right, wrong = issue("right", authority=True), issue("wrong", authority=True)
+    with Server(ok(b"{}"), context=serving(tmp_path, issue("server", right), right)) as server:
+        document = pointer(server.url("/config/worker"), wrong.pem)
+        line = left_alone(machine, lambda: bootstrap(machine, document))
+    assert server.heads == []
+    assert "at $.ignition.config.merge.0.source: " in line
+    assert "CN=right" in line
+
+
+def test_a_pointer_leads_to_the_node(machine: Machine, tmp_path: Path) -> None:
+    root = issue("root-ca", authority=True)
+    worker = ignition(file("/etc/kubernetes/ca.crt", source="data:,x")).encode()
+    with Server(ok(worker), context=serving(tmp_path, issue("server", root), root)) as server:
+        answer = bootstrap(machine, pointer(server.url("/config/worker"), root.pem))
+    assert (answer.code, answer.err.count("wmcb:")) == (0, 0)
+    assert machine.host.services.read("kubelet")
+
+
+# Programs and places
+
+
+PROGRAMS = [
+    ("for ARM64", program(0xAA64), "it is a program for ARM64; one for x86-64 is needed"),
+    ("for 32 bits", program(0x014C), "it is a program for 32-bit x86; one for x86-64 is needed"),
+    ("cut off", program()[:40], "it is no Windows program"),
+    ("damaged", program().replace(b"PE\0\0", b"PX\0\0"), "it is no Windows program, or a damaged one"),
+    ("a text", b"kubelet", "it is no Windows program"),
+    ("empty", b"", "it is no Windows program"),
+]
+
+
+@pytest.mark.parametrize(("content", "says"), [each[1:] for each in PROGRAMS], ids=[p[0] for p in PROGRAMS])
+def test_a_kubelet_that_is_no_program(content: bytes, says: str, machine: Machine) -> None:
+    given = machine.give("given/kubelet.exe", content)
+    line = left_alone(machine, lambda: machine.wmcb(*machine.node))
+    assert line == f"wmcb: --kubelet {given}: {says}"
+
+
+OPTIONS = [
+    (("--ignition", "{nowhere}"), "--ignition {nowhere}: there is no such file"),
+    (("--ignition", "{folder}"), "--ignition {folder}: it is a folder; name a file"),
+    (("--kubelet", "{nowhere}"), "--kubelet {nowhere}: there is no such file"),
+    (("--kubelet", "{folder}"), "--kubelet {folder}: it is a folder; name a file"),
+    (("--kubelet", r"C:\nowhere.exe"), r"--kubelet C:\nowhere.exe: cannot"),
+    (("--log-runner", "{nowhere}"), "--log-runner {nowhere}: there is no such file"),
+    (("--kubelet-version", "new"), "--kubelet-version new: expected something like 1."),
+    (("--node-ip", "10.0.0"), "--node-ip 10.0.0: '10.0.0' is no IP address"),
+    (("--cluster-dns", "dns"), "--cluster-dns dns: 'dns' is no IP address"),
+    (("--kubelet-verbosity", "loud"), "--kubelet-verbosity loud: expected a number, such as 2"),
+    (("--start-timeout", "-5"), "--start-timeout -5: expected a number"),
+    (("--install-dir", "k"), "it has to be a folder on a drive, such as C:\\k"),
+    (("--install-dir", r"C:\Windows\k"), r"C:\Windows is Windows' own"),
+    (("--install-dir", r"C:\k\..\x"), "cannot be used"),
+    (("--rollback", "--dry-run"), "--rollback does not go with --dry-run"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), OPTIONS, ids=[" ".join(words) for words, _ in OPTIONS])
+def test_an_option_that_cannot_be_meant(words: tuple[str, ...], says: str, machine: Machine) -> None:
+    names = {"nowhere": str(machine.folder / "nowhere"), "folder": str(machine.folder)}
+    given = [word.format(**names) for word in words]
+    usual = dict(zip(machine.node[::2], machine.node[1::2], strict=True))
+    usual.pop(given[0], None)
+    others = [word for pair in usual.items() for word in pair]
+    line = left_alone(machine, lambda: machine.wmcb(*others, *given))
+    assert says.format(**names) in line
+
+
+NEEDED = [("--ignition", "--kubelet FILE is needed"), ("--kubelet", "--ignition FILE is needed")]
+
+
+@pytest.mark.parametrize(("option", "says"), NEEDED)
+def test_what_is_needed_is_said(option: str, says: str, machine: Machine) -> None:
+    line = left_alone(machine, lambda: machine.wmcb(option, machine.kubelet, "--kubelet-version=1.31"))
+    assert line == f"wmcb: {says}"
+
+
+# The machine
+
+
+def test_an_install_directory_that_is_a_file(machine: Machine) -> None:
+    machine.put("C:\\k", b"")
+    before = machine.picture()
+    for words in ((), ("plan",)):
+        answer = machine.wmcb(*words, *machine.node)
+        assert (answer.code, answer.out) == (1, "")
+        assert answer.err == "wmcb: C:\\k is a file, where a folder is to be; move it away\n"
+    seen = machine.picture()
+    log = {name for name in seen if r"C:\ProgramData\wmcb" in name}
+    assert {name: seen[name] for name in seen if name not in log} == before
+
+
+FAULTS = [
+    (NoSpace("write", r"C:\k\kubelet.exe", 112), "the disk is full (Windows error 112)"),
+    (AccessDenied("write", r"C:\k\kubelet.exe", 5), "access is denied (Windows error 5)"),
+]
+
+
+@pytest.mark.parametrize(("fault", "says"), FAULTS, ids=["disk full", "no permission"])
+def test_what_fails_half_way_is_taken_back(
+    fault: Exception, says: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = SandboxFiles.write
+
+    def fail(files: SandboxFiles, path: Any, *given: Any) -> Any:
+        if path.name == "kubelet.exe":
+            raise fault
+        return write(files, path, *given)
+
+    monkeypatch.setattr(SandboxFiles, "write", fail)
+    before = machine.picture()
+    answer = machine.wmcb(*machine.node)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.error_lines[-1] == (
+        f"wmcb: cannot write C:\\k\\kubelet.exe: {says}; the machine is as it was before"
+    )
+    seen = machine.picture()
+    assert {name: seen[name] for name in seen if r"C:\ProgramData\wmcb" not in name} == before

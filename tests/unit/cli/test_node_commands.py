@@ -1,0 +1,240 @@
+"""A node from the command line: made, looked at, mended, taken away."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.port import ServiceState
+from agent.host.protection import PROGRAM_FILE
+from unit.cli.given import WORKER, program
+
+if TYPE_CHECKING:
+    from unit.cli.given import Machine
+
+KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
+
+
+def resources(machine: Machine) -> int:
+    """Of a node by the usual options."""
+    document = machine.wmcb("plan", *machine.node, "--output", "json").document
+    return len(document["changes"]) + len(document["unchanged"])
+
+
+@pytest.fixture
+def node(machine: Machine) -> Machine:
+    machine.host.services.start("containerd")
+    assert machine.wmcb(*machine.node).code == 0
+    return machine
+
+
+def test_a_node_is_made(machine: Machine) -> None:
+    number = resources(machine)
+    answer = machine.wmcb(*machine.node)
+    assert (answer.code, answer.out) == (0, f"this machine is a node\n  {number} created, 0 as they were\n")
+    assert re.fullmatch(r"create \d+ directories and \d+ files\ncreate service kubelet\n", answer.err)
+    assert machine.host.services.status("kubelet").state is ServiceState.RUNNING
+    assert machine.host.files.read(KUBELET) == program()
+
+
+def test_again_nothing_is_done(node: Machine) -> None:
+    before = node.picture()
+    answer = node.wmcb(*node.node)
+    assert answer == (0, "nothing to do: this machine is the node that is wanted\n", "")
+    after = node.picture()
+    log = r"file C:\ProgramData\wmcb\logs\wmcb.log"
+    assert {name: after[name] for name in after if name != log} == {
+        name: before[name] for name in before if name != log
+    }
+
+
+def test_a_plan_changes_nothing(machine: Machine) -> None:
+    number = resources(machine)
+    before = machine.picture()
+    for words in (("plan", *machine.node), (*machine.node, "--dry-run")):
+        answer = machine.wmcb(*words)
+        assert (answer.code, answer.err) == (0, "")
+        lines = answer.out.splitlines()
+        assert lines[0] == r"+ create    directory C:\etc"
+        assert lines[-1] == f"{number} to create, 0 as they are to be"
+        assert any(line.startswith("  dropped  flag --runtime-cgroups ") for line in lines)
+    assert machine.picture() == before
+
+
+def test_what_was_added_on_the_way_is_shown_on_request(machine: Machine) -> None:
+    assert "  added " not in machine.wmcb("plan", *machine.node).out
+    assert "  added " in machine.wmcb("plan", *machine.node, "-v").out
+
+
+def test_drift_is_told_and_mended(node: Machine) -> None:
+    number = resources(node)
+    assert node.wmcb("status") == (0, f"{number} of {number} as wanted, from {WORKER}, Ignition 3.4.0\n", "")
+    node.host.files.write(KUBELET, b"MZ planted", PROGRAM_FILE)
+    node.host.services.stop("kubelet")
+    answer = node.wmcb("status")
+    assert answer.code == 1
+    assert answer.out.splitlines()[0] == r"~ file C:\k\kubelet.exe"
+    assert "    state: STOPPED -> RUNNING" in answer.out.splitlines()
+    assert answer.out.splitlines()[-1].startswith(f"{number - 2} of {number} as wanted")
+    mended = node.wmcb(*node.node)
+    assert mended.out == f"this machine is a node\n  2 changed, {number - 2} as they were\n"
+    assert node.wmcb("status").code == 0
+
+
+def test_another_kubelet_takes_its_place(node: Machine) -> None:
+    node.give("given/kubelet.exe", program(tail=b"newer"))
+    answer = node.wmcb(*node.node)
+    assert answer.err.splitlines() == [
+        "stop service kubelet", r"change file C:\k\kubelet.exe", "restart service kubelet",
+    ]  # fmt: skip
+    assert node.host.files.read(KUBELET) == program(tail=b"newer")
+
+
+def test_a_kubelet_that_is_in_its_place_is_not_copied(machine: Machine) -> None:
+    machine.put(str(KUBELET), program())
+    words = ("--ignition", str(WORKER), "--kubelet", str(KUBELET), "--kubelet-version=1.31")
+    assert machine.wmcb(*words).code == 0
+    assert machine.wmcb("reset").code == 0
+    assert machine.host.files.read(KUBELET) == program()
+
+
+def test_reset_leaves_nothing(machine: Machine) -> None:
+    machine.host.services.start("containerd")
+    before = machine.picture()
+    machine.wmcb(*machine.node)
+    number = resources(machine)
+    dry = machine.wmcb("reset", "--dry-run")
+    assert dry.out.splitlines()[-1] == f"{number} to remove, 0 as they are to be"
+    answer = machine.wmcb("reset")
+    assert (answer.code, answer.out) == (0, "the machine is as it was before wmcb\n")
+    assert machine.picture() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("status",), 1, "wmcb has put nothing on this machine\n"),
+        (("reset",), 0, "nothing to do: wmcb has put nothing on this machine\n"),
+        (("--rollback",), 0, "nothing to take back: no run was interrupted\n"),
+    ],
+)
+def test_on_a_machine_that_is_no_node(words: tuple[str, ...], code: int, says: str, bare: Machine) -> None:
+    assert bare.wmcb(*words) == (code, says, "")
+
+
+def test_changing_a_machine_takes_an_administrator(node: Machine) -> None:
+    node.facts(administrator=False)
+    for words in (("reset",), ("--rollback",), ("uninstall-kubelet",)):
+        answer = node.wmcb(*words)
+        assert (answer.code, answer.out) == (3, "")
+        assert answer.err.endswith("needs an administrator: start it from an elevated prompt\n")
+
+
+# For programs
+
+
+def test_a_plan_for_programs(machine: Machine) -> None:
+    document = machine.wmcb("plan", *machine.node, "--output", "json").document
+    assert set(document) == {"format", "pauses", "changes", "unchanged", "notes"}
+    assert document["format"] == 1
+    service = document["changes"][-1]
+    assert (service["action"], service["resource"]) == ("create", ["service", "kubelet"])
+    assert {"field", "found", "wanted"} == set(service["differences"][0])
+    assert {"effect", "subject", "reason", "before", "after"} == set(document["notes"][0])
+
+
+def test_a_result_for_programs(machine: Machine) -> None:
+    answer = machine.wmcb(*machine.node, "--output", "json")
+    number = len(answer.document["changes"])
+    assert answer.document["left"] == []
+    again = machine.wmcb(*machine.node, "--output", "json").document
+    assert (again["changes"], len(again["unchanged"])) == ([], number)
+
+
+def test_a_status_for_programs(node: Machine) -> None:
+    node.host.files.remove(KUBELET)
+    document = node.wmcb("status", "--output", "json").document
+    assert set(document) == {"format", "title", "interrupted", "resources"}
+    gone = [each for each in document["resources"] if not each["there"]]
+    assert [each["resource"] for each in gone] == [["file", str(KUBELET)]]
+
+
+# The log and the event log
+
+
+def events(machine: Machine) -> list[tuple[str, int, str]]:
+    lines = (machine.place / ".sandbox" / "events.jsonl").read_text().splitlines()
+    read = [json.loads(line) for line in lines]
+    return [(each["level"], each["id"], each["text"]) for each in read if each["source"] == "wmcb"]
+
+
+def test_what_was_done_is_written_down(node: Machine) -> None:
+    log = node.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
+    lines = [line.partition(" ")[2] for line in log.splitlines()]
+    assert lines[0] == "make this machine a node: started"
+    assert lines[1] == f"{resources(node)} to change, 0 as they are to be"
+    assert r"create file C:\k\kubelet.exe" in lines
+    assert lines[-1] == "make this machine a node: done"
+    assert [event_id for _, event_id, _ in events(node)] == [1, 2]
+
+
+def test_a_failure_has_an_event_of_its_own(machine: Machine) -> None:
+    machine.host.files.remove(PureWindowsPath(r"C:\Program Files\containerd\containerd.exe"))
+    answer = machine.wmcb(*machine.node)
+    assert answer.code == 1
+    assert answer.error_lines[-1].endswith("; the machine is as it was before")
+    level, event_id, text = events(machine)[-1]
+    assert (level, event_id) == ("ERROR", 3)
+    assert text == f"make this machine a node: {answer.error_lines[-1].removeprefix('wmcb: ')}"
+
+
+def test_a_log_that_has_grown_is_put_aside(node: Machine) -> None:
+    log = PureWindowsPath(r"C:\ProgramData\wmcb\logs\wmcb.log")
+    node.host.files.write(log, bytes(5_000_001), PROGRAM_FILE)
+    node.wmcb(*node.node)
+    assert node.host.files.list(log.parent) == ["wmcb.1.log", "wmcb.log"]
+
+
+# Secrets
+
+
+SECRETS = ("invented-token-that-opens-nothing", "aW52ZW50ZWQ6aW52ZW50ZWQ=", "hunter2")
+
+
+def test_no_secret_is_told_or_written_down(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only files of the node have them, and what is kept of such files."""
+    document = json.loads(WORKER.read_bytes())
+    unit = next(each for each in document["systemd"]["units"] if each["name"] == "kubelet.service")
+    proxy = "[Service]\nEnvironment=HTTPS_PROXY=http://somebody:hunter2@192.0.2.1:3128\n"
+    unit.setdefault("dropins", []).append({"name": "50-proxy.conf", "contents": proxy})
+    ignition = machine.give("worker.ign", json.dumps(document))
+    node = ("--ignition", ignition, "--kubelet", machine.kubelet, "--kubelet-version=1.31")
+    told = []
+    for words in (
+        ("plan", "-v", *node), ("plan", "--output=json", *node), ("preflight", "-v", *node), ("-v", *node),
+        ("status", "-v"), ("status", "--output=json"), ("plan", "-v", "--node-name=other", *node),
+        ("reset", "--dry-run", "-v"), ("reset", "--dry-run", "--output=json"),
+    ):  # fmt: skip
+        answer = machine.wmcb(*words)
+        assert answer.code == 0
+        told += [answer.out, answer.err]
+    machine.host.files.write(PureWindowsPath(r"C:\etc\kubernetes\kubeconfig"), b"drifted", PROGRAM_FILE)
+    told += machine.wmcb("status", "-v")[1:]
+    monkeypatch.setattr("agent.resources.service._start", lambda *_: 1 / 0)
+    machine.give("given/kubelet.exe", program(tail=b"newer"))
+    told += machine.wmcb(*node, "-v")[1:]
+    told += [text for _, _, text in events(machine)]
+    told.append(machine.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode())
+    everything = "\n".join(told)
+    assert "division by zero" in everything
+    assert [secret for secret in SECRETS if secret in everything] == []
+
+
+def test_secrets_are_where_the_node_needs_them(node: Machine) -> None:
+    """Or the test above would find nothing anywhere."""
+    assert SECRETS[0].encode() in node.read(r"C:\etc\kubernetes\kubeconfig")
+    assert SECRETS[1].encode() in node.read(r"C:\var\lib\kubelet\config.json")
