@@ -1,7 +1,26 @@
 """A plan, a status and a result, for people and for programs.
 
 The documents for programs have a format number. Within one number fields are added, never taken away or
-given another meaning.
+given another meaning. A resource is [kind, name], such as ["service", "kubelet"]; values are
+shown as a person sees them, secrets by a part of their hash.
+
+    plan, --dry-run, and what was done:
+        format      1
+        pauses      resources that are stopped first
+        changes     in their order: action ("create", "change", "restart", "remove", "give back"), resource,
+                    differences (field; found, null where there is nothing yet; wanted)
+        unchanged   resources that are as wanted
+        notes       what of the documents was not taken as it stands: effect ("changed", "dropped", "added",
+                    "ignored", "warning"), subject, reason, before, after
+        left        only of what was done: what had to stay, in lines for a person
+    status:
+        format      1
+        title       what the node was made from
+        interrupted whether the last run did not come to its end
+        resources   resource, there (whether it exists), differences as above
+        logs        by path, the last lines of what the services' programs write
+
+What a run shows of these on standard output is all of it: warnings and progress go to standard error.
 """
 
 from __future__ import annotations
@@ -16,6 +35,7 @@ from agent.spec import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import PureWindowsPath
 
     from agent.cli.colours import Colours
     from agent.engine.planning import Change, Difference, Plan
@@ -23,6 +43,8 @@ if TYPE_CHECKING:
     from agent.engine.target import Target
     from agent.resources.kind import Value
     from agent.spec import Note
+
+    Logs = Mapping[PureWindowsPath, Sequence[str]]
 
 FORMAT = 1
 
@@ -75,7 +97,7 @@ def of_result(done: Done) -> Iterator[str]:
     yield from done.left
 
 
-def of_status(status: Status, colours: Colours) -> str:
+def of_status(status: Status, logs: Logs, colours: Colours) -> str:
     lines = []
     drifted = 0
     for standing in status.resources:
@@ -87,6 +109,8 @@ def of_status(status: Status, colours: Colours) -> str:
             drifted += 1
             lines.append(colours.paint("yellow", f"~ {key}"))
             lines += [f"    {line}" for line in _differences(standing.record.target, standing.differences)]
+    for path, last in logs.items():
+        lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
     as_wanted = len(status.resources) - drifted
     if status.interrupted:
         lines.append(
@@ -141,7 +165,7 @@ def result_document(done: Done) -> str:
     return _document(**_of_plan(done.plan), left=list(done.left))
 
 
-def status_document(status: Status) -> str:
+def status_document(status: Status, logs: Logs) -> str:
     return _document(
         title=status.title,
         interrupted=status.interrupted,
@@ -153,6 +177,7 @@ def status_document(status: Status) -> str:
             }
             for standing in status.resources
         ],
+        logs={str(path): list(lines) for path, lines in logs.items()},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_plan
@@ -12,10 +13,18 @@ from agent.cli.failure import DONE, FAILED, Failure
 from agent.cli.machine import open_to_look
 from agent.cli.streams import say
 from agent.engine import run as engine
+from agent.host.errors import HostError
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from agent.cli.arguments import Request
+    from agent.engine.run import Status
+    from agent.host.port import Host
+
+_TAIL = 8192
+_LINES = 5
 
 
 def show(request: Request) -> int:
@@ -25,10 +34,27 @@ def show(request: Request) -> int:
         status = engine.status(host)
     except CannotBeSo as obstacle:
         raise Failure(str(obstacle)) from obstacle
+    logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.value(OUTPUT, "text") == "json":
-        say(shown_plan.status_document(status))
+        say(shown_plan.status_document(status, logs))
     elif not status.resources and not status.interrupted:
         say("wmcb has put nothing on this machine")
     else:
-        say(shown_plan.of_status(status, Colours(sys.stdout)))
+        say(shown_plan.of_status(status, logs, Colours(sys.stdout)))
     return DONE if status.is_well else FAILED
+
+
+def _logs(status: Status) -> Iterator[PureWindowsPath]:
+    """Of the programs that services run."""
+    for standing in status.resources:
+        log = standing.record.target.manner.get("log")
+        if log is not None:
+            yield PureWindowsPath(str(log))
+
+
+def _last_lines(host: Host, log: PureWindowsPath) -> Sequence[str]:
+    try:
+        tail = host.files.tail(log, _TAIL)
+    except HostError:
+        return ()  # there is none yet
+    return tail.decode(errors="replace").splitlines()[-_LINES:]

@@ -158,7 +158,7 @@ def test_a_result_for_programs(machine: Machine) -> None:
 def test_a_status_for_programs(node: Machine) -> None:
     node.host.files.remove(KUBELET)
     document = node.wmcb("status", "--output", "json").document
-    assert set(document) == {"format", "title", "interrupted", "resources"}
+    assert set(document) == {"format", "title", "interrupted", "resources", "logs"}
     gone = [each for each in document["resources"] if not each["there"]]
     assert [each["resource"] for each in gone] == [["file", str(KUBELET)]]
 

@@ -1,0 +1,68 @@
+"""How a plan looks on a console, and elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli import main
+
+if TYPE_CHECKING:
+    from unit.cli.given import Machine
+
+CODES = re.compile(r"\x1b\[\d+m")
+
+
+class Console(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(machine: Machine, patch: pytest.MonkeyPatch, stream: io.StringIO, *words: str) -> str:
+    patch.setattr(sys, "stdout", stream)
+    main.run(["--sandbox", str(machine.place), *words])
+    return stream.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_on_a_console_it_has_colours_and_a_legend(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(machine, monkeypatch, Console(), "plan", *machine.node)
+    assert "\x1b[32m+ create    file C:\\k\\kubelet.exe\x1b[0m" in text
+    assert CODES.sub("", text).splitlines()[-2] == "+ create"
+
+
+COMMANDS = [("plan",), ("preflight",), ("status",), ("reset", "--dry-run")]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_in_a_pipe_there_are_none(
+    command: tuple[str, ...], machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And on a console that wants none: all else is the same."""
+    machine.wmcb(*machine.node)
+    machine.host.services.stop("kubelet")
+    words = (*command, *machine.node) if command[0] in ("plan", "preflight") else command
+    coloured = shown(machine, monkeypatch, Console(), *words)
+    assert CODES.search(coloured)
+    piped = shown(machine, monkeypatch, io.StringIO(), *words)
+    assert piped == CODES.sub("", coloured)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert shown(machine, monkeypatch, Console(), *words) == piped
+
+
+def test_a_drifted_service_shows_what_is_otherwise(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    machine.host.services.stop("kubelet")
+    lines = machine.wmcb("plan", *machine.node).out.splitlines()
+    assert lines[:2] == ["~ change    service kubelet", "    state: STOPPED -> RUNNING"]
+    assert lines[-2] == "~ change"
+    assert re.fullmatch(r"1 to change, \d+ as they are to be", lines[-1])
