@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path, PureWindowsPath
@@ -402,10 +403,19 @@ def test_two_runners_at_one_log_lose_nothing(log: Log) -> None:
     assert of_second == [b"second %06d\n" % i for i in range(2000)]
 
 
-def test_a_full_disk_is_waited_out_and_what_is_missing_is_said(log: Log) -> None:
+@contextmanager
+def _small_disk(log: Log) -> Iterator[None]:
+    """With 4 KB left for the log, until the file `filler` is removed."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(log.place)], check=True)
     try:
         (log.place / "filler").write_bytes(b"x" * 60_000)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(log.place)], check=True)
+
+
+def test_a_full_disk_is_waited_out_and_what_is_missing_is_said(log: Log) -> None:
+    with _small_disk(log):
         running = log.start(WITH_A_PAUSE.format(folder=log.folder))
         until((log.place / "first half").exists, "nobody waits for the disk")
         (log.place / "filler").unlink()
@@ -423,8 +433,27 @@ def test_a_full_disk_is_waited_out_and_what_is_missing_is_said(log: Log) -> None
         torn = len(log.output()) - sum(map(len, whole))
         assert torn <= 7, "at most one line is cut off, where the disk became full"
         assert int(missing[1]) in range(14_000 - 7 * (len(whole) - 2000) - 7, 14_000)
-    finally:
-        subprocess.run(["umount", "--lazy", str(log.place)], check=True)
+
+
+def test_of_a_line_whose_beginning_is_missing_the_rest_is_left_out(log: Log) -> None:
+    program = (
+        "import os, pathlib, time\n"
+        f"folder = pathlib.Path({log.folder!r})\n"
+        "[os.write(1, b'x' * 99 + b'\\n') for _ in range(100)]\n"
+        "os.write(1, b'the beginning')\n"
+        "(folder / 'first half').touch()\n"
+        "while not (folder / 'second half').exists(): time.sleep(0.01)\n"
+        "os.write(1, b' and the rest\\nanother line\\n')\n"
+    )
+    with _small_disk(log):
+        running = log.start(program)
+        until((log.place / "first half").exists, "the beginning was said")
+        (log.place / "filler").unlink()
+        _let_pass(1.1)
+        (log.place / "second half").touch()
+        assert running.wait().code == 0
+        assert log.output().endswith(b"\nanother line\n")
+        assert b"rest" not in log.everything()
 
 
 def test_a_deleted_log_folder_is_made_again(machine: Node) -> None:
