@@ -11,7 +11,7 @@ from agent.preflight.finding import Verdict
 from agent.spec import File
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from agent.host.port import Host
     from agent.preflight.situation import Situation
@@ -24,41 +24,44 @@ _MARGIN = 1 << 30
 def disk(situation: Situation) -> tuple[Verdict, str]:
     host = situation.host
     found = []
-    for drive, size in sorted(_written(host, situation.specification).items()):
+    for drive, files in sorted(_files(host, situation.specification).items()):
         try:
             free = host.facts.disk(PureWindowsPath(f"{drive}\\")).free
         except NotFound:
-            return (
-                Verdict.ERROR,
-                f"there is no drive {drive}, and files are to go there; name another",
-            )
+            return Verdict.ERROR, f"there is no drive {drive}, and files are to go there; name another"
         told = f"{drive} has {_shown(free)} free"
-        if free < size + _MARGIN:
+        if free < _size(files) + _MARGIN:
+            # Now it is worth a look at each of them.
+            size = _size([file for file in files if not _is_there(host, file)])
             if not size:
                 return Verdict.WARNING, f"{told}; a node needs more to work well"
-            needed = f"{_shown(size)} are to be written, and {_shown(_MARGIN)} have to be left"
-            return Verdict.ERROR, f"{told}; {needed}: make room there"
+            if free < size + _MARGIN:
+                needed = f"{_shown(size)} are to be written, and {_shown(_MARGIN)} have to be left"
+                return Verdict.ERROR, f"{told}; {needed}: make room there"
         found.append(told)
     return Verdict.GOOD, ", ".join(found)
 
 
-def _written(host: Host, specification: Specification | None) -> Mapping[str, int]:
-    """By drive. A file of the same size that is there already is taken for the one that is wanted."""
-    state = host.facts.program_data().drive.upper()
-    sizes: defaultdict[str, int] = defaultdict(int, {state: 0})
+def _files(host: Host, specification: Specification | None) -> Mapping[str, list[File]]:
+    """By drive; wmcb's own folder is on one, whatever is wanted."""
+    files: defaultdict[str, list[File]] = defaultdict(list, {host.facts.program_data().drive.upper(): []})
     for want in specification.wants if specification else ():
-        if isinstance(want, File) and want.content is not None:
-            size = want.content.size
-            sizes[want.path.drive.upper()] += 0 if _is_there(host, want.path, size) else size
-    return sizes
+        if isinstance(want, File):
+            files[want.path.drive.upper()].append(want)
+    return files
 
 
-def _is_there(host: Host, path: PureWindowsPath, size: int) -> bool:
+def _size(files: Iterable[File]) -> int:
+    return sum(file.content.size for file in files if file.content is not None)
+
+
+def _is_there(host: Host, file: File) -> bool:
+    """One of the same size is taken for the one that is wanted."""
     try:
-        there = host.files.observe(path)
+        there = host.files.observe(file.path)
     except NotFound:
         return False
-    return there is not None and there.size == size
+    return there is not None and file.content is not None and there.size == file.content.size
 
 
 def _shown(size: int) -> str:
