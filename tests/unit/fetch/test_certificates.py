@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.fetch import certificates
@@ -34,6 +34,7 @@ def test_years_after_2049_are_written_otherwise() -> None:
     assert certificates.read(issue("far", days=(0, 20_000)).der).last.year > 2049
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(DER) - 1), st.binary(max_size=4), st.integers(0, 4))
 def test_a_damaged_one_is_read_or_refused(place: int, instead: bytes, taken: int) -> None:
     damaged = DER[:place] + instead + DER[place + taken :]
@@ -45,6 +46,7 @@ def test_a_damaged_one_is_read_or_refused(place: int, instead: bytes, taken: int
     assert all(name.isprintable() for name in found.names)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_anything_else_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"^no certificate$"):
