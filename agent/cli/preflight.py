@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
@@ -59,7 +60,7 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
     if not request.has(asking.kubelet):
         return None, _not_given(programs.CHECK, asking.kubelet.name)
     try:
-        program = kubelet_program(request, host, asking)
+        program = kubelet_program(request, host, replace(asking, ignored=()))
     except BadUsage as fault:
         return None, Finding(programs.CHECK, Verdict.ERROR, str(fault))
     told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent import log_runner as log_runner_program
 from agent.cli import options
 from agent.cli.failure import BadUsage
 from agent.cli.given import given_file
 from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
 from agent.cli.platform_identity import platform_identity
+from agent.cli.run_log import SOURCE
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.worker import Placement
+from agent.spec import EventSource, Specification
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from agent.cli.kubelet_program import KubeletProgram
     from agent.host.port import Host
     from agent.sources.report import Report
-    from agent.spec import Specification
 
 _MOST_LINES = 20
 _LONGEST_NUMBER = 6
@@ -44,6 +46,15 @@ def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram
     return Wishes(release, _node(request, host), placement)
 
 
+def _with_event_source(specification: Specification, placement: Placement) -> Specification:
+    """Our log runner stays on the machine, and carries the texts of our own events as well."""
+    path = placement.log_runner_path
+    if path is None or path.name != log_runner_program.NAME:
+        return specification
+    wants = (*specification.wants, EventSource(SOURCE, path))
+    return Specification.of(wants, specification.notes, specification.title)
+
+
 def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) -> Specification:
     """Raises BadUsage for a document that cannot be meant."""
     from agent.cli.fetching import IgnitionFetch
@@ -55,7 +66,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) ->
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)
     _tell(compiled.report, asking)
     assert compiled.specification is not None, "a report without errors comes with a specification"
-    return compiled.specification
+    return _with_event_source(compiled.specification, wished.placement)
 
 
 def runtime_service(request: Request) -> str:

@@ -8,7 +8,13 @@ from agent.host.port import ServiceState, StartType
 from agent.preflight.finding import Verdict
 
 if TYPE_CHECKING:
+    from agent.host.port import Host
     from agent.preflight.situation import Situation
+
+
+_PATIENCE_SECONDS = 10.0
+"""A containerd that was started with the machine tells Windows that it runs before anybody can reach it."""
+_ASK_AGAIN_SECONDS = 0.2
 
 
 def service(situation: Situation) -> tuple[Verdict, str]:
@@ -42,12 +48,23 @@ def pipe(situation: Situation) -> tuple[Verdict, str]:
         return Verdict.GOOD, f"{shown} is served"
     needed = situation.services_needed()
     running = [each for each in needed if _runs(situation, each)]
+    if running and _comes_up(situation.host, name):
+        return Verdict.GOOD, f"{shown} is served"
     if running:
         advice = "look at its log, and at the address in its configuration (grpc, address)"
         return Verdict.ERROR, f"service {', '.join(running)} runs, but nobody serves {shown}; {advice}"
     if needed:
         return Verdict.NOT_CHECKED, f"{shown} is served when {', '.join(needed)} runs"
     return Verdict.WARNING, f"nobody serves {shown}; the kubelet waits until a container runtime does"
+
+
+def _comes_up(host: Host, pipe: str) -> bool:
+    deadline = host.clock.monotonic() + _PATIENCE_SECONDS
+    while host.clock.monotonic() < deadline:
+        host.clock.sleep(_ASK_AGAIN_SECONDS)
+        if host.facts.pipe_exists(pipe):
+            return True
+    return False
 
 
 def _runs(situation: Situation, name: str) -> bool:

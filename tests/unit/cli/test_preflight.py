@@ -12,6 +12,8 @@ import pytest
 
 from agent.cli.checking import IDS
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, StartType
+from agent.host.sandbox.power import SandboxClock
+from agent.preflight import runtime
 from unit.cli.given import CONTAINERD, WORKER, Machine, program
 
 if TYPE_CHECKING:
@@ -27,6 +29,11 @@ WINDOWS = {
     "server": True,
 }
 GIB = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "_PATIENCE_SECONDS", 0.0)
 
 
 def windows(**other: Any) -> dict[str, Any]:
@@ -195,6 +202,14 @@ def test_the_pipe_of_a_stopped_containerd_is_not_missed(machine: Machine) -> Non
     assert verdicts_of(machine, "preflight")["containerd-pipe"] == "not checked"
 
 
+def test_a_containerd_that_comes_up_is_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_containerd(machine)
+    machine.facts(pipes=[])
+    monkeypatch.setattr(runtime, "_PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(SandboxClock, "sleep", lambda *_: machine.facts(pipes=["containerd-containerd"]))
+    assert verdicts_of(machine, "preflight")["containerd-pipe"] == "ok"
+
+
 def test_without_a_runtime_service_a_missing_pipe_is_a_warning(bare: Machine) -> None:
     bare.facts(pipes=[])
     verdicts = verdicts_of(bare, "preflight", "--runtime-service", "none")
@@ -280,8 +295,6 @@ def test_a_drive_that_is_not_there(machine: Machine) -> None:
 def test_a_clock_that_no_certificate_goes_by(
     year: int, says: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agent.host.sandbox.power import SandboxClock
-
     monkeypatch.setattr(SandboxClock, "now", lambda _: datetime(year, 1, 1, tzinfo=UTC).timestamp())
     answer = machine.wmcb("preflight", *machine.node)
     assert answer.code == 3
@@ -315,6 +328,9 @@ def test_a_program_that_is_none_is_installed_if_somebody_insists(machine: Machin
     strange = machine.give("strange.exe", program(0xAA64))
     words = ("--ignition", str(WORKER), "--kubelet", strange, "--kubelet-version=1.31")
     assert machine.wmcb(*words).code == 2
+    assert verdicts_of(machine, "preflight", *words)["kubelet"] == "error"
+    ignored = verdicts_of(machine, "preflight", *words, "--ignore-preflight-errors", "kubelet")
+    assert ignored["kubelet"] == "warning"
     assert machine.wmcb(*words, "--ignore-preflight-errors", "kubelet").code == 0
 
 
