@@ -15,6 +15,7 @@ _SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
 _ERROR_WARNING_INFORMATION = 7
 _INVALID_NAME = 123
 
+MESSAGE_FILE = "EventMessageFile"
 LONGEST_TEXT = 31_000
 """ReportEvent refuses what is longer than 31,839 characters."""
 
@@ -28,7 +29,7 @@ def source_key(source: str) -> str:
 
 def source_values(message_file: PureWindowsPath) -> Mapping[str, RegistryValue]:
     return {
-        "EventMessageFile": RegistryValue(RegistryKind.EXPANDABLE, str(message_file)),
+        MESSAGE_FILE: RegistryValue(RegistryKind.EXPANDABLE, str(message_file)),
         "TypesSupported": RegistryValue(RegistryKind.NUMBER, _ERROR_WARNING_INFORMATION),
     }
 

@@ -6,6 +6,7 @@ Sources make specifications, the engine carries them out; neither knows the othe
 from agent.spec.contents import Content, Inline
 from agent.spec.directory import Directory
 from agent.spec.environment_variable import EnvironmentVariable
+from agent.spec.event_source import EventSource
 from agent.spec.file import File
 from agent.spec.service import HealthCheck, Restart, Service, StartType
 from agent.spec.specification import Effect, Inconsistent, Note, Specification
@@ -16,6 +17,7 @@ __all__ = [
     "Directory",
     "Effect",
     "EnvironmentVariable",
+    "EventSource",
     "File",
     "HealthCheck",
     "Inconsistent",

@@ -124,6 +124,14 @@ def test_the_service_starts_with_windows_after_containerd(machine: Machine) -> N
     assert len(machine.starts) == 2
 
 
+def test_event_viewer_can_show_the_texts_of_its_events(machine: Machine) -> None:
+    node = machine.made().node
+    source = node.registry(r"HKLM\System\CurrentControlSet\Services\EventLog\Application\wmcb")
+    assert source is not None
+    assert source.data("EventMessageFile") == r"C:\k\wmcb-log.exe"
+    assert node.path(r"C:\k\wmcb-log.exe").exists()
+
+
 def test_every_file_is_born_with_its_protection(machine: Machine) -> None:
     machine.node.reboot(traced=True)
     machine.made()

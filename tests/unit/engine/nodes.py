@@ -7,6 +7,7 @@ from pathlib import PureWindowsPath
 from agent.spec import (
     Directory,
     EnvironmentVariable,
+    EventSource,
     File,
     HealthCheck,
     Inline,
@@ -34,6 +35,7 @@ def wants(*, program: bytes = b"MZ 1", config: bytes = b"{}", arguments: tuple[s
         File(KUBELET, Inline(program), Protection.PROGRAM),
         configuration,
         variable,
+        EventSource("wmcb", KUBELET),
         Service(
             "kubelet",
             KUBELET,

@@ -40,7 +40,7 @@ def without_state(host: Host) -> dict[str, object]:
 
 def test_a_bare_machine_becomes_a_node(host: Host) -> None:
     changes = run(host, nodes.node())
-    assert [action for action, _ in changes] == [Action.CREATE] * 7
+    assert [action for action, _ in changes] == [Action.CREATE] * 8
     assert host.files.read(nodes.KUBELET) == b"MZ 1"
     installed = host.services.read("kubelet")
     assert installed is not None
@@ -108,6 +108,10 @@ def of_the_registration(host: Host) -> None:
     host.services.change(replace(installed.definition, command=("C:\\other.exe",)))
 
 
+def of_the_event_source(host: Host) -> None:
+    host.events.register("wmcb", C / "other.exe")
+
+
 def of_the_service(host: Host) -> None:
     host.services.stop("kubelet")
 
@@ -123,7 +127,7 @@ def of_a_file_dropped_beside_the_program(host: Host) -> None:
 
 DRIFTS = [
     of_the_program, of_a_descriptor, of_a_folder, of_the_variable, of_the_registration, of_the_service,
-    of_a_missing_service,
+    of_a_missing_service, of_the_event_source,
 ]  # fmt: skip
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from agent.host.errors import NotFound
 from agent.host.port import FileKind, ServiceState
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 C = PureWindowsPath("C:\\")
+_EVENT_SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
 
 
 def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, object]:
@@ -31,6 +34,9 @@ def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, o
         installed = host.services.read(name)
         assert installed is not None
         seen[f"service {name}"] = (installed, status.state)
+    with suppress(NotFound):
+        for key in host.registry.keys(_EVENT_SOURCES):
+            seen[f"event source {key}"] = host.registry.values(rf"{_EVENT_SOURCES}\{key}")
     seen |= {f"variable {name}": value for name, value in host.environment.list().items()}
     return seen
 
@@ -55,6 +61,7 @@ MUTATIONS = {
     },
     "services": {"create", "change", "restore", "delete", "start", "stop"},
     "environment": {"set", "remove"},
+    "events": {"register", "unregister"},
 }  # fmt: skip
 
 

@@ -1,0 +1,47 @@
+"""A name under which programs write to Windows' Application log."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.host.event_sources import MESSAGE_FILE, source_key
+from agent.resources.kind import Kind
+from agent.spec import EventSource
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State
+    from agent.spec import Want
+
+
+class EventSourceResource(Kind):
+    firm = frozenset({"message_file"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, EventSource)
+        return {"message_file": str(want.message_file)}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        try:
+            value = host.registry.read(source_key(name), MESSAGE_FILE)
+        except NotFound:
+            return None
+        return None if value is None else {"message_file": str(value.data)}
+
+    def apply(self, host: Host, want: Want, found: State | None) -> None:  # noqa: ARG002 - set whatever it was
+        assert isinstance(want, EventSource)
+        host.events.register(want.name, want.message_file)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is not None:
+            host.events.register(name, PureWindowsPath(str(before["message_file"])))
+            return None
+        with suppress(NotFound):
+            host.events.unregister(name)
+        return None
+
+
+KIND = EventSourceResource()

@@ -1,0 +1,28 @@
+"""A name under which programs write to Windows' Application log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+
+@dataclass(frozen=True, slots=True)
+class EventSource(Want):
+    kind: ClassVar[str] = "event_source"
+
+    name: str
+    message_file: PureWindowsPath
+    """A program that carries the texts of its events, so that Event Viewer can show them."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("file", str(self.message_file)),)
