@@ -57,6 +57,7 @@ test-differential: .venv/ready
 
 bench: exe
 	$(LAB) bench
+	PYTHONPATH=tests $(BIN)/python tests/bench/large_ignition.py
 
 lock: .venv/ready
 	packaging/locks/lock.sh
