@@ -328,7 +328,11 @@ class Services(Protocol):
         """
 
     def watch(self, names: Iterable[str]) -> Watch[ServiceEvent]:
-        """Told of each change of state, by the SCM's notifications and the process handles."""
+        """Told of changes of state, by the SCM's notifications and the process handles.
+
+        The SCM tells one at a time: a state that is over before it could be looked at may be left out, but
+        never the last one.
+        """
 
     def serve(self, name: str, program: ServiceProgram) -> int:
         """Be the service `name`: called once, by a process that the SCM started. NotAService otherwise."""

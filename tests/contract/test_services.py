@@ -655,12 +655,12 @@ def test_a_watch_can_be_waited_for_in_another_thread_and_closed_from_this_one(be
     listener = threading.Thread(target=listen)
     listener.start()
     bench.start(name)
+    _until(lambda: ServiceEvent(name, ServiceState.RUNNING) in heard)
     bench.stop(name)
     _until(lambda: ServiceEvent(name, ServiceState.STOPPED) in heard)
     watch.close()
     listener.join(SOON)
     assert not listener.is_alive()
-    assert ServiceEvent(name, ServiceState.RUNNING) in heard
 
 
 @wine_cannot("its SCM does not tell of a deletion")
