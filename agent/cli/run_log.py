@@ -61,7 +61,7 @@ class RunLog:
     def _make_ready(self) -> None:
         if self._ready:
             return
-        StateFolder.of(self._host).check()
+        StateFolder.of(self._host).secure()
         for folder in (self._folder.parent, self._folder):
             with suppress(AlreadyExists):
                 self._host.files.make_directory(folder, PRIVATE_DIRECTORY)

@@ -1,7 +1,7 @@
 """What a run did, step by step, written before each is done: how it is finished or taken back after a crash.
 
-A line a step, each a JSON document that is flushed to the disk before the step begins. A line that a crash
-cut short was of a step that had not begun.
+A line a step, each a JSON document that is flushed to the disk before the step begins. A last line that a
+crash cut short, or left as something else, was of a step that had not begun.
 """
 
 from __future__ import annotations
@@ -78,14 +78,17 @@ class Journal:
         content = folder.read(folder.journal)
         if content is None:
             return None
-        *lines, torn = content.split(b"\n")
+        lines = content.splitlines(keepends=True)
+        while lines and not _is_whole(lines[-1]):
+            lines.pop()
         if not lines:
             return None  # not even its first line was written: nothing had been done
+        whole = b"".join(lines)
         try:
             head, *steps = [json.loads(line) for line in lines]
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
-            return cls(folder, head["run"], done, content[: -len(torn)] if torn else b"")
+            return cls(folder, head["run"], done, whole if whole != content else b"")
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(
                 f"{folder.journal} is damaged; it says what an interrupted run had changed: look at it, "
@@ -112,6 +115,15 @@ class Journal:
 
     def end(self) -> None:
         self._folder.remove(self._folder.journal)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Not cut short by a crash, which may leave zeros as well, and a line's end after them."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return line.endswith(b"\n")
 
 
 def _line(document: Mapping[str, Value]) -> bytes:

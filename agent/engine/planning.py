@@ -11,6 +11,7 @@ from agent.resources.kind import CannotBeSo, pausable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from agent.engine.target import Record
     from agent.host.port import Host
@@ -57,7 +58,7 @@ class Match:
 @dataclass(frozen=True, slots=True)
 class Plan:
     pauses: tuple[Target, ...]
-    """What runs and has to be stopped first, in this order."""
+    """What must not run meanwhile, in the order in which it is stopped, should it run."""
     changes: tuple[Change, ...]
     """In this order. What is no longer wanted comes first: something else may be wanted in its place."""
     resumes: tuple[Target, ...]
@@ -94,10 +95,12 @@ def _asked(remembered: Record, field: str) -> Value:
 def plan(host: Host, specification: Specification, remembered: Mapping[Key, Record]) -> Plan:
     """Raises CannotBeSo for what stands in the way."""
     removals = list(_removals(host, specification, remembered))
-    wanted = [_compared(host, want, remembered) for want in specification.wants]
+    freed = {removal.target.key.name.upper() for removal in removals}
+    wanted = [_compared(host, want, remembered, freed) for want in specification.wants]
     moving = {each.target.key for each in [*removals, *wanted] if isinstance(each, Change)}
-    pauses = list(_pauses(wanted, remembered, moving))
-    restarted = {target.key for target in pauses}
+    disturbed = list(_disturbed(wanted, remembered, moving))
+    restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
+    pauses = [*_active(removals, lambda change: change.found), *(each.target for each in reversed(disturbed))]
     wanted = [
         Change(Action.RESTART, each.target, each.found)
         if isinstance(each, Match) and each.target.key in restarted
@@ -105,7 +108,7 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
         for each in wanted
     ]
     return Plan(
-        (*_active(removals, lambda change: change.found), *reversed(pauses)),
+        tuple(_users_first(pauses, remembered)),
         (*removals, *(each for each in wanted if isinstance(each, Change))),
         tuple(_active(removals, lambda change: change.before)),
         tuple(each for each in wanted if isinstance(each, Match)),
@@ -113,11 +116,16 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
     )
 
 
-def _compared(host: Host, want: Want, remembered: Mapping[Key, Record]) -> Change | Match:
+def _compared(
+    host: Host, want: Want, remembered: Mapping[Key, Record], freed: AbstractSet[str]
+) -> Change | Match:
+    """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
     target = Target.of(want)
     found = target.observe(host)
     if obstacle := target.kind.obstacle(want, found):
-        raise CannotBeSo(obstacle)
+        if want.key.name.upper() not in freed:
+            raise CannotBeSo(obstacle)
+        found = None
     different = differences(target, found, remembered.get(target.key))
     if found is None:
         return Change(Action.CREATE, target, None, different)
@@ -132,25 +140,44 @@ def _removals(host: Host, specification: Specification, remembered: Mapping[Key,
             yield Change(action, record.target, record.target.observe(host), before=record.before)
 
 
+def _is_active(target: Target, state: State | None) -> bool:
+    kind = pausable(target.kind)
+    return kind is not None and state is not None and kind.is_active(state)
+
+
 def _active(changes: Sequence[Change], state: Callable[[Change], State | None]) -> Iterator[Target]:
-    for change in changes:
-        kind, of = pausable(change.target.kind), state(change)
-        if kind is not None and of is not None and kind.is_active(of):
-            yield change.target
+    return (change.target for change in changes if _is_active(change.target, state(change)))
 
 
-def _pauses(
-    wanted: Sequence[Change | Match], remembered: Mapping[Key, Record], moving: set[Key]
-) -> Iterator[Target]:
-    """What runs and would notice. Each comes after what it uses, and what pauses is noticed in turn."""
+def _disturbed(
+    wanted: Sequence[Change | Match], remembered: Mapping[Key, Record], moving: AbstractSet[Key]
+) -> Iterator[Change | Match]:
+    """What is there, can run, and would notice. Each comes after what it uses, and is noticed in turn.
+
+    Also what does not run just now: Windows may be about to start it again.
+    """
     moving = set(moving)
     for each in wanted:
         kind = pausable(each.target.kind)
-        if kind is None or each.found is None or not kind.is_active(each.found):
+        if kind is None or each.found is None:
             continue
-        key = each.target.key
-        uses = {*each.target.uses, *(remembered[key].target.uses if key in remembered else ())}
         fields = [] if isinstance(each, Match) else [one.field for one in each.differences]
-        if kind.disturbed(fields) or not uses.isdisjoint(moving):
-            moving.add(key)
-            yield each.target
+        if kind.disturbed(fields) or not _uses(each.target, remembered).isdisjoint(moving):
+            moving.add(each.target.key)
+            yield each
+
+
+def _uses(target: Target, remembered: Mapping[Key, Record]) -> AbstractSet[Key]:
+    """Now, and as it was made last."""
+    known = remembered.get(target.key)
+    return {*target.uses, *(known.target.uses if known else ())}
+
+
+def _users_first(targets: Sequence[Target], remembered: Mapping[Key, Record]) -> Iterator[Target]:
+    """Windows stops nothing that something else needs which still runs."""
+    left = list(targets)
+    while left:
+        needed = {key for target in left for key in _uses(target, remembered) if key != target.key}
+        free = next((target for target in left if target.key not in needed), left[0])
+        left.remove(free)
+        yield free

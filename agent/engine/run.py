@@ -18,7 +18,7 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
 from agent.resources import kind_named
-from agent.resources.kind import NotWell, pausable
+from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent.engine.planning import Difference
     from agent.engine.progress import Progress
     from agent.host.port import Host
-    from agent.resources.kind import Pausable, State
+    from agent.resources.kind import State
     from agent.spec import Key
 
 LOCK = "wmcb"
@@ -73,13 +73,13 @@ def preview(host: Host, specification: Specification) -> Plan:
 
 
 def make_so(host: Host, specification: Specification, version: str, progress: Progress) -> Done:
-    """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed."""
+    """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed after that."""
     with _alone(host):
         folder = StateFolder.of(host)
-        folder.check()
+        folder.secure()
         inventory = Inventory.load(folder)
         _end_properly(host, folder, inventory)
-        journal = Journal.unfinished(folder)
+        journal = _unfinished(folder, inventory)
         remembered = _remembered(inventory, journal)
         if journal is not None:
             progress.resuming(len(journal.steps))
@@ -96,6 +96,10 @@ def make_so(host: Host, specification: Specification, version: str, progress: Pr
             records = _records(host, specification, planned, inventory, journal.first_before())
             Inventory(records, journal.run, specification.title).save(folder)
         except BaseException as failure:
+            if Inventory.load(folder).run == journal.run:
+                # It came to its end, and was interrupted only then.
+                _clean_up(host, folder, records, journal)
+                raise
             raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
         _clean_up(host, folder, records, journal)
         return Done(planned, tuple(left), tuple(_kept_otherwise(planned, records)))
@@ -105,10 +109,10 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
     """Undoes what an interrupted run had done; None if there is none."""
     with _alone(host):
         folder = StateFolder.of(host)
-        folder.check()
+        folder.secure()
         inventory = Inventory.load(folder)
         _end_properly(host, folder, inventory)
-        journal = Journal.unfinished(folder)
+        journal = _unfinished(folder, inventory)
         if journal is None:
             return None
         progress.resuming(len(journal.steps))
@@ -187,29 +191,39 @@ def _carry_out(
 ) -> list[str]:
     for target in planned.pauses:
         progress.pausing(target)
-        kind = _begin(host, Deed.PAUSE, target, journal)
-        kind.pause(host, target.key.name, target.manner)
+        _pause(host, target, journal)
     left = []
     for change in planned.changes:
         progress.changing(change)
+        if change.target in planned.pauses:
+            # Windows may have started it anew meanwhile, with only half of what it uses changed.
+            _pause(host, change.target, journal)
         if remark := _change(host, change, journal, folder):
             left.append(remark)
     for target in planned.resumes:
-        kind = _begin(host, Deed.RESUME, target, journal)
-        kind.resume(host, target.key.name, target.manner)
+        _resume(host, target, journal)
     return left
 
 
-def _begin(host: Host, deed: Deed, target: Target, journal: Journal) -> Pausable:
+def _pause(host: Host, target: Target, journal: Journal) -> None:
+    kind, found = pausable(target.kind), target.observe(host)
+    if kind is not None and found is not None and kind.is_active(found):
+        journal.add(Step(Deed.PAUSE, target.key, found, target.manner))
+        kind.pause(host, target.key.name, target.manner)
+
+
+def _resume(host: Host, target: Target, journal: Journal) -> None:
     kind = pausable(target.kind)
     assert kind is not None
-    journal.add(Step(deed, target.key, target.observe(host), target.manner))
-    return kind
+    journal.add(Step(Deed.RESUME, target.key, target.observe(host), target.manner))
+    kind.resume(host, target.key.name, target.manner)
 
 
 def _change(host: Host, change: Change, journal: Journal, folder: StateFolder) -> str | None:
     target, kind, name = change.target, change.target.kind, change.target.key.name
     before = target.observe(host)  # not as it was planned: a pause, or another change, came between
+    if target.want is not None and (obstacle := kind.obstacle(target.want, before)):
+        raise CannotBeSo(obstacle)
     if before is not None:
         kind.keep(host, name, before, change.before if target.want is None else target.wanted, folder)
     journal.add(Step(Deed.CHANGE, target.key, before, target.manner))
@@ -278,9 +292,12 @@ def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], jo
     """The inventory is in place: the run has come to its end, whatever still holds one of these files."""
     with suppress(HostError):
         _tidy(host, journal)
+    with suppress(HostError):
         journal.end()
+    with suppress(HostError):
         folder.forget_but(needed_contents(records))
-        if not records:
+    if not records:
+        with suppress(HostError):
             folder.dissolve()
 
 
@@ -315,6 +332,8 @@ def _undo(host: Host, step: Step, folder: StateFolder) -> str | None:
     assert running is not None
     was_active = step.before is not None and running.is_active(step.before)
     if step.deed is Deed.PAUSE and was_active:
+        # What would not stop had to lose its settings for failures first.
+        kind.restore(host, name, step.before, step.manner, folder)
         running.resume(host, name, step.manner)
     if step.deed is Deed.RESUME and not was_active:
         running.pause(host, name, step.manner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from agent.host.replacing import is_leftover
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import PureWindowsPath
 
     from agent.host.port import Host
@@ -44,27 +45,40 @@ class StateFolder:
 
     def ensure(self) -> None:
         """What is in there is believed, and every user may make folders in ProgramData."""
-        files = self.host.files
+        self.secure()
         try:
-            files.make_directory(self.path, PRIVATE_DIRECTORY)
+            self.host.files.make_directory(self.path, PRIVATE_DIRECTORY)
         except AlreadyExists:
-            self.check()
-            files.set_descriptor(self.path, PRIVATE_DIRECTORY)
+            self.secure()
+            self.host.files.set_descriptor(self.path, PRIVATE_DIRECTORY)
         with suppress(AlreadyExists):
-            files.make_directory(self._kept, PRIVATE_DIRECTORY)
+            self.host.files.make_directory(self._kept, PRIVATE_DIRECTORY)
+
+    def secure(self) -> None:
+        """Before anything in it is believed. Raises CannotBeSo for a folder that others could have filled.
+
+        One that is open and empty is made anew: whoever made it may still hold it open.
+        """
+        self.check()
+        if self._is_open():
+            self.host.files.remove_directory(self.path)
+            self.host.files.make_directory(self.path, PRIVATE_DIRECTORY)
 
     def check(self) -> None:
-        """Raises CannotBeSo for a folder that somebody else could have filled."""
+        """The same for those who only look."""
         there = self.host.files.observe(self.path)
-        if there is None:
-            return
-        if there.kind is not FileKind.DIRECTORY:
+        if there is not None and there.kind is not FileKind.DIRECTORY:
             raise CannotBeSo(f"{self.path} is a {there.kind.value}, where a folder is to be; move it away")
-        descriptor = self.host.files.descriptor(self.path)
-        if granted_to_others(descriptor, self.host.access.caller()) and self.host.files.list(self.path):
+        if self._is_open() and self.host.files.list(self.path):
             raise CannotBeSo(
                 f"{self.path} is open to users, so what it holds cannot be trusted; look at it and remove it"
             )
+
+    def _is_open(self) -> bool:
+        if self.host.files.observe(self.path) is None:
+            return False
+        descriptor = self.host.files.descriptor(self.path)
+        return bool(granted_to_others(descriptor, self.host.access.caller()))
 
     def read(self, path: PureWindowsPath) -> bytes | None:
         try:
@@ -86,7 +100,7 @@ class StateFolder:
 
     def keep(self, sha256: str, blocks: Iterable[bytes]) -> None:
         if not self.has(sha256):
-            self.host.files.write(self._kept / sha256, blocks, PRIVATE_FILE)
+            self.host.files.write(self._kept / sha256, _judged(sha256, blocks), PRIVATE_FILE)
 
     def has(self, sha256: str) -> bool:
         return self.host.files.observe(self._kept / sha256) is not None
@@ -114,3 +128,12 @@ class StateFolder:
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):
                 self.host.files.remove_directory(folder)
+
+
+def _judged(sha256: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block)
+        yield block
+    if digest.hexdigest() != sha256:
+        raise CannotBeSo("a file is being changed by another program while wmcb puts it by; try again")

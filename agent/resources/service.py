@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import (
@@ -15,7 +16,7 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import ServiceState
+from agent.host.port import Recovery, ServiceState
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
 from agent.spec import Service
@@ -79,7 +80,7 @@ class ServiceResource(Kind):
         definition = service_state.definition(want)
         if found is None:
             host.services.create(definition)
-        elif any(not self.same(field, value, found.get(field)) for field, value in self.wanted(want).items()):
+        elif not self._is_registered_so(want, found):
             host.services.change(definition)
         if not want.running:
             return
@@ -89,6 +90,10 @@ class ServiceResource(Kind):
                 _wait_until_well(host, want.name, want.health)
         except (ServiceFailed, TimedOut, NotWell) as failure:
             raise NotWell(str(failure), _last_lines(host, want.log)) from failure
+
+    def _is_registered_so(self, want: Want, found: State) -> bool:
+        registration = (item for item in self.wanted(want).items() if item[0] != "state")
+        return all(self.same(field, value, found.get(field)) for field, value in registration)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         """Stops what was stopped, and starts nothing: what it uses may not have been restored yet."""
@@ -140,8 +145,17 @@ def _stop(host: Host, name: str, seconds: float) -> None:
         pid = host.services.status(name).pid
         if pid is None:
             raise
+        _forget_recovery(host, name)
         host.processes.end(pid)
         host.services.wait(name, ServiceState.STOPPED, seconds)
+
+
+def _forget_recovery(host: Host, name: str) -> None:
+    """A process that is ended has failed, to Windows, which would start the service again."""
+    installed = host.services.read(name)
+    if installed is not None:
+        without = replace(installed.definition, recovery=Recovery())
+        host.services.restore(replace(installed, definition=without))
 
 
 def _ask_to_stop(host: Host, name: str, seconds: float) -> None:

@@ -1,0 +1,230 @@
+"""Runs that something comes between: programs that hold files, people, Windows itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.engine.progress import Silent
+from agent.engine.run import TakenBack, status, take_back
+from agent.host.errors import InUse, TimedOut
+from agent.host.port import Principal, RecoveryAction, ServiceState
+from agent.host.protection import PRIVATE_FILE
+from agent.resources.kind import CannotBeSo
+from agent.spec import Directory, File, Inline, Protection, Service, Specification
+from unit.engine import nodes
+from unit.engine.test_run import OPEN, STATE, Hasty, run
+from unit.engine.world import C, Killed, Power, picture, powered
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+
+
+class Port:
+    """A port some of whose methods are others."""
+
+    def __init__(self, port: object, **others: Any) -> None:
+        self._port = port
+        self._others = others
+
+    def __getattr__(self, name: str) -> Any:
+        return self._others.get(name) or getattr(self._port, name)
+
+
+def changed(host: Host, **ports: dict[str, Any]) -> Host:
+    made: dict[str, Any] = {name: Port(getattr(host, name), **others) for name, others in ports.items()}
+    return replace(host, **made)
+
+
+def holding_the_journal(host: Host) -> Host:
+    def remove(path: PureWindowsPath) -> None:
+        if path.name == "journal":
+            raise InUse("remove", str(path), 32)
+        host.files.remove(path)
+
+    return changed(host, files={"remove": remove})
+
+
+def ill(host: Host) -> Host:
+    return replace(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
+
+
+def test_a_finished_run_whose_journal_is_held_is_not_taken_back(host: Host) -> None:
+    held = holding_the_journal(host)
+    run(held, nodes.node())
+    assert not status(host).interrupted
+    assert take_back(held, Silent()) is None
+    assert status(host).is_well
+
+
+def test_nor_by_a_later_run_that_fails(host: Host) -> None:
+    held = holding_the_journal(host)
+    run(held, nodes.node())
+    with pytest.raises(TakenBack):
+        run(ill(held), nodes.node(program=b"MZ 2"))
+    assert not [each for each in status(host).resources if each.differences or each.found is None]
+    run(host, nodes.node())
+    assert status(host).is_well
+
+
+GARBAGE = {
+    "cut short": b'{"deed": "cha',
+    "zeros": bytes(100),
+    "zeros, and the end of a line": bytes(100) + b'CHANGE"}\n',
+    "two of them": bytes(10) + b"\n" + bytes(10) + b"\n",
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+def test_what_a_power_cut_left_of_the_last_line_is_no_damage(host: Host, garbage: bytes) -> None:
+    bare = picture(host, but=(STATE,))
+    with pytest.raises(Killed):
+        run(powered(host, Power(8)), nodes.node())
+    journal = STATE / "journal"
+    host.files.write(journal, host.files.read(journal) + garbage, PRIVATE_FILE)
+    take_back(host, Silent())
+    assert picture(host, but=(STATE,)) == bare
+
+
+def test_damage_in_the_middle_is_told(host: Host) -> None:
+    with pytest.raises(Killed):
+        run(powered(host, Power(12)), nodes.node())
+    journal = STATE / "journal"
+    first, second, rest = host.files.read(journal).split(b"\n", 2)
+    host.files.write(journal, b"\n".join([first, second[:-5], rest]), PRIVATE_FILE)
+    with pytest.raises(CannotBeSo, match="journal is damaged"):
+        run(host, nodes.node())
+
+
+def test_a_service_that_windows_starts_in_the_middle_is_stopped_again(host: Host) -> None:
+    """By its recovery actions, say, with the new program and the old configuration."""
+    run(host, nodes.node())
+    host.services.stop("kubelet")
+    stops = []
+
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        if path == nodes.CONFIG:
+            host.services.start("kubelet")
+        return host.files.write(path, *given)
+
+    def stop(name: str) -> None:
+        stops.append(name)
+        host.services.stop(name)
+
+    run(changed(host, files={"write": write}, services={"stop": stop}), nodes.node(config=b"{2}"))
+    assert stops == ["kubelet"]
+    assert status(host).is_well
+
+
+def two_services(*, both: bool) -> Specification:
+    base = Service("base", nodes.KUBELET, ("base",))
+    user = Service("kubelet", nodes.KUBELET, ("kubelet",), dependencies=("base",) if both else ())
+    program = File(nodes.KUBELET, Inline(b"MZ 1"), Protection.PROGRAM)
+    folder = Directory(nodes.K, Protection.PROGRAM)
+    return Specification.of([folder, program, *([base] if both else []), user])
+
+
+def test_a_service_that_another_needed_can_go(host: Host) -> None:
+    run(host, two_services(both=True))
+    run(host, two_services(both=False))
+    assert host.services.read("base") is None
+    assert host.services.status("kubelet").state is ServiceState.RUNNING
+
+
+def test_a_file_can_become_a_folder_and_a_file_again(host: Host) -> None:
+    file, folder = Specification.of([File(C / "x", Inline(b"1"))]), Specification.of([Directory(C / "x")])
+    for wanted in (file, folder, file):
+        run(host, wanted)
+        assert status(host).is_well
+
+
+def test_interrupted_when_all_is_done_it_is_done(host: Host) -> None:
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        aside = host.files.write(path, *given)
+        if path.name == "node.json":
+            raise KeyboardInterrupt
+        return aside
+
+    run(host, nodes.node())
+    with pytest.raises(KeyboardInterrupt):
+        run(changed(host, files={"write": write}), nodes.node(program=b"MZ 2"))
+    assert status(host).is_well
+    assert host.files.read(nodes.KUBELET) == b"MZ 2"
+
+
+def test_what_cannot_be_tidied_does_not_keep_a_run_from_being_over(host: Host) -> None:
+    failed: list[str] = []
+
+    def names(path: PureWindowsPath) -> Any:
+        if failed and path == nodes.K:
+            raise InUse("list", str(path), 32)
+        return host.files.list(path)
+
+    def start(name: str) -> None:
+        failed.append(name)
+        raise InUse("start", name, 32)
+
+    with pytest.raises(TakenBack) as failure:
+        run(changed(host, files={"list": names}, services={"start": start}), nodes.node())
+    assert failure.value.undone.trouble == ()
+    assert not status(host).interrupted
+
+
+def test_nothing_is_read_of_a_folder_that_users_can_fill(host: Host) -> None:
+    """A plain user makes it, empty, and puts something into it as soon as it has been looked at."""
+    host.files.make_directory(STATE, OPEN)
+
+    def read(path: PureWindowsPath, *given: Any) -> bytes:
+        assert not host.access.granted(host.files.descriptor(STATE), Principal.USER)
+        return host.files.read(path, *given)
+
+    run(changed(host, files={"read": read}), nodes.node())
+    assert json.loads(host.files.read(STATE / "node.json"))["format"] == 1
+
+
+def test_content_that_changes_while_it_is_put_by_is_not_put_by(host: Host) -> None:
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
+    looks = []
+
+    def blocks(path: PureWindowsPath) -> Any:
+        looks.append(path)
+        if path == nodes.KUBELET and looks.count(path) == 3:
+            return iter([b"MZ changed"])
+        return host.files.blocks(path)
+
+    with pytest.raises(TakenBack) as failure:
+        run(changed(host, files={"blocks": blocks}), nodes.node())
+    assert "is being changed by another program" in str(failure.value.__cause__)
+    assert host.files.read(nodes.KUBELET) == b"MZ 0"
+
+
+def test_what_does_not_stop_is_ended_and_not_started_again_by_windows(host: Host) -> None:
+    run(host, nodes.node())
+    ended: list[int] = []
+
+    def wait(name: str, state: ServiceState, seconds: float) -> Any:
+        if state is ServiceState.STOPPED and not ended:
+            raise TimedOut("bring", f"service {name} to STOPPED", 1460)
+        return host.services.wait(name, state, seconds)
+
+    def end(pid: int) -> None:
+        installed = host.services.read("kubelet")
+        assert installed is not None
+        assert RecoveryAction.RESTART not in [action for action, _ in installed.definition.recovery.actions]
+        ended.append(pid)
+
+    def process_of(name: str) -> Any:
+        return replace(host.services.status(name), pid=4242)
+
+    services = {"wait": wait, "status": process_of}
+    run(changed(host, services=services, processes={"end": end}), nodes.node(program=b"MZ 2"))
+    assert ended == [4242]
+    installed = host.services.read("kubelet")
+    assert installed is not None
+    assert installed.definition.recovery.actions[0][0] is RecoveryAction.RESTART
