@@ -78,9 +78,11 @@ class GivenFile:
 
 
 class _OfThisSystem(GivenFile):
-    def __init__(self, option: str, name: str) -> None:
+    def __init__(self, option: str, name: str, *, is_machine: bool) -> None:
+        """`is_machine`: this system is the machine that the command is about."""
         super().__init__(option, name)
         self._path = Path(name).absolute()
+        self._is_machine = is_machine
 
     @property
     def size(self) -> int:
@@ -91,11 +93,13 @@ class _OfThisSystem(GivenFile):
         return str(self._path)
 
     def is_at(self, place: PureWindowsPath) -> bool:
-        return sys.platform == "win32" and PureWindowsPath(self._path) == place
+        return self._is_machine and PureWindowsPath(self._path) == place
 
     def beside(self, name: str) -> GivenFile | None:
         path = self._path.with_name(name)
-        return _OfThisSystem(self.option, str(path)) if path.is_file() else None
+        if not path.is_file():
+            return None
+        return _OfThisSystem(self.option, str(path), is_machine=self._is_machine)
 
     def _blocks(self) -> Iterator[bytes]:
         with self._path.open("rb") as file:
@@ -143,13 +147,24 @@ def given_file(request: Request, option: Option, host: Host) -> GivenFile:
     if not request.has(option):
         raise BadUsage(f"{option.name} {option.placeholder} is needed")
     name = request.value(option, "")
-    file: GivenFile
-    if is_sandbox(request) and re.match("[A-Za-z]:", name):
-        file = _OfTheMachine(option.name, PureWindowsPath(name), host)
-    else:
-        file = _OfThisSystem(option.name, name)
+    file = _of_the_sandbox(option, name, host) if is_sandbox(request) else None
+    if file is None:
+        is_machine = sys.platform == "win32" and not is_sandbox(request)
+        file = _OfThisSystem(option.name, name, is_machine=is_machine)
     file.head(1)
     return file
+
+
+def _of_the_sandbox(option: Option, name: str, host: Host) -> GivenFile | None:
+    """On Windows a path with a drive letter may as well be one of this system."""
+    if not re.match("[A-Za-z]:", name):
+        return None
+    path = PureWindowsPath(name)
+    try:
+        is_there = host.files.observe(path) is not None
+    except HostError:
+        is_there = False
+    return _OfTheMachine(option.name, path, host) if is_there or sys.platform != "win32" else None
 
 
 def _why(fault: OSError | HostError) -> str:

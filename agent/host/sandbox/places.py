@@ -81,7 +81,10 @@ class Drive:
 
     def path_of(self, file: str) -> PureWindowsPath | None:
         """The Windows path of an operating system's file; None where it isn't in C:."""
-        relative = os.path.relpath(file, self._root)
+        try:
+            relative = os.path.relpath(file, self._root)
+        except ValueError:
+            return None  # on Windows: it lies on another drive
         return None if relative.startswith(os.pardir) else PureWindowsPath("C:\\", relative)
 
     def _step(self, action: str, path: PureWindowsPath, folder: Place, name: str) -> Place:

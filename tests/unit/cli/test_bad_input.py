@@ -194,7 +194,7 @@ OPTIONS = [
     (("--ignition", "{folder}"), "--ignition {folder}: it is a folder; name a file"),
     (("--kubelet", "{nowhere}"), "--kubelet {nowhere}: there is no such file"),
     (("--kubelet", "{folder}"), "--kubelet {folder}: it is a folder; name a file"),
-    (("--kubelet", r"C:\nowhere.exe"), r"--kubelet C:\nowhere.exe: cannot"),
+    (("--kubelet", r"C:\nowhere.exe"), r"--kubelet C:\nowhere.exe: "),
     (("--log-runner", "{nowhere}"), "--log-runner {nowhere}: there is no such file"),
     (("--kubelet-version", "new"), "--kubelet-version new: expected something like 1."),
     (("--node-ip", "10.0.0"), "--node-ip 10.0.0: '10.0.0' is no IP address"),
