@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
@@ -39,7 +40,7 @@ class RunLog:
         self._ready = False
 
     def write(self, line: str) -> None:
-        with suppress(HostError):
+        with suppress(HostError, CannotBeSo):
             self._make_ready()
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._host.clock.now()))
             text = f"{stamp} {line}\n".encode(errors="replace")

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.port import ServiceState
-from agent.host.protection import PROGRAM_FILE
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.sources.worker import KUBELET_LOG
 from unit.cli.given import WORKER, program
 
 if TYPE_CHECKING:
     from unit.cli.given import Machine
 
+C_WMCB = PureWindowsPath(r"C:\ProgramData\wmcb")
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
 
 
@@ -132,6 +134,68 @@ def test_changing_a_machine_takes_an_administrator(node: Machine) -> None:
         answer = node.wmcb(*words)
         assert (answer.code, answer.out) == (3, "")
         assert answer.err.endswith("needs an administrator: start it from an elevated prompt\n")
+
+
+# Failures
+
+
+def but_for_wmcbs_own(picture: dict[str, object]) -> dict[str, object]:
+    return {name: seen for name, seen in picture.items() if r"C:\ProgramData\wmcb" not in name}
+
+
+def test_a_kubelet_that_is_not_well_is_told_with_its_last_lines(machine: Machine) -> None:
+    machine.host.services.start("containerd")
+    machine.give("given/kube-log-runner.exe", program())
+    machine.put(str(KUBELET_LOG), b"starting\nI0101 no route to host\n")
+    machine.facts(answers={"10248": 500})
+    before = machine.picture()
+    answer = machine.wmcb(*machine.node, "--start-timeout", "0")
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.error_lines[-3:] == [
+        "wmcb: service kubelet runs, but http://127.0.0.1:10248/healthz answers 500 after 0 seconds;"
+        " the machine is as it was before",
+        "    starting",
+        "    I0101 no route to host",
+    ]
+    assert but_for_wmcbs_own(machine.picture()) == before
+
+
+def test_ctrl_c_takes_back_what_was_done(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("agent.resources.service._start", interrupt)
+    before = machine.picture()
+    answer = machine.wmcb(*machine.node)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.error_lines[-1] == "wmcb: interrupted; the machine is as it was before"
+    assert but_for_wmcbs_own(machine.picture()) == before
+
+
+@pytest.mark.parametrize("command", ["bootstrap", "reset", "uninstall-kubelet"])
+def test_while_another_is_at_work_nothing_is_done(command: str, node: Machine) -> None:
+    words = node.node if command == "bootstrap" else (command,)
+    before = node.picture()
+    with node.host.processes.exclusive("wmcb") as mine:
+        assert mine
+        answer = node.wmcb(*words)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err == "wmcb: another wmcb is at work on this machine; wait until it has ended\n"
+    assert but_for_wmcbs_own(node.picture()) == but_for_wmcbs_own(before)
+
+
+def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machine) -> None:
+    machine.host.files.make_directory(C_WMCB, PROGRAM_DIRECTORY)
+    machine.host.files.write(C_WMCB / "node.json", b"{}", PROGRAM_FILE)
+    before = machine.picture()
+    for words in (machine.node, ("status",), ("reset",), ("plan", *machine.node)):
+        answer = machine.wmcb(*words)
+        assert (answer.code, answer.out) == (1, "")
+        assert answer.err == (
+            "wmcb: C:\\ProgramData\\wmcb is open to users, so what it holds cannot be trusted;"
+            " look at it and remove it\n"
+        )
+    assert machine.picture() == before
 
 
 # For programs
