@@ -129,7 +129,8 @@ class Descriptors:
 
     def _lines(self, place: Place) -> list[str]:
         try:
-            return self._record(place).read_text().splitlines()
+            with open(self._record_name(place)) as record:  # noqa: PTH123 - this is done several times a file
+                return record.read().splitlines()
         except FileNotFoundError:
             return []
 
@@ -143,7 +144,11 @@ class Descriptors:
         temporary.replace(record)
 
     def _record(self, place: Place) -> pathlib.Path:
-        return self._children(place).with_suffix(".ace")
+        return self._folder / self._record_name(place)
+
+    def _record_name(self, place: Place) -> str:
+        *above, last = ("C", *map(_short, place.keys))
+        return "/".join([os.fspath(self._folder), *(f"{key}.in" for key in above), f"{last}.ace"])
 
     def _children(self, place: Place) -> pathlib.Path:
         return self._folder.joinpath(*[_short(key) + ".in" for key in ("C", *place.keys)])
@@ -176,6 +181,7 @@ def _inherited(ace: Ace, is_folder: bool) -> list[Ace]:
 _parse = lru_cache(maxsize=256)(SecurityDescriptor.parse)
 
 
+@lru_cache(maxsize=4096)
 def _short(key: str) -> str:
     name = key.encode()
     if len(name) <= _LONGEST_NAME:

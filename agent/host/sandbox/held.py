@@ -28,11 +28,11 @@ _PROBE_SECONDS = 0.002
 @contextmanager
 def opened(action: str, place: Place, flags: int) -> Iterator[int]:
     """The file, open for reading or writing; raises InUse where somebody's handle does not share that."""
-    with telling(action, place.path):
+    with telling(action, place):
         descriptor = os.open(place.file, flags | getattr(os, "O_BINARY", 0))
     try:
         _probe(action, place, descriptor, for_reading=not flags & os.O_WRONLY)
-        with telling(action, place.path):
+        with telling(action, place):
             yield descriptor
     finally:
         os.close(descriptor)
@@ -86,7 +86,7 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     def is_held(place: Place) -> bool:
-        with telling("open", place.path):
+        with telling("open", place):
             descriptor = os.open(place.file, os.O_RDONLY | os.O_NONBLOCK)
         try:
             return not _takes(descriptor, fcntl.LOCK_EX)

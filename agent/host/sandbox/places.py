@@ -37,6 +37,9 @@ class Place:
     state: os.stat_result | None
     """None where nothing is."""
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     @property
     def path(self) -> PureWindowsPath:
         return PureWindowsPath(*self.parts)

@@ -31,6 +31,7 @@ class State:
     def __init__(self, directory: pathlib.Path) -> None:
         self.directory = directory
         self.folder = directory / FOLDER_NAME
+        self._folder_name = os.fspath(self.folder)
         self._locks = self.folder / "locks"
         self._bells = self.folder / "bells"
         for folder in (self._locks, self._bells):
@@ -39,7 +40,8 @@ class State:
     def read(self, name: str) -> Document:
         """Empty where there is none yet."""
         try:
-            content = (self.folder / name).read_bytes()
+            with open(f"{self._folder_name}/{name}", "rb") as file:  # noqa: PTH123 - asked at each access
+                content = file.read()
         except FileNotFoundError:
             return {}
         document: Document = json.loads(content)
