@@ -1,5 +1,8 @@
 """A kubelet's configuration file, YAML or JSON, as plain values with the line that each stands on.
 
+A kubeconfig holds tokens, and a slip of the pen makes one of them a tag, an anchor or a key: what is wrong is
+told by line and column, never by quoting the contents.
+
 Scalars are what the kubelet's own YAML library makes of them: `on` and `y` are true, 0x10 is a number, 1:30
 is text. The bounds are on what the text expands to: a short file of aliases is no way to fill the memory.
 """
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
-from agent.sources.report import Entry, Place, Severity, quoted
+from agent.sources.report import Entry, Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +40,7 @@ _NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LONGEST_NUMBER = 40
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "int", "float", "null", "map", "seq")}
 _MERGE = "<<"
+_TWICE = "this key is there twice"
 
 
 class NotReadable(Exception):
@@ -83,8 +87,10 @@ def _read_json(name: str, text: str) -> Document:
         value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as fault:
         _refuse(name, f"it is not JSON: {fault.msg}", at=(fault.lineno, fault.colno))
-    except _Fault as fault:
-        _refuse(name, str(fault))
+    except _NoJsonNumber as fault:
+        _refuse(name, f"{fault} is no JSON number")
+    except _KeyTwice:
+        _refuse_key_twice(name, text)
     except RecursionError:
         _refuse(name, f"it is nested deeper than {_DEEPEST} levels")
     except ValueError:
@@ -94,21 +100,31 @@ def _read_json(name: str, text: str) -> Document:
     return Document(name, value)
 
 
-class _Fault(Exception):
-    """What is wrong with a JSON value; the text goes into the message."""
+class _NoJsonNumber(Exception):
+    """NaN, Infinity or -Infinity, by name."""
+
+
+class _KeyTwice(Exception):
+    pass
 
 
 def _without_duplicates(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
     made: dict[str, Value] = {}
     for key, value in pairs:
         if key in made:
-            raise _Fault(f"the key {quoted(key)} is there twice")
+            raise _KeyTwice
         made[key] = value
     return made
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise _Fault(f"{constant} is no JSON number")
+    raise _NoJsonNumber(constant)
+
+
+def _refuse_key_twice(name: str, text: str) -> NoReturn:
+    # Python's reader of JSON does not tell where; JSON is YAML, whose reader does.
+    _read_yaml(name, text)
+    _refuse(name, _TWICE)
 
 
 def _check_size(name: str, value: Value) -> None:
@@ -133,15 +149,15 @@ def _children(value: Value) -> Iterator[Value]:
 
 
 def _read_yaml(name: str, text: str) -> Document:
-    builder = _Builder(name, text)
     try:
+        builder = _Builder(name, text)
         value = builder.build()
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark
         at = None if mark is None else (mark.line + 1, mark.column + 1)
-        _refuse(name, f"it is not YAML: {fault.problem}", at=at)
-    except yaml.YAMLError as fault:
-        _refuse(name, f"it is not YAML: {quoted(str(fault))}")
+        _refuse(name, "it is not YAML", at=at)
+    except yaml.YAMLError:
+        _refuse(name, "it is not YAML")
     if not isinstance(value, dict):
         _refuse(name, "a mapping of settings was expected")
     return Document(name, value, builder.positions)
@@ -233,7 +249,7 @@ class _Builder:
         if not isinstance(current.value, dict):
             return
         if key in current.value and key not in current.merged:
-            self._fail(event, f"the key {quoted(key)} is there twice", current.place)
+            self._fail(event, _TWICE, current.place)
         current.merged.discard(key)
         current.key = key
 
@@ -241,7 +257,7 @@ class _Builder:
         if self._wants_key():
             self._fail(event, "a key has to be text")
         if event.anchor not in self._anchors:
-            self._fail(event, f"there is no finished value with the anchor {quoted(str(event.anchor))}")
+            self._fail(event, "there is no finished value with this anchor")
         self._next_place(event)
         value, size = self._anchors[event.anchor]
         self._put(value, size)
@@ -287,7 +303,7 @@ class _Builder:
 
     def _check_tag(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.tag is not None and event.tag != "!" and event.tag not in _TAGS:
-            self._fail(event, f"the tag {quoted(event.tag)} has no meaning here")
+            self._fail(event, "this tag has no meaning here")
 
     def _scalar(self, event: yaml.ScalarEvent) -> Value:
         # Only a plain one can be anything but text; an explicit tag asks for what the plain one would be.
@@ -298,7 +314,7 @@ class _Builder:
             self._fail(event, "a number without a value cannot be meant")
         value = _plain(event.value)
         if kind and not _is_of(value, kind):
-            self._fail(event, f"{quoted(event.value)} is no {kind}")
+            self._fail(event, f"this is no {kind}")
         return value
 
     def _fail(self, event: yaml.Event, message: str, place: Place = ()) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.sources.kubelet.documents import read_document
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
-from agent.sources.report import Entry, Severity, quoted
+from agent.sources.report import Entry, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def for_windows(name: str, contents: bytes) -> tuple[bytes, tuple[Reference, ...
         try:
             mapped = path_on_windows(path, folder)
         except UnusablePath as fault:
-            message = f"{quoted(path)} cannot be a path on Windows: {fault}"
+            message = f"this cannot be a path on Windows: {fault}"
             entries.append(document.entry(Severity.ERROR, place, message))
             continue
         references.append(Reference(absolute(path, folder), mapped, key))
@@ -68,5 +68,5 @@ def _commands(document: Document) -> Iterator[Entry]:
         program = user.get("exec")
         command = program.get("command") if isinstance(program, dict) else None
         if isinstance(command, str) and command.startswith("/"):
-            message = f"{quoted(command)} is a program for Linux; the kubelet gets no credentials by it"
+            message = "a program for Linux; the kubelet gets no credentials by it"
             yield document.entry(Severity.WARNING, (*place, "exec", "command"), message)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
+from agent.sources.kubelet import documents
 from agent.sources.kubelet.documents import NotReadable, read_document
 
 
@@ -72,24 +74,26 @@ def test_each_value_has_its_line_and_column() -> None:
         pytest.param(b"", "error: k.conf: a mapping of settings was expected", id="empty"),
         pytest.param(b"- a\n", "error: k.conf: a mapping of settings was expected", id="list"),
         pytest.param(b"a: \xff", "error: k.conf: it is not UTF-8: byte 4 is wrong", id="not-utf-8"),
-        pytest.param(
-            b"a: 1\na: 2\n", 'error: k.conf line 2, column 1: the key "a" is there twice', id="twice"
-        ),
+        pytest.param(b"a: 1\na: 2\n", "error: k.conf line 2, column 1: this key is there twice", id="twice"),
         pytest.param(
             b"x:\n  a: 1\n  a: 2\n",
-            'error: k.conf line 3, column 3 at $.x: the key "a" is there twice',
+            "error: k.conf line 3, column 3 at $.x: this key is there twice",
             id="twice-inside",
         ),
-        pytest.param(b'{"a": 1, "a": 2}', 'error: k.conf: the key "a" is there twice', id="twice-in-json"),
+        pytest.param(
+            b'{"a": 1, "a": 2}',
+            "error: k.conf line 1, column 10: this key is there twice",
+            id="twice-in-json",
+        ),
         pytest.param(b"a: [1\n", "error: k.conf line 2, column 1: it is not YAML", id="open-list"),
         pytest.param(b'{"a": }', "error: k.conf line 1, column 7: it is not JSON", id="not-json"),
         pytest.param(b'{"a": NaN}', "error: k.conf: NaN is no JSON number", id="nan-in-json"),
         pytest.param(b"a: .inf\n", "error: k.conf line 1, column 4: a number without a value", id="infinity"),
         pytest.param(b"--- {a: 1}\n--- {b: 1}\n", "more than one document", id="two-documents"),
-        pytest.param(b"a: *b\n", "no finished value with the anchor", id="no-anchor"),
-        pytest.param(b"a: &a [*a]\n", "no finished value with the anchor", id="inside-itself"),
+        pytest.param(b"a: *b\n", "no finished value with this anchor", id="no-anchor"),
+        pytest.param(b"a: &a [*a]\n", "no finished value with this anchor", id="inside-itself"),
         pytest.param(b"a: !!python/object:os.system x\n", "has no meaning here", id="strange-tag"),
-        pytest.param(b"a: !!int x\n", '"x" is no int', id="wrong-tag"),
+        pytest.param(b"a: !!int x\n", "this is no int", id="wrong-tag"),
         pytest.param(b"[a]: 1\n", "a key has to be text", id="list-as-plain-key"),
         pytest.param(b"? [a]\n: 1\n", "a key has to be text", id="list-as-key"),
         pytest.param(b"a: 1\n<<: 2\n", "<< wants a mapping", id="merge-of-a-number"),
@@ -118,3 +122,31 @@ def test_a_billion_laughs() -> None:
         lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]")
     with pytest.raises(NotReadable, match="expands to more than"):
         read_document("k.conf", "\n".join(lines).encode())
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        pytest.param(b"token: !HIDDEN 1\n", id="a-tag"),
+        pytest.param(b"token: !HIDDEN!x 1\n", id="a-tag-with-a-handle"),
+        pytest.param(b"%TAG !HIDDEN\n", id="a-directive"),
+        pytest.param(b"token: *HIDDEN\n", id="an-anchor"),
+        pytest.param(b"token: &HIDDEN\n  - *HIDDEN\n", id="an-anchor-inside-itself"),
+        pytest.param(b"token: !!int HIDDEN\n", id="a-value-that-is-no-number"),
+        pytest.param(b"HIDDEN: 1\nHIDDEN: 2\n", id="a-key"),
+        pytest.param(b'{"HIDDEN": 1, "HIDDEN": 2}', id="a-key-in-json"),
+        pytest.param(b'{"token": HIDDEN}', id="without-quotes-in-json"),
+        pytest.param(b"token: [HIDDEN\n", id="an-open-list"),
+        pytest.param(b"token: HIDDEN: x\n", id="a-mapping-in-a-line"),
+        pytest.param(b"token: @HIDDEN\n", id="a-character-that-starts-nothing"),
+        pytest.param(b"token: HIDDEN\x01\n", id="a-control-character"),
+    ],
+)
+@pytest.mark.parametrize("loader", [yaml.SafeLoader, yaml.CSafeLoader])
+def test_no_contents_are_told(
+    contents: bytes, loader: type[yaml.SafeLoader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_LOADER", loader)
+    with pytest.raises(NotReadable) as refusal:
+        read_document("/etc/kubernetes/kubeconfig", contents)
+    assert "HIDDEN" not in str(refusal.value)

@@ -76,3 +76,15 @@ def test_no_kubeconfig(contents: bytes) -> None:
 )
 def test_strange_shapes_are_left_to_the_kubelet(contents: bytes) -> None:
     assert for_windows(_NAME, contents) == (contents, (), ())
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user"),
+    [
+        pytest.param({"certificate-authority": "/HIDDEN/CON"}, {}, id="a-path"),
+        pytest.param({}, {"exec": {"command": "/usr/bin/HIDDEN"}}, id="a-command"),
+    ],
+)
+def test_no_contents_are_told(cluster: dict[str, object], user: dict[str, object]) -> None:
+    _, _, (entry,) = for_windows(_NAME, _kubeconfig(cluster, user))
+    assert "HIDDEN" not in str(entry)
