@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent.sources.kubelet import command_line, flags, labels
@@ -118,7 +118,8 @@ class _Translation:
     def _unknown(self, given: Given) -> None:
         message = f"no kubelet up to now has a flag --{given.name}; it is passed on as it is"
         self._report(Severity.WARNING, message)
-        self._decide(f"--{given.name}", Outcome.KEPT, "unknown, and so passed on", given.shown, given.shown)
+        reason = "unknown, and so passed on"
+        self._decide(f"--{given.name}", Outcome.KEPT, reason, given.shown, given.shown, secret=given.secret)
         self.made.setdefault(given.name, []).extend(given.written)
 
     def _not_of_this_release(self, known: Flag) -> str | None:
@@ -150,7 +151,7 @@ class _Translation:
             else:
                 self._keep(given, known)
         except (Unusable, UnusablePath) as fault:
-            self._report(Severity.ERROR, f"--{given.name}={quoted(given.shown)}: {fault}")
+            self._report(Severity.ERROR, f"--{given.name}={_told(given, given.shown)}: {fault}")
 
     def _checked(self, given: Given, known: Flag) -> Value:
         """As the kubelet would read it. Raises Unusable."""
@@ -196,7 +197,7 @@ class _Translation:
         self._decide_on(known, Outcome.CHANGED, reason, given.shown)
 
     def _drop(self, given: Given, reason: str) -> None:
-        secret = given.known is not None and given.known.secret
+        secret = given.secret or given.expanded
         self._decide(f"--{given.name}", Outcome.DROPPED, reason, given.shown, secret=secret)
 
     def config(self, given: Given, known: Flag) -> None:
@@ -216,7 +217,7 @@ class _Translation:
         """The flag's old name."""
         renamed = flags.by_name()["bootstrap-kubeconfig"]
         self._drop(given, known.reason)
-        self._known(Given(renamed.name, given.value, renamed, given.written, given.unanswered), renamed)
+        self._known(replace(given, name=renamed.name, known=renamed), renamed)
 
     def container_runtime(self, given: Given, known: Flag) -> None:
         if known.last is not None and self.kubelet.minor > known.last:
@@ -262,7 +263,9 @@ class _Translation:
     def node_ip(self, given: Given, known: Flag) -> None:
         addresses = [address.strip() for address in given.shown.split(",") if address.strip()]
         for address in [address for address in addresses if not _is_address(address)]:
-            self._report(Severity.WARNING, f"--node-ip: {quoted(address)} is no address; it is left out")
+            self._report(
+                Severity.WARNING, f"--node-ip: {_told(given, address)} is no address; it is left out"
+            )
             addresses.remove(address)
         if self.node.addresses:
             addresses = list(self.node.addresses)
@@ -306,7 +309,7 @@ class _Translation:
         for label in filter(None, _without_gaps(given).split(",")):
             key, _, value = (part.strip() for part in label.partition("="))
             if not labels.is_label(key, value):
-                self._report(Severity.ERROR, f"--node-labels: {quoted(label)} is no label")
+                self._report(Severity.ERROR, f"--node-labels: {_told(given, label)} is no label")
             elif labels.may_set(key, self.kubelet):
                 self.labels[key] = value
                 self._decide_on(known, Outcome.KEPT, known.reason, label, label)
@@ -376,6 +379,13 @@ class _Translation:
     def _report(self, severity: Severity, message: str) -> None:
         place = ("Service", "ExecStart")
         self.entries.append(Entry(severity, message, self.origin.document, place, self.origin.line))
+
+
+def _told(given: Given, part: str) -> str:
+    """A variable's value may be a secret, and who wrote the unit can look it up."""
+    if given.secret:
+        return "(hidden)"
+    return "(what a variable holds)" if given.expanded else quoted(part)
 
 
 def _without_gaps(given: Given) -> str:

@@ -47,10 +47,17 @@ class Given:
     written: tuple[str, ...]
     """The very words."""
     unanswered: tuple[str, ...] = ()
+    expanded: bool = False
+    """Whether variables' values are in the value."""
 
     @property
     def shown(self) -> str:
         return "" if self.value is None else self.value
+
+    @property
+    def secret(self) -> bool:
+        """Whether the value may be shown to nobody."""
+        return flags.is_secret(self.name)
 
 
 def kubelet_words(program: str, words: Sequence[Word]) -> Sequence[Word]:
@@ -93,21 +100,26 @@ def parse(words: Sequence[Word]) -> Iterator[Given | Unusable]:
 
 
 def _stray(word: Word) -> Unusable:
-    return Unusable(f"the kubelet takes no word outside its flags, such as {quoted(word.text)}")
+    return Unusable(f"the kubelet takes no word outside its flags, such as {_told(word)}")
+
+
+def _told(word: Word) -> str:
+    return "what a variable holds" if word.expanded else quoted(word.text)
 
 
 def _flag(words: Sequence[Word], place: int) -> tuple[list[Given | Unusable], int]:
-    text = words[place].text
+    word = words[place]
+    text = word.text
     if not text.startswith("--"):
         return _shorthand(words, place)
     name, equals, value = text[2:].partition("=")
     # Underscores are hyphens to the kubelet.
     name = name.replace("_", "-")
     if not name or name.startswith("-"):
-        return [Unusable(f"{quoted(text)} is no flag")], place + 1
+        return [Unusable(f"{_told(word)} is no flag")], place + 1
     known = flags.by_name().get(name)
     if equals:
-        return [Given(name, value, known, (text,), words[place].unanswered)], place + 1
+        return [Given(name, value, known, (text,), word.unanswered, word.expanded)], place + 1
     if known is not None and known.kind is Kind.SWITCH:
         return [Given(name, None, known, (text,))], place + 1
     return _with_next(words, place, name, known)
@@ -123,7 +135,7 @@ def _with_next(
             return [Given(name, None, None, (words[place].text,))], place + 1
         return [Unusable(f"--{name} wants a value")], place + 1
     written = (words[place].text, following.text)
-    return [Given(name, following.text, known, written, following.unanswered)], place + 2
+    return [Given(name, following.text, known, written, following.unanswered, following.expanded)], place + 2
 
 
 def _shorthand(words: Sequence[Word], place: int) -> tuple[list[Given | Unusable], int]:
@@ -141,7 +153,10 @@ def _shorthand(words: Sequence[Word], place: int) -> tuple[list[Given | Unusable
             letters = rest
         elif rest:
             value = rest[1:] if rest.startswith("=") and len(rest) > 1 else rest
-            return [*found, Given(name, value, known, (word.text,), word.unanswered)], place + 1
+            return [
+                *found,
+                Given(name, value, known, (word.text,), word.unanswered, word.expanded),
+            ], place + 1
         else:
             given, after = _with_next(words, place, name, known)
             return [*found, *given], after

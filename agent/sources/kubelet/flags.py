@@ -312,3 +312,14 @@ FLAGS = (
 @functools.cache
 def by_name() -> dict[str, Flag]:
     return {flag.name: flag for flag in FLAGS}
+
+
+_SECRET_WORDS = ("token", "password", "passwd", "secret", "key", "credential")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a flag's value is to be shown to nobody; of one that nobody knows its name has to tell."""
+    known = by_name().get(name)
+    if known is not None:
+        return known.secret
+    return any(word in name.lower() for word in _SECRET_WORDS)

@@ -24,15 +24,13 @@ def keep(variables: Mapping[str, str], asked: frozenset[str]) -> tuple[dict[str,
     decisions: list[Decision] = []
     for name in sorted(variables):
         value = variables[name]
-        secret = "@" in value
         reason = _why_not(name, asked) or _why_the_same(name, kept)
         if reason is None:
             kept[name] = value
             reason, outcome = "the kubelet reads it on Windows, too", Outcome.KEPT
         else:
             outcome = Outcome.DROPPED
-        after = value if outcome is Outcome.KEPT else ""
-        decisions.append(Decision(About.ENVIRONMENT, name, outcome, reason, value, after, secret))
+        decisions.append(Decision(About.ENVIRONMENT, name, outcome, reason))
     return kept, tuple(decisions)
 
 

@@ -220,6 +220,13 @@ def _other_commands(service: Service) -> Iterator[Decision]:
         if setting == "ExecStart":
             continue
         for command in service.commands.get(setting, ()):
-            line = " ".join([command.program, *(argument.text for argument in command.arguments)])
+            # Passwords and headers are among the arguments of what fetches something.
+            line = command.program + _counted(len(command.arguments))
             reason = "a command for Linux; what a Windows node needs before its kubelet, wmcb does itself"
             yield Decision(About.COMMAND, setting, Outcome.DROPPED, reason, line)
+
+
+def _counted(arguments: int) -> str:
+    if not arguments:
+        return ""
+    return " and 1 argument" if arguments == 1 else f" and {arguments} arguments"

@@ -39,6 +39,8 @@ class Word:
     text: str
     unanswered: tuple[str, ...] = ()
     """Variables and specifiers in it that have no value."""
+    expanded: bool = False
+    """Whether variables' values are in it, which may be secret: a message does not quote it."""
 
 
 def load(service: Service, files: Mapping[str, bytes]) -> Environment:
@@ -215,22 +217,24 @@ def _separate_words(name: str, unanswered: tuple[str, ...], variables: Mapping[s
         return
     try:
         for word in words.split(value, words.VALUE):
-            yield Word(word, unanswered)
+            yield Word(word, unanswered, expanded=True)
     except words.BadWord:
-        yield Word(value, unanswered)
+        yield Word(value, unanswered, expanded=True)
 
 
 def _one_word(text: str, unanswered: tuple[str, ...], variables: Mapping[str, str]) -> Word:
     missing = list(unanswered)
     made: list[str] = []
     place = 0
+    expanded = False
     for start, end, name in _references(text):
         made.append(text[place:start])
         made.append("$" if name is None else variables.get(name, ""))
+        expanded = expanded or name in variables
         if name is not None and name not in variables:
             missing.append(name)
         place = end
-    return Word("".join([*made, text[place:]]), tuple(missing))
+    return Word("".join([*made, text[place:]]), tuple(missing), expanded)
 
 
 def _references(text: str) -> Iterator[tuple[int, int, str | None]]:

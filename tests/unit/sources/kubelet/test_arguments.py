@@ -299,6 +299,11 @@ def test_a_second_configuration_that_is_none_is_not_where_it_is(second: str) -> 
 
 
 def test_what_is_secret_is_marked() -> None:
-    for text in ("--manifest-url-header=Authorization:x", "--storage-driver-password=x"):
+    for text in (
+        "--manifest-url-header=Authorization:x",
+        "--storage-driver-password=x",
+        "--a-KEY=x",
+        "--SecretOf=x",
+    ):
         name = text.partition("=")[0]
         assert all(decision.secret for decision in decisions(made(text), name))

@@ -9,6 +9,7 @@ from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import UnitFile
+from agent.sources.worker.notes import of_decisions
 
 CONFIGURATION = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 1\n"
 NODE = Node()
@@ -111,7 +112,40 @@ def test_environment(lines: str, kept: dict[str, str], dropped: list[str]) -> No
 
 def test_a_password_in_the_environment_is_shown_to_nobody() -> None:
     kubelet = made("Environment=HTTP_PROXY=http://u:p@h\nExecStart=kubelet")
-    assert [decision.secret for decision in kubelet.decisions if decision.name == "HTTP_PROXY"] == [True]
+    assert kubelet.environment == {"HTTP_PROXY": "http://u:p@h"}
+    assert not [decision for decision in kubelet.decisions if "u:p" in decision.before + decision.after]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("ExecStart=kubelet --max-pods=${KEY}", id="in-a-value"),
+        pytest.param("ExecStart=kubelet --max-pods ${KEY}", id="as-a-value"),
+        pytest.param("ExecStart=kubelet --max-pods=$KEY", id="by-a-shell-s-way-to-write-it"),
+        pytest.param("ExecStart=kubelet -v${KEY}", id="in-a-shorthand"),
+        pytest.param("ExecStart=kubelet $KEY", id="as-a-word"),
+        pytest.param("ExecStart=kubelet ---${KEY}", id="as-no-flag"),
+        pytest.param("ExecStart=kubelet --node-ip=${KEY}", id="as-an-address"),
+        pytest.param("ExecStart=kubelet --node-labels=a:b=${KEY}", id="as-a-label"),
+        pytest.param("ExecStart=kubelet --cluster-domain=x --cloud-config=${KEY}", id="of-a-dropped-flag"),
+        pytest.param("ExecStart=kubelet --new-token=HIDDEN", id="of-an-unknown-flag"),
+        pytest.param("ExecStart=kubelet --new-token HIDDEN", id="of-an-unknown-flag-in-two-words"),
+        pytest.param("ExecStart=kubelet\nExecStartPre=/bin/curl -H Authorization:HIDDEN", id="of-a-command"),
+    ],
+)
+def test_nothing_secret_is_told(body: str) -> None:
+    kubelet = made(f"Environment=KEY=HIDDEN\n{body}")
+    told = [
+        *(str(entry) for entry in kubelet.report.entries),
+        *(note.before + note.after + note.reason for note in of_decisions(kubelet.decisions)),
+        *(
+            each.before + each.after
+            for each in kubelet.decisions
+            if each.outcome is Outcome.KEPT and not each.secret
+        ),
+    ]
+    assert told
+    assert not [line for line in told if "HIDDEN" in line]
 
 
 SIZED = (
@@ -210,7 +244,7 @@ def test_other_commands_are_told_as_dropped() -> None:
     kubelet = made("ExecStartPre=-/bin/mkdir -p /x\nExecStart=kubelet\nExecStopPost=/bin/true")
     commands = [decision for decision in kubelet.decisions if decision.about is About.COMMAND]
     assert [(decision.name, decision.before) for decision in commands] == [
-        ("ExecStartPre", "/bin/mkdir -p /x"),
+        ("ExecStartPre", "/bin/mkdir and 2 arguments"),
         ("ExecStopPost", "/bin/true"),
     ]
 
