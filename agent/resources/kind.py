@@ -6,7 +6,8 @@ show the states of kinds that it knows nothing of.
 
 from __future__ import annotations
 
-import hashlib
+import hmac
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 Value = str | int | bool | None | Sequence["Value"] | Mapping[str, "Value"]
 State = Mapping[str, Value]
 
+_KEY_OF_VEILS = os.urandom(32)
+
 
 def veiled(value: Value) -> str:
     """A secret, shown: two of them can be told apart, and no more."""
-    return f"(hidden, sha256 {hashlib.sha256(str(value).encode()).hexdigest()[:12]})"
+    # From a plain digest a short secret could be guessed.
+    digest = hmac.new(_KEY_OF_VEILS, str(value).encode(), "sha256").hexdigest()
+    return f"(hidden, {digest[:12]})"
 
 
 class CannotBeSo(Exception):
