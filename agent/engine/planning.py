@@ -10,7 +10,7 @@ from agent.engine.target import Target
 from agent.resources.kind import CannotBeSo, pausable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from agent.engine.target import Record
@@ -61,7 +61,7 @@ class Plan:
     """What must not run meanwhile, in the order in which it is stopped, should it run."""
     changes: tuple[Change, ...]
     """In this order. What is no longer wanted comes first: something else may be wanted in its place."""
-    resumes: tuple[Target, ...]
+    resumes: tuple[Change, ...]
     """What is given back and ran before wmcb: started last, when all that it uses is given back too."""
     unchanged: tuple[Match, ...]
     notes: tuple[Note, ...] = ()
@@ -97,10 +97,11 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
     removals = list(_removals(host, specification, remembered))
     freed = {removal.target.key.name.upper() for removal in removals}
     wanted = [_compared(host, want, remembered, freed) for want in specification.wants]
-    moving = {each.target.key for each in [*removals, *wanted] if isinstance(each, Change)}
+    moving = {each.target.key for each in [*removals, *wanted] if _moves(each, remembered)}
     disturbed = list(_disturbed(wanted, remembered, moving))
     restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
-    pauses = [*_active(removals, lambda change: change.found), *(each.target for each in reversed(disturbed))]
+    going = [removal.target for removal in removals if _is_active(removal.target, removal.found)]
+    pauses = [*going, *(each.target for each in reversed(disturbed))]
     wanted = [
         Change(Action.RESTART, each.target, each.found)
         if isinstance(each, Match) and each.target.key in restarted
@@ -110,7 +111,7 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
     return Plan(
         tuple(_users_first(pauses, remembered)),
         (*removals, *(each for each in wanted if isinstance(each, Change))),
-        tuple(_active(removals, lambda change: change.before)),
+        tuple(removal for removal in removals if _is_active(removal.target, removal.before)),
         tuple(each for each in wanted if isinstance(each, Match)),
         specification.notes,
     )
@@ -132,6 +133,17 @@ def _compared(
     return Change(Action.CHANGE, target, found, different) if different else Match(target, found)
 
 
+def _moves(each: Change | Match, remembered: Mapping[Key, Record]) -> bool:
+    """Whether who uses it would notice: not a mere descriptor, but also what somebody else has exchanged."""
+    firm = each.target.kind.firm
+    if isinstance(each, Change):
+        return (
+            each.found is None or not each.differences or any(one.field in firm for one in each.differences)
+        )
+    known = remembered.get(each.target.key)
+    return known is not None and any(known.settled.get(field) != each.found.get(field) for field in firm)
+
+
 def _removals(host: Host, specification: Specification, remembered: Mapping[Key, Record]) -> Iterator[Change]:
     wanted = specification.by_key()
     for key, record in reversed(list(remembered.items())):
@@ -143,10 +155,6 @@ def _removals(host: Host, specification: Specification, remembered: Mapping[Key,
 def _is_active(target: Target, state: State | None) -> bool:
     kind = pausable(target.kind)
     return kind is not None and state is not None and kind.is_active(state)
-
-
-def _active(changes: Sequence[Change], state: Callable[[Change], State | None]) -> Iterator[Target]:
-    return (change.target for change in changes if _is_active(change.target, state(change)))
 
 
 def _disturbed(

@@ -22,7 +22,7 @@ from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from agent.engine.planning import Difference
     from agent.engine.progress import Progress
@@ -92,11 +92,12 @@ def make_so(host: Host, specification: Specification, version: str, progress: Pr
         folder.ensure()
         journal = journal or Journal.begin(folder, version)
         try:
+            _tidy(host, (change.target.key for change in planned.changes))
             left = _carry_out(host, planned, journal, folder, progress)
             records = _records(host, specification, planned, inventory, journal.first_before())
             Inventory(records, journal.run, specification.title).save(folder)
         except BaseException as failure:
-            if Inventory.load(folder).run == journal.run:
+            if _is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
                 _clean_up(host, folder, records, journal)
                 raise
@@ -200,8 +201,9 @@ def _carry_out(
             _pause(host, change.target, journal)
         if remark := _change(host, change, journal, folder):
             left.append(remark)
-    for target in planned.resumes:
-        _resume(host, target, journal)
+    for change in planned.resumes:
+        if remark := _resume(host, change, journal):
+            left.append(remark)
     return left
 
 
@@ -212,11 +214,12 @@ def _pause(host: Host, target: Target, journal: Journal) -> None:
         kind.pause(host, target.key.name, target.manner)
 
 
-def _resume(host: Host, target: Target, journal: Journal) -> None:
-    kind = pausable(target.kind)
+def _resume(host: Host, change: Change, journal: Journal) -> str | None:
+    target, kind = change.target, pausable(change.target.kind)
     assert kind is not None
+    assert change.before is not None
     journal.add(Step(Deed.RESUME, target.key, target.observe(host), target.manner))
-    kind.resume(host, target.key.name, target.manner)
+    return kind.resume(host, target.key.name, change.before)
 
 
 def _change(host: Host, change: Change, journal: Journal, folder: StateFolder) -> str | None:
@@ -228,7 +231,7 @@ def _change(host: Host, change: Change, journal: Journal, folder: StateFolder) -
         kind.keep(host, name, before, change.before if target.want is None else target.wanted, folder)
     journal.add(Step(Deed.CHANGE, target.key, before, target.manner))
     if target.want is None:
-        return kind.restore(host, name, change.before, target.manner, folder)
+        return kind.restore(host, name, change.before, target.manner, folder.at_step(len(journal.steps)))
     kind.apply(host, target.want, before)
     _check(target, target.observe(host))
     return None
@@ -279,6 +282,13 @@ def _kept_otherwise(
             yield change.target.key, otherwise
 
 
+def _is_saved(folder: StateFolder, journal: Journal) -> bool:
+    try:
+        return Inventory.load(folder).run == journal.run
+    except (HostError, CannotBeSo):
+        return False
+
+
 def _end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None:
     """A run that had done everything, and was cut off while it put its things away."""
     journal = Journal.unfinished(folder)
@@ -290,8 +300,7 @@ def _end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None
 
 def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:
     """The inventory is in place: the run has come to its end, whatever still holds one of these files."""
-    with suppress(HostError):
-        _tidy(host, journal)
+    _tidy(host, (step.key for step in journal.steps))
     with suppress(HostError):
         journal.end()
     with suppress(HostError):
@@ -301,40 +310,90 @@ def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], jo
             folder.dissolve()
 
 
-def _tidy(host: Host, journal: Journal) -> None:
-    steps = sorted(journal.steps, key=lambda step: step.key.kind)
-    for kind, group in groupby(steps, key=lambda step: step.key.kind):
-        kind_named(kind).tidy(host, {step.key.name for step in group})
+def _tidy(host: Host, keys: Iterable[Key]) -> None:
+    """What interrupted writes left, of whatever run, can stand in the way of removing a folder."""
+    ordered = sorted(set(keys), key=lambda key: key.kind)
+    with suppress(HostError):
+        for kind, group in groupby(ordered, key=lambda key: key.kind):
+            kind_named(kind).tidy(host, {key.name for key in group})
 
 
 def _take_back(
     host: Host, folder: StateFolder, inventory: Inventory, journal: Journal, progress: Progress
 ) -> Undone:
-    """From the last step to the first. Trouble with one step keeps no other from being undone."""
-    trouble, left = [], []
-    for step in reversed(journal.steps):
+    """From the last step to the first."""
+    undoing = _Undoing(host, folder)
+    _tidy(host, (step.key for step in journal.steps))
+    firsts = _first_pauses(journal)
+    for step in firsts.values():
+        # Windows may have started it since: at a reboot, say, with half of what it uses changed.
+        undoing.attempt(f"{step.key}", lambda step=step: _stop_again(host, step))  # type: ignore[misc]
+    for number, step in reversed([*enumerate(journal.steps, 1)]):
+        if step.deed is Deed.PAUSE and step is not firsts[step.key]:
+            continue
         progress.taking_back(step)
-        try:
-            if remark := _undo(host, step, folder):
-                left.append(remark)
-        except Exception as fault:  # noqa: BLE001 - whatever it is, the other steps are to be undone
-            trouble.append(f"{step.key}: {fault}")
+        undoing.undo(number, step)
+    trouble, left = undoing.trouble, undoing.left
     if not trouble:
         _clean_up(host, folder, inventory.records, journal)
     return Undone(tuple(trouble), tuple(left))
 
 
-def _undo(host: Host, step: Step, folder: StateFolder) -> str | None:
-    kind, name = kind_named(step.key.kind), step.key.name
-    if step.deed is Deed.CHANGE:
-        return kind.restore(host, name, step.before, step.manner, folder)
-    running = pausable(kind)
-    assert running is not None
-    was_active = step.before is not None and running.is_active(step.before)
-    if step.deed is Deed.PAUSE and was_active:
-        # What would not stop had to lose its settings for failures first.
-        kind.restore(host, name, step.before, step.manner, folder)
-        running.resume(host, name, step.manner)
-    if step.deed is Deed.RESUME and not was_active:
-        running.pause(host, name, step.manner)
-    return None
+def _first_pauses(journal: Journal) -> Mapping[Key, Step]:
+    firsts: dict[Key, Step] = {}
+    for step in journal.steps:
+        if step.deed is Deed.PAUSE:
+            firsts.setdefault(step.key, step)
+    return firsts
+
+
+def _stop_again(host: Host, step: Step) -> None:
+    kind = pausable(kind_named(step.key.kind))
+    assert kind is not None
+    kind.pause(host, step.key.name, step.manner)
+
+
+class _Undoing:
+    """Trouble with one step keeps no other from being undone."""
+
+    def __init__(self, host: Host, folder: StateFolder) -> None:
+        self._host = host
+        self._folder = folder
+        self.trouble: list[str] = []
+        self.left: list[str] = []
+
+    def attempt(self, what: str, deed: Callable[[], str | None]) -> None:
+        try:
+            if remark := deed():
+                self.left.append(remark)
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the other steps are to be undone
+            self.trouble.append(f"{what}: {fault}" if what else str(fault))
+
+    def undo(self, number: int, step: Step) -> None:
+        if step.deed is Deed.CHANGE:
+            self.attempt(f"{step.key}", lambda: self._restore(number, step))
+        elif step.deed is Deed.RESUME:
+            if not _was_active(step):
+                self.attempt(f"{step.key}", lambda: _stop_again(self._host, step))
+        elif self.trouble:
+            self.trouble.append(f"{step.key} stays stopped until that is mended")
+        elif _was_active(step):
+            self.attempt(f"{step.key}", lambda: self._resume(number, step))
+
+    def _restore(self, number: int, step: Step) -> str | None:
+        kind = kind_named(step.key.kind)
+        kept = self._folder.at_step(number)
+        return kind.restore(self._host, step.key.name, step.before, step.manner, kept)
+
+    def _resume(self, number: int, step: Step) -> str | None:
+        """What would not stop had to lose its settings for failures first: they come back, too."""
+        remark = self._restore(number, step)
+        running = pausable(kind_named(step.key.kind))
+        assert running is not None
+        assert step.before is not None
+        return running.resume(self._host, step.key.name, step.before) or remark
+
+
+def _was_active(step: Step) -> bool:
+    kind = pausable(kind_named(step.key.kind))
+    return kind is not None and step.before is not None and kind.is_active(step.before)

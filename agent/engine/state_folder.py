@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
@@ -12,6 +12,7 @@ from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
 from agent.host.replacing import is_leftover
 from agent.resources.kind import CannotBeSo
+from agent.resources.trees import remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +27,8 @@ class StateFolder:
 
     host: Host
     path: PureWindowsPath
+    step: int = 0
+    """Of the run, that something is put aside for."""
 
     @classmethod
     def of(cls, host: Host) -> StateFolder:
@@ -51,6 +54,7 @@ class StateFolder:
         except AlreadyExists:
             self.secure()
             self.host.files.set_descriptor(self.path, PRIVATE_DIRECTORY)
+            self.check()
         with suppress(AlreadyExists):
             self.host.files.make_directory(self._kept, PRIVATE_DIRECTORY)
 
@@ -60,7 +64,7 @@ class StateFolder:
         One that is open and empty is made anew: whoever made it may still hold it open.
         """
         self.check()
-        if self._is_open():
+        if self._is_open(self.path):
             self.host.files.remove_directory(self.path)
             self.host.files.make_directory(self.path, PRIVATE_DIRECTORY)
 
@@ -69,15 +73,15 @@ class StateFolder:
         there = self.host.files.observe(self.path)
         if there is not None and there.kind is not FileKind.DIRECTORY:
             raise CannotBeSo(f"{self.path} is a {there.kind.value}, where a folder is to be; move it away")
-        if self._is_open() and self.host.files.list(self.path):
+        if (self._is_open(self.path) and self.host.files.list(self.path)) or self._is_open(self._kept):
             raise CannotBeSo(
                 f"{self.path} is open to users, so what it holds cannot be trusted; look at it and remove it"
             )
 
-    def _is_open(self) -> bool:
-        if self.host.files.observe(self.path) is None:
+    def _is_open(self, path: PureWindowsPath) -> bool:
+        if self.host.files.observe(path) is None:
             return False
-        descriptor = self.host.files.descriptor(self.path)
+        descriptor = self.host.files.descriptor(path)
         return bool(granted_to_others(descriptor, self.host.access.caller()))
 
     def read(self, path: PureWindowsPath) -> bytes | None:
@@ -100,23 +104,37 @@ class StateFolder:
 
     def keep(self, sha256: str, blocks: Iterable[bytes]) -> None:
         if not self.has(sha256):
-            self.host.files.write(self._kept / sha256, _judged(sha256, blocks), PRIVATE_FILE)
+            self.host.files.write(self._kept / sha256, _judged(sha256, blocks, _CHANGING), PRIVATE_FILE)
 
     def has(self, sha256: str) -> bool:
         return self.host.files.observe(self._kept / sha256) is not None
 
     def blocks(self, sha256: str) -> Iterable[bytes]:
-        return self.host.files.blocks(self._kept / sha256)
+        return _judged(sha256, self.host.files.blocks(self._kept / sha256), _DAMAGED)
+
+    def at_step(self, step: int) -> StateFolder:
+        return replace(self, step=step)
+
+    def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
+        name = hashlib.sha256(str(folder).upper().encode()).hexdigest()[:16]
+        return self._kept / f"{name}-{self.step}.folder"
 
     def forget_but(self, needed: set[str]) -> None:
         """Removes contents that nothing refers to any more, and what interrupted writes left."""
         with suppress(NotFound):
             for name in self.host.files.list(self._kept):
                 if name not in needed:
-                    self.host.files.remove(self._kept / name)
+                    self._forget(self._kept / name)
             for name in self.host.files.list(self.path):
                 if is_leftover(name):
                     self.host.files.remove(self.path / name)
+
+    def _forget(self, path: PureWindowsPath) -> None:
+        state = self.host.files.observe(path)
+        if state is not None and state.kind is FileKind.DIRECTORY:
+            remove_tree(self.host.files, path)
+        else:
+            self.remove(path)
 
     def dissolve(self) -> None:
         """Takes the folder away, unless something else is in it (the logs)."""
@@ -130,10 +148,14 @@ class StateFolder:
                 self.host.files.remove_directory(folder)
 
 
-def _judged(sha256: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+_CHANGING = "a file is being changed by another program while wmcb puts it by; try again"
+_DAMAGED = "what wmcb had put by of a file has been damaged since; put that file back from a backup"
+
+
+def _judged(sha256: str, blocks: Iterable[bytes], otherwise: str) -> Iterator[bytes]:
     digest = hashlib.sha256()
     for block in blocks:
         digest.update(block)
         yield block
     if digest.hexdigest() != sha256:
-        raise CannotBeSo("a file is being changed by another program while wmcb puts it by; try again")
+        raise CannotBeSo(otherwise)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import NotEmpty, NotFound
 from agent.host.port import FileKind
-from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE, granted_to_others
+from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import descriptors
 from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.trees import inside
 from agent.spec import Directory, Protection
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 _MOST_ENTRIES = 20_000
+_LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "writable"}
+"""What in a folder others could change: of programs all below it, of a private one the files in it, since
+what is below belongs to pods, or is a resource itself."""
 
 
 class DirectoryResource(Kind):
@@ -32,8 +36,8 @@ class DirectoryResource(Kind):
         wanted: dict[str, Value] = {"type": FileKind.DIRECTORY.value}
         if not want.shared:
             wanted["descriptor"] = str(descriptors.OF_DIRECTORY[want.protection])
-            if want.protection is Protection.PROGRAM:
-                wanted["exposed"] = {}
+            if want.protection in _LOOKS:
+                wanted[_LOOKS[want.protection]] = {}
         return wanted
 
     def manner(self, want: Want) -> State:
@@ -52,15 +56,16 @@ class DirectoryResource(Kind):
             "type": there.kind.value,
             "descriptor": str(host.files.descriptor(path)),
         }
-        if "exposed" in wanted:
-            found["exposed"] = dict(_exposed(host, path))
+        for protection, field in _LOOKS.items():
+            if field in wanted:
+                found[field] = dict(_exposed(host, path, protection))
         return found
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
         return descriptors.same(wanted, found) if field == "descriptor" else wanted == found
 
     def shown(self, field: str, value: Value, manner: State) -> str:
-        if field == "exposed":
+        if field in _LOOKS.values():
             names = list(_mapping(value))
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
         return super().shown(field, value, manner)
@@ -78,22 +83,24 @@ class DirectoryResource(Kind):
             host.files.make_directory(want.path, descriptor)
             return
         host.files.set_descriptor(want.path, descriptor)
-        for name in _mapping(found.get("exposed")):
-            _protect(host, want.path / name)
+        if want.protection in _LOOKS:
+            for name in _mapping(found.get(_LOOKS[want.protection])):
+                _protect(host, want.path / name, want.protection)
 
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
         path = PureWindowsPath(name)
         there = host.files.observe(path)
-        if there is None or there.kind is not FileKind.DIRECTORY:
-            return None if before is None else f"{path} is gone, and is not made again"
+        if there is not None and there.kind is not FileKind.DIRECTORY:
+            return f"{path} is a {there.kind.value} now, and stays"
         if before is None:
-            return _take_away(host, path, with_content=bool(manner.get("belongs_to_node")))
-        if manner.get("shared"):
-            return None
-        host.files.set_descriptor(path, descriptors.parsed(before["descriptor"]))
-        for inside, descriptor in _mapping(before.get("exposed")).items():
-            with suppress(NotFound):
-                host.files.set_descriptor(path / inside, descriptors.parsed(descriptor))
+            return None if there is None else _take_away(host, path, manner, kept)
+        if before["type"] != FileKind.DIRECTORY.value:
+            return None  # nothing was done to it
+        if there is None:
+            _bring_back(host, path, before, kept)
+        elif not manner.get("shared"):
+            host.files.set_descriptor(path, descriptors.parsed(before["descriptor"]))
+        _expose_again(host, path, before)
         return None
 
 
@@ -101,59 +108,80 @@ def _mapping(value: Value) -> Mapping[str, Value]:
     return value if isinstance(value, dict) else {}
 
 
-def _exposed(host: Host, folder: PureWindowsPath) -> Iterator[tuple[str, str]]:
-    """What is in a folder of programs and plain users could change, with its descriptor.
+def _exposed(host: Host, folder: PureWindowsPath, protection: Protection) -> Iterator[tuple[str, str]]:
+    """What is in a folder and plain users could change, with its descriptor.
 
-    Whoever may write one of them, or put a library beside a program, runs as SYSTEM by way of the service.
+    Whoever may write a program, or a library beside one, or a manifest, runs as SYSTEM by way of the service.
     """
     count = 0
     caller = host.access.caller()
-    for path, kind in _inside(host, folder):
+    for path, kind in _looked_at(host, folder, protection):
         count += 1
         if count > _MOST_ENTRIES:
             raise CannotBeSo(f"{folder} holds over {_MOST_ENTRIES} files: give a folder for programs alone")
         if kind is FileKind.LINK:
             continue  # its target has its own protection, and the folder says who may change the link
-        descriptor = host.files.descriptor(path)
+        try:
+            descriptor = host.files.descriptor(path)
+        except NotFound:
+            continue  # somebody removes it just now
         if granted_to_others(descriptor, caller) & ~(FILE_READ | FILE_EXECUTE):
             yield str(path.relative_to(folder)), str(descriptor)
 
 
-def _protect(host: Host, path: PureWindowsPath) -> None:
+def _looked_at(
+    host: Host, folder: PureWindowsPath, protection: Protection
+) -> Iterator[tuple[PureWindowsPath, FileKind]]:
+    if protection is Protection.PROGRAM:
+        yield from inside(host.files, folder)
+        return
+    for name in host.files.list(folder):
+        state = host.files.observe(folder / name)
+        if state is not None and state.kind is FileKind.FILE:
+            yield folder / name, state.kind
+
+
+def _protect(host: Host, path: PureWindowsPath, protection: Protection) -> None:
     there = host.files.observe(path)
     if there is None or there.kind is FileKind.LINK:
         return
-    host.files.set_descriptor(path, PROGRAM_FILE if there.kind is FileKind.FILE else PROGRAM_DIRECTORY)
+    kinds = descriptors.OF_FILE if there.kind is FileKind.FILE else descriptors.OF_DIRECTORY
+    host.files.set_descriptor(path, kinds[protection])
 
 
-def _inside(host: Host, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsPath, FileKind]]:
-    """All below a folder, each after the folder that it is in. Links are told, not followed."""
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        for name in host.files.list(here):
-            state = host.files.observe(here / name)
-            if state is None:
-                continue
-            yield here / name, state.kind
-            if state.kind is FileKind.DIRECTORY:
-                waiting.append(here / name)
+def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
+    """What was open to users is again, and what has been opened since is not."""
+    for protection, field in _LOOKS.items():
+        if field not in before:
+            continue
+        former = _mapping(before[field])
+        for name, _ in list(_exposed(host, folder, protection)):
+            if name not in former:
+                _protect(host, folder / name, protection)
+        for name, descriptor in former.items():
+            with suppress(NotFound):
+                host.files.set_descriptor(folder / name, descriptors.parsed(descriptor))
 
 
-def _take_away(host: Host, folder: PureWindowsPath, *, with_content: bool) -> str | None:
+def _take_away(host: Host, folder: PureWindowsPath, manner: State, kept: Kept) -> str | None:
     try:
-        if with_content:
-            for path, kind in reversed(list(_inside(host, folder))):
-                if kind is FileKind.DIRECTORY:
-                    host.files.remove_directory(path)
-                else:
-                    host.files.remove(path)
-        host.files.remove_directory(folder)
+        if manner.get("belongs_to_node") and folder.drive == kept.aside(folder).drive:
+            # In one move, so that it can come back whole if the run fails after all.
+            host.files.move(folder, kept.aside(folder))
+        else:
+            host.files.remove_directory(folder)
     except NotFound:
         return None
     except NotEmpty:
         return f"{folder} holds something that is not wmcb's, and stays"
     return None
+
+
+def _bring_back(host: Host, folder: PureWindowsPath, before: State, kept: Kept) -> None:
+    try:
+        host.files.move(kept.aside(folder), folder)
+    except NotFound:
+        host.files.make_directory(folder, descriptors.parsed(before["descriptor"]))
 
 
 KIND = DirectoryResource()

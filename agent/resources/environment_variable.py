@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
-from agent.resources.kind import Kind, veiled
+from agent.resources.kind import Kind, holds_secret, veiled
 from agent.spec import EnvironmentVariable
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ class EnvironmentVariableResource(Kind):
         return {"secret": True} if want.secret else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
-        return veiled(value) if manner.get("secret") else super().shown(field, value, manner)
+        if manner.get("secret") or holds_secret(value):
+            return veiled(value)
+        return super().shown(field, value, manner)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
         value = host.environment.get(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, InUse, NotFound
 from agent.host.port import FileKind
-from agent.host.replacing import is_leftover
+from agent.host.replacing import is_leftover, patiently
 from agent.resources import descriptors
 from agent.resources.kind import Kind
 from agent.spec import File
@@ -43,7 +43,7 @@ class FileResource(Kind):
         return {
             "type": there.kind.value,
             "descriptor": str(host.files.descriptor(path)),
-            "sha256": _sha256(host.files, path),
+            "sha256": _sha256(host, path),
         }
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
@@ -87,7 +87,7 @@ class FileResource(Kind):
         if before["type"] != FileKind.FILE.value:
             return None  # nothing was done to it
         content, descriptor = str(before["sha256"]), descriptors.parsed(before["descriptor"])
-        is_so = there is not None and _sha256(host.files, path) == content
+        is_so = there is not None and _sha256(host, path) == content
         if not is_so and kept.has(content):
             _write(host.files, path, kept.blocks(content), descriptor)
             return None
@@ -113,9 +113,14 @@ def _write(
         files.remove_at_reboot(aside)
 
 
-def _sha256(files: Files, path: PureWindowsPath) -> str:
+def _sha256(host: Host, path: PureWindowsPath) -> str:
+    """A virus scanner looks into each new file, and nobody else may read it meanwhile."""
+    return patiently(host.clock, lambda: _hash_of(host.files.blocks(path)))
+
+
+def _hash_of(blocks: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    for block in files.blocks(path):
+    for block in blocks:
         digest.update(block)
     return digest.hexdigest()
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hmac
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
     from agent.host.port import Host
     from agent.spec import Want
 
@@ -19,6 +22,13 @@ Value = str | int | bool | None | Sequence["Value"] | Mapping[str, "Value"]
 State = Mapping[str, Value]
 
 _KEY_OF_VEILS = os.urandom(32)
+
+_USER_IN_URL = re.compile(r"://[^/@\s]+@")
+
+
+def holds_secret(value: Value) -> bool:
+    """A user's part in a URL is a password, more often than not."""
+    return _USER_IN_URL.search(str(value)) is not None
 
 
 def veiled(value: Value) -> str:
@@ -46,6 +56,8 @@ class Kept(Protocol):
     def keep(self, sha256: str, blocks: Iterable[bytes]) -> None: ...
     def has(self, sha256: str) -> bool: ...
     def blocks(self, sha256: str) -> Iterable[bytes]: ...
+    def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
+        """Where this step may move a folder to; it is removed with all in it when the run is over."""
 
 
 class Kind:
@@ -105,8 +117,8 @@ class Pausable(Protocol):
     def pause(self, host: Host, name: str, manner: State) -> None:
         """Nothing happens to one that is paused already, or is not there."""
 
-    def resume(self, host: Host, name: str, manner: State) -> None:
-        """Raises HostError when it does not come up."""
+    def resume(self, host: Host, name: str, before: State) -> str | None:
+        """As it was before. A line about what did not come up; that is no reason to undo anything."""
 
 
 def pausable(kind: Kind) -> Pausable | None:

@@ -29,9 +29,13 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State, Value
     from agent.spec import HealthCheck, Want
 
-_RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type"})
+_RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well"})
 """What a running program has taken over when it started."""
 
+_OF_ITS_RUN = ("state", "well")
+_COMING_UP = (ServiceState.RUNNING.name, ServiceState.START_PENDING.name)
+
+_WELL = 200
 _ASK_AGAIN_SECONDS = 0.1
 _ANSWER_WITHIN_SECONDS = 2.0
 _LOG_TAIL = 4096
@@ -41,7 +45,7 @@ _START_SECONDS = 60.0
 
 
 class ServiceResource(Kind):
-    firm = frozenset({"command", "state"})
+    firm = frozenset({"command", "state", "well"})
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, Service)
@@ -50,6 +54,9 @@ class ServiceResource(Kind):
             del wanted["preshutdown_milliseconds"]
         if want.running:
             wanted["state"] = ServiceState.RUNNING.name
+            if want.health is not None:
+                # Asked anew at each look, so the state says how.
+                wanted["well"] = [want.health.port, want.health.path]
         return wanted
 
     def manner(self, want: Want) -> State:
@@ -58,17 +65,23 @@ class ServiceResource(Kind):
         manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
         return manner | ({"log": str(want.log)} if want.log else {})
 
-    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:
         installed = host.services.read(name)
         if installed is None:
             return None
         state = host.services.status(name).state
-        return service_state.of_installed(installed) | {"state": state.name}
+        found = service_state.of_installed(installed) | {"state": state.name}
+        if isinstance(asked := wanted.get("well"), list):
+            runs = state is ServiceState.RUNNING
+            found["well"] = asked if runs and _answer(host, int(asked[0]), str(asked[1])) == _WELL else None
+        return found
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
         return service_state.comparable(field, wanted) == service_state.comparable(field, found)
 
     def shown(self, field: str, value: Value, manner: State) -> str:
+        if field == "well":
+            return "well" if value else "not well"
         if field == "environment" and isinstance(value, dict):
             return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
         if isinstance(value, list | tuple):
@@ -84,6 +97,8 @@ class ServiceResource(Kind):
             host.services.change(definition)
         if not want.running:
             return
+        if found is not None and found["state"] not in (ServiceState.STOPPED.name, *_COMING_UP):
+            self.pause(host, want.name, self.manner(want))  # paused, or stopping for ever
         try:
             _start(host, want.name, want.start_within_seconds)
             if want.health is not None:
@@ -92,7 +107,7 @@ class ServiceResource(Kind):
             raise NotWell(str(failure), _last_lines(host, want.log)) from failure
 
     def _is_registered_so(self, want: Want, found: State) -> bool:
-        registration = (item for item in self.wanted(want).items() if item[0] != "state")
+        registration = (item for item in self.wanted(want).items() if item[0] not in _OF_ITS_RUN)
         return all(self.same(field, value, found.get(field)) for field, value in registration)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
@@ -127,8 +142,17 @@ class ServiceResource(Kind):
                 f"service {name} cannot be stopped while {others} runs; stop that first"
             ) from None
 
-    def resume(self, host: Host, name: str, manner: State) -> None:  # noqa: ARG002 - nothing to ask for
-        _start(host, name, _START_SECONDS)
+    def resume(self, host: Host, name: str, before: State) -> str | None:
+        try:
+            if before["state"] in _COMING_UP:
+                _start(host, name, _START_SECONDS)
+            else:
+                host.services.start(name)  # it did not run well before either
+        except ServiceAlreadyRunning:
+            return None
+        except HostError as fault:
+            return f"service {name} was started again, and does not run: {fault}"
+        return None
 
 
 def _start(host: Host, name: str, seconds: float) -> None:
@@ -184,8 +208,8 @@ def _dependents(host: Host, name: str) -> Sequence[str]:
 def _wait_until_well(host: Host, name: str, health: HealthCheck) -> None:
     deadline = host.clock.monotonic() + health.within_seconds
     while True:
-        answer = _answer(host, health)
-        if answer == 200:
+        answer = _answer(host, health.port, health.path)
+        if answer == _WELL:
             return
         if host.services.status(name).state is not ServiceState.RUNNING:
             host.services.wait(name, ServiceState.RUNNING, _ANSWER_WITHIN_SECONDS)  # raises: it says why
@@ -198,10 +222,10 @@ def _wait_until_well(host: Host, name: str, health: HealthCheck) -> None:
         host.clock.sleep(_ASK_AGAIN_SECONDS)
 
 
-def _answer(host: Host, health: HealthCheck) -> int:
+def _answer(host: Host, port: int, path: str) -> int:
     """0 for none."""
     try:
-        return host.loopback.get(health.port, health.path, _ANSWER_WITHIN_SECONDS)
+        return host.loopback.get(port, path, _ANSWER_WITHIN_SECONDS)
     except (NotFound, TimedOut):
         return 0
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.planning import Action
 from agent.engine.progress import Silent
-from agent.engine.run import TakenBack, status, take_back
-from agent.host.errors import InUse, TimedOut
-from agent.host.port import Principal, RecoveryAction, ServiceState
-from agent.host.protection import PRIVATE_FILE
+from agent.engine.run import TakenBack, preview, reset, status, take_back
+from agent.host.errors import InUse, NoSpace, ServiceFailed, TimedOut
+from agent.host.port import Principal, RecoveryAction, ServiceDefinition, ServiceState
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.sddl import FILE_READ, FILE_WRITE
+from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from unit.engine import nodes
@@ -228,3 +231,178 @@ def test_what_does_not_stop_is_ended_and_not_started_again_by_windows(host: Host
     installed = host.services.read("kubelet")
     assert installed is not None
     assert installed.definition.recovery.actions[0][0] is RecoveryAction.RESTART
+
+
+# What was found when somebody else tried to break it
+
+
+def somebody_elses_node(host: Host) -> None:
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
+    host.files.write(nodes.K / "version.dll", b"planted", OPEN)
+
+
+def full_for_the_inventory(host: Host) -> Host:
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        if path.name == "node.json":
+            raise NoSpace("write", str(path), 112)
+        return host.files.write(path, *given)
+
+    return changed(host, files={"write": write})
+
+
+def test_a_reset_that_fails_at_its_very_end_leaves_the_node_whole(host: Host) -> None:
+    """With the kubelet's own certificates, which nobody could make again."""
+    somebody_elses_node(host)
+    run(host, nodes.node())
+    host.files.write(nodes.CONFIG.parent / "kubelet-client.pem", b"key", PRIVATE_FILE)
+    before = picture(host)
+    with pytest.raises(TakenBack) as failure:
+        reset(full_for_the_inventory(host), "test", Silent())
+    assert failure.value.undone.trouble == ()
+    assert picture(host) == before
+    assert host.files.read(nodes.CONFIG.parent / "kubelet-client.pem") == b"key"
+
+
+def test_started_by_a_reboot_it_is_stopped_before_anything_is_taken_back(host: Host) -> None:
+    run(host, nodes.node())
+    for changes in range(100):
+        try:
+            run(powered(host, Power(changes)), nodes.node(config=b"{2}"))
+            break
+        except Killed:
+            pass
+        if host.services.status("kubelet").state is ServiceState.STOPPED:
+            host.services.start("kubelet")
+        deeds: list[str] = []
+
+        def stop(name: str, deeds: list[str] = deeds) -> None:
+            deeds.append("stop")
+            host.services.stop(name)
+
+        def write(path: PureWindowsPath, *given: Any, deeds: list[str] = deeds) -> Any:
+            deeds.append(path.name)
+            return host.files.write(path, *given)
+
+        take_back(changed(host, services={"stop": stop}, files={"write": write}), Silent())
+        if nodes.CONFIG.name in deeds:
+            assert deeds[0] == "stop", f"killed after {changes} changes"
+        assert status(host).is_well, f"killed after {changes} changes"
+
+
+def test_a_former_service_that_does_not_come_up_keeps_nobody_from_a_reset(host: Host) -> None:
+    somebody_elses_node(host)
+    host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old")))
+    host.services.start("kubelet")
+    run(host, nodes.node())
+
+    def start(name: str) -> None:
+        raise ServiceFailed("start", f"service {name}", 1067)
+
+    done = reset(changed(host, services={"start": start}), "test", Silent())
+    (line,) = done.left
+    assert line.startswith("service kubelet was started again, and does not run")
+    assert host.files.observe(STATE) is None
+
+
+def test_what_users_could_write_stays_closed_when_a_reset_is_taken_back(host: Host) -> None:
+    somebody_elses_node(host)
+    run(host, nodes.node())
+    with pytest.raises(TakenBack):
+        reset(full_for_the_inventory(host), "test", Silent())
+    descriptor = host.files.descriptor(nodes.K / "version.dll")
+    assert not host.access.granted(descriptor, Principal.USER) & FILE_WRITE & ~FILE_READ
+
+
+def test_a_memory_that_is_held_keeps_no_failed_run_from_being_taken_back(host: Host) -> None:
+    run(host, nodes.node())
+    before = picture(host, but=(STATE,))
+    failed: list[str] = []
+
+    def start(name: str) -> None:
+        if not failed:
+            failed.append(name)
+            raise ServiceFailed("start", name, 1067)
+        host.services.start(name)
+
+    def read(path: PureWindowsPath, *given: Any) -> bytes:
+        if failed and path.name == "node.json":
+            raise InUse("read", str(path), 32)
+        return host.files.read(path, *given)
+
+    broken = changed(host, services={"start": start}, files={"read": read})
+    with pytest.raises(TakenBack):
+        run(broken, nodes.node(program=b"MZ 2"))
+    assert picture(host, but=(STATE,)) == before
+
+
+def test_a_leftover_of_our_own_does_not_keep_a_folder(host: Host) -> None:
+    bare = picture(host)
+    run(host, nodes.node())
+    host.files.write(nodes.K / "wmcb-0123456789abcdef.tmp", b"half", PRIVATE_FILE)
+    assert reset(host, "test", Silent()).left == ()
+    assert picture(host) == bare
+
+
+def test_a_paused_kubelet_is_healed(host: Host) -> None:
+    run(host, nodes.node())
+    running = host.services.status("kubelet")
+    paused = [True]
+
+    def told(name: str) -> Any:
+        state = ServiceState.PAUSED if paused else host.services.status(name).state
+        return replace(running, state=state)
+
+    def stop(name: str) -> None:
+        paused.clear()
+        host.services.stop(name)
+
+    run(changed(host, services={"status": told, "stop": stop}), nodes.node())
+    assert status(host).is_well
+
+
+def test_one_that_runs_and_is_not_well_is_no_good_node(host: Host) -> None:
+    run(host, nodes.node())
+    assert not status(ill(host)).is_well
+    (change,) = preview(ill(host), nodes.node()).changes
+    assert [each.field for each in change.differences] == ["well"]
+
+
+def test_a_mere_descriptor_restarts_nothing(host: Host) -> None:
+    run(host, nodes.node())
+    host.files.set_descriptor(nodes.CONFIG, OPEN)
+    assert preview(host, nodes.node()).pauses == ()
+
+
+def test_a_kubelet_exchanged_where_it_is_used_is_restarted(host: Host) -> None:
+    host.files.make_directory(nodes.K, PRIVATE_DIRECTORY)
+    host.files.write(nodes.KUBELET, b"MZ 1", PRIVATE_FILE)
+    in_place = Specification.of(
+        [
+            Directory(nodes.K, Protection.PROGRAM),
+            File(nodes.KUBELET, None, Protection.PROGRAM),
+            Service("kubelet", nodes.KUBELET),
+        ]
+    )
+    run(host, in_place)
+    host.files.write(nodes.KUBELET, b"MZ 2", PROGRAM_FILE)
+    assert [change.action for change in preview(host, in_place).changes] == [Action.RESTART]
+    run(host, in_place)
+    assert preview(host, in_place).changes == ()
+
+
+def test_a_password_in_a_variable_is_never_shown() -> None:
+    kind = kind_named("environment_variable")
+    assert "hunter2" not in kind.shown("value", "http://user:hunter2@proxy:3128", {})
+    assert kind.shown("value", "http://proxy:3128", {}) == "http://proxy:3128"
+
+
+def test_damage_of_what_was_put_by_is_told(host: Host) -> None:
+    somebody_elses_node(host)
+    run(host, nodes.node())
+    (content,) = [name for name in host.files.list(STATE / "kept") if len(name) == 64]
+    host.files.write(STATE / "kept" / content, b"something else", PRIVATE_FILE)
+    with pytest.raises(TakenBack) as failure:
+        reset(host, "test", Silent())
+    assert "has been damaged since" in str(failure.value.__cause__)
+    assert status(host).is_well

@@ -1,0 +1,39 @@
+"""Folders with all that is in them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.host.port import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Files
+
+
+def inside(files: Files, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsPath, FileKind]]:
+    """All below a folder, each after the folder that it is in. Links are told, not followed."""
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        for name in files.list(here):
+            state = files.observe(here / name)
+            if state is None:
+                continue
+            yield here / name, state.kind
+            if state.kind is FileKind.DIRECTORY:
+                waiting.append(here / name)
+
+
+def remove_tree(files: Files, folder: PureWindowsPath) -> None:
+    """What somebody else removes meanwhile is removed."""
+    for path, kind in [*reversed(list(inside(files, folder))), (folder, FileKind.DIRECTORY)]:
+        with suppress(NotFound):
+            if kind is FileKind.DIRECTORY:
+                files.remove_directory(path)
+            else:
+                files.remove(path)
