@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import re
-import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
@@ -43,14 +42,13 @@ class Answer:
         tag = self.header("ETag")
         return tag if _STRONG_TAG.fullmatch(tag) else ""
 
-    @property
-    def wait(self) -> float:
-        """Seconds that the server asks to be left alone for."""
+    def wait(self, now: float) -> float:
+        """Seconds that the server asks to be left alone for. `now` counts from 1970."""
         text = self.header("Retry-After").strip()
         if text.isascii() and text.isdigit():
             return float(text[:9])
         try:
-            return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+            return max(0.0, parsedate_to_datetime(text).timestamp() - now)
         except (ValueError, OverflowError):
             return 0.0
 

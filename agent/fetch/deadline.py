@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 
 class Clock(Protocol):
     def monotonic(self) -> float: ...
+    def time(self) -> float:
+        """Seconds since 1970."""
+
     def sleep(self, seconds: float) -> None: ...
 
 
 class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def time(self) -> float:
+        return time.time()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

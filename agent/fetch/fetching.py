@@ -197,7 +197,7 @@ class _Fetching:
         if self._received:
             self._check_continues(answer, there)
         elif answer.status not in _GOOD:
-            raise _refused(answer, there)
+            raise _refused(answer, there, self._clock.time())
         if answer.size is not None and self._received + answer.size > self._limits.size:
             raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
         self._tag = answer.tag
@@ -208,7 +208,7 @@ class _Fetching:
             if answer.header("Content-Range").startswith(f"bytes {self._received}-"):
                 return
         elif answer.status not in _GOOD:
-            raise _refused(answer, there)
+            raise _refused(answer, there, self._clock.time())
         raise Failed(f"{there.place} broke off after {self._received:,} bytes and cannot go on from there")
 
 
@@ -254,7 +254,7 @@ def _redirected(there: Address, location: str) -> Address:
     return target
 
 
-def _refused(answer: Answer, there: Address) -> Failed:
+def _refused(answer: Answer, there: Address, now: float) -> Failed:
     status = answer.status
     transient = status == _TOO_MANY_REQUESTS or status >= _SERVER_ERRORS
     text = f"{there.place} answers {described(status)}"
@@ -262,4 +262,4 @@ def _refused(answer: Answer, there: Address) -> Failed:
         text += ": it wants credentials, or others than it was given"
     if status == _PROXY_CREDENTIALS_WANTED:
         text = f"the proxy on the way to {there.place} wants credentials, or others than it was given (407)"
-    return Failed(text, transient=transient, status=status, wait=answer.wait if transient else 0.0)
+    return Failed(text, transient=transient, status=status, wait=answer.wait(now) if transient else 0.0)

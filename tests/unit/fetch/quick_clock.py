@@ -13,6 +13,21 @@ class QuickClock:
     def monotonic(self) -> float:
         return time.monotonic() + self._ahead
 
+    def time(self) -> float:
+        return time.time() + self._ahead
+
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self._ahead += seconds
+
+
+class StillClock(QuickClock):
+    """Whose time passes by sleep alone, however long the machine takes."""
+
+    START = 1_700_000_000.0
+
+    def monotonic(self) -> float:
+        return self._ahead
+
+    def time(self) -> float:
+        return self.START + self._ahead
