@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,8 +74,10 @@ def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
 
 
 def _release(request: Request, host: Host, file: GivenFile, asking: Asking) -> Kubelet:
-    if is_sandbox(request):
-        asking.warn(f"a sandbox cannot ask kubelet.exe for its version; 1.{NEWEST} is assumed")
+    can_run = sys.platform == "win32" and not is_sandbox(request)
+    if not can_run:
+        advice = f"{options.KUBELET_VERSION.name} {options.KUBELET_VERSION.placeholder} says it"
+        asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
         return Kubelet()
     name = f"{file.option} {file.shown}"
     try:

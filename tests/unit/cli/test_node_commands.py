@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.cli import main
 from agent.host.port import ServiceState
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from unit.cli.given import WORKER, program
 
@@ -302,3 +305,16 @@ def test_secrets_are_where_the_node_needs_them(node: Machine) -> None:
     """Or the test above would find nothing anywhere."""
     assert SECRETS[0].encode() in node.read(r"C:\etc\kubernetes\kubeconfig")
     assert SECRETS[1].encode() in node.read(r"C:\var\lib\kubelet\config.json")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the machine itself is looked at")
+def test_a_plan_without_a_sandbox_needs_no_windows(machine: Machine) -> None:
+    words = ["plan", "--ignition", str(WORKER), "--kubelet", machine.kubelet]
+    assert main.run(words) == 0
+    told = machine.output.readouterr()
+    assert "+ create    service kubelet" in told.out
+    says = "kubelet.exe cannot be asked for its version here"
+    assumed = f"1.{NEWEST} is assumed (--kubelet-version V says it)"
+    assert told.err.splitlines()[0] == f"wmcb: warning: {says}; {assumed}"
+    assert main.run([*words, "--kubelet-version=1.31"]) == 0
+    assert says not in machine.output.readouterr().err
