@@ -2,7 +2,7 @@
 
 The documents for programs have a format number. Within one number fields are added, never taken away or
 given another meaning. A resource is [kind, name], such as ["service", "kubelet"]; values are
-shown as a person sees them, secrets by a part of their hash.
+shown as a person sees them, secrets so that two of them can be told apart within one document.
 
     plan, --dry-run, and what was done:
         format      1
@@ -31,11 +31,14 @@ from typing import TYPE_CHECKING
 
 from agent.engine.planning import Action
 from agent.engine.target import to_document
+from agent.resources.kind import veiled
+from agent.sources.kubelet import flags
 from agent.spec import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import PureWindowsPath
+    from typing import TypeGuard
 
     from agent.cli.colours import Colours
     from agent.engine.planning import Change, Difference, Plan
@@ -124,12 +127,46 @@ def of_status(status: Status, logs: Logs, colours: Colours) -> str:
 
 def _differences(target: Target, differences: Iterable[Difference]) -> Iterator[str]:
     for each in differences:
-        wanted = target.kind.shown(each.field, each.wanted, target.manner)
+        wanted = _shown(target, each.field, each.wanted)
         if each.found is None:
-            yield _short(f"{each.field}: {wanted}")
+            yield f"{each.field}: {wanted}"
+        elif _are_words(each.found) and _are_words(each.wanted) and sorted(each.found) != sorted(each.wanted):
+            yield f"{each.field}:"
+            yield from (f"  {line}" for line in _other_words(each.found, each.wanted))
         else:
-            found = target.kind.shown(each.field, each.found, target.manner)
-            yield _short(f"{each.field}: {found} -> {wanted}")
+            yield f"{each.field}: {_shown(target, each.field, each.found)} -> {wanted}"
+
+
+def _other_words(found: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
+    """Of a command line with fifty flags the one that differs."""
+    before, after = Counter(_without_secrets(found)), Counter(_without_secrets(wanted))
+    yield from (f"- {word}" for word in (before - after).elements())
+    yield from (f"+ {word}" for word in (after - before).elements())
+
+
+def _shown(target: Target, field: str, value: Value) -> str:
+    shown = _without_secrets(value) if _are_words(value) else value
+    return target.kind.shown(field, shown, target.manner)
+
+
+def _are_words(value: Value) -> TypeGuard[Sequence[str]]:
+    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
+
+
+def _without_secrets(words: Sequence[str]) -> list[str]:
+    """A command line, the values of flags that are called a token, a password or a key veiled."""
+    shown = []
+    is_secret = False
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word.startswith("--"):
+            is_secret = flags.is_secret(name[2:])
+            shown.append(f"{name}={veiled(value)}" if is_secret and equals else word)
+            is_secret = is_secret and not equals
+        else:
+            shown.append(veiled(word) if is_secret else word)
+            is_secret = False
+    return shown
 
 
 def _note_lines(notes: Sequence[Note]) -> Iterator[str]:
@@ -214,8 +251,8 @@ def _difference_documents(target: Target, differences: Sequence[Difference]) -> 
     return [
         {
             "field": each.field,
-            "found": None if each.found is None else target.kind.shown(each.field, each.found, target.manner),
-            "wanted": target.kind.shown(each.field, each.wanted, target.manner),
+            "found": None if each.found is None else _shown(target, each.field, each.found),
+            "wanted": _shown(target, each.field, each.wanted),
         }
         for each in differences
     ]

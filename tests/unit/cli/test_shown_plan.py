@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,3 +67,55 @@ def test_a_drifted_service_shows_what_is_otherwise(machine: Machine) -> None:
     assert lines[:2] == ["~ change    service kubelet", "    state: STOPPED -> RUNNING"]
     assert lines[-2] == "~ change"
     assert re.fullmatch(r"1 to change, \d+ as they are to be", lines[-1])
+
+
+def recommanded(machine: Machine, *more: str) -> None:
+    """Somebody gives the kubelet's command other words."""
+    services = machine.host.services
+    installed = services.read("kubelet")
+    assert installed is not None
+    services.change(replace(installed.definition, command=(*installed.definition.command, *more)))
+
+
+def test_of_a_long_command_line_the_words_that_differ_are_shown(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    recommanded(machine, "--max-pods=50", "--reserved=" + "x" * 400)
+    says = [
+        "~ change    service kubelet",
+        "    command:",
+        "      - --max-pods=50",
+        "      - --reserved=" + "x" * 400,
+    ]
+    assert machine.wmcb("plan", *machine.node).out.splitlines()[:4] == says
+    assert machine.wmcb("status").out.splitlines()[1:4] == says[1:]
+
+
+def test_what_is_to_be_there_is_shown_whole(machine: Machine) -> None:
+    (command,) = (
+        line
+        for line in machine.wmcb("plan", *machine.node).out.splitlines()
+        if line.startswith("    command: ")
+    )
+    assert len(command) > 300
+    assert "--windows-service" in command
+    assert not command.endswith("...")
+
+
+SECRETS = [
+    ("--bearer-token=HIDDEN",),
+    ("--bearer-token", "HIDDEN"),
+    ("--Password=HIDDEN", "--v=5"),
+    ("--manifest-url-header=Authorization:HIDDEN",),
+]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize("words", SECRETS, ids=" ".join)
+def test_no_secret_of_a_command_line_is_shown(words: tuple[str, ...], output: str, machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    recommanded(machine, *words)
+    for command in (("plan", *machine.node), ("status",)):
+        out = machine.wmcb(*command, "--output", output).out
+        assert "HIDDEN" not in out
+        assert words[0].partition("=")[0] in out
+        assert "(hidden, " in out
