@@ -78,7 +78,10 @@ COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 
 
 def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
-    """Options may stand anywhere, as `--name value` or `--name=value`."""
+    """Options may stand anywhere, as `--name value` or `--name=value`.
+
+    What people try first is understood: `--version` for the command version, `help plan` for `plan --help`.
+    """
     known = {}
     for option in [*COMMON, *(option for command in commands for option in command.options)]:
         known[option.name] = option
@@ -89,13 +92,18 @@ def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
-        if word.startswith("-"):
+        if word == "--version" and not words:
+            words.append("version")
+        elif word.startswith("-"):
             option, value = _option(word, rest, known)
             if option.name in values:
                 raise BadUsage(f"{option.name} is given twice")
             values[option.name] = value
         else:
             words.append(word)
+    if words[:1] == ["help"]:
+        del words[0]
+        values[HELP.name] = ""
     return _request(words, values, commands)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 from agent import preflight
 from agent.cli import kubelet_program, options
-from agent.cli.arguments import suggestion
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.validity import validities
 from agent.cli.wanted import runtime_service
@@ -34,8 +34,13 @@ def ignored_checks(request: Request) -> Collection[str]:
     names = frozenset(name.strip() for name in given.split(",")) if given else frozenset()
     for name in names:
         if name not in IDS:
-            raise BadUsage(f"{options.IGNORE.name} {given}: there is no check {name}{suggestion(name, IDS)}")
+            raise BadUsage(f"{options.IGNORE.name} {given}: there is no check {name}; {_advice(name)}")
     return names
+
+
+def _advice(wrong: str) -> str:
+    near = difflib.get_close_matches(wrong.lower(), IDS, n=1)
+    return f"did you mean {near[0]}?" if near else f"use all, or of these: {', '.join(IDS)}"
 
 
 def machine_findings(

@@ -53,6 +53,7 @@ BOOTSTRAPPER = (
     PLATFORM,
     VERBOSITY,
     KUBELET_VERSION,
+    CONTAINER_RUNTIME,
     IGNORE,
 )
 """What OpenShift's Windows Machine Config Bootstrapper knows, and what a refusal may ask for."""

@@ -64,7 +64,7 @@ def identity(platform: str, machine: Machine, ask: Ask) -> Identity:
     if wanted in _OWN_NAME:
         return Identity()
     if wanted not in _RULES:
-        known = sorted({*_RULES, *_OWN_NAME})
+        known = sorted({*_RULES, *_OWN_NAME} - {""})
         close = difflib.get_close_matches(wanted[:40], known, 1)
         advice = f"maybe {close[0]} is meant" if close else f"use one of {', '.join(known)}"
         raise UnknownPlatform(f"{quoted(platform)} is no platform that is known; {advice}")

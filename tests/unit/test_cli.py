@@ -44,6 +44,8 @@ WRONG = [
     Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),
     Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose takes no value"),
     Wrong("an option twice", ("version", "--output=json", "--output=text"), "--output is given twice"),
+    Wrong("a command's version", ("plan", "--version"), "unknown option --version; "),
+    Wrong("help on another unheard of", ("help", "xyzzy"), "unknown command xyzzy; see wmcb --help"),
     Wrong("help on a command unheard of", ("xyzzy", "--help"), "unknown command xyzzy; see wmcb --help"),
 ]  # fmt: skip
 
@@ -87,6 +89,8 @@ def test_version_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("--help",),
         ("-h",),
+        ("help",),
+        ("help", "daemon", "run"),
         ("daemon", "--help"),
         *((*command.name.split(), "--help") for command in COMMANDS),
     ],
@@ -101,6 +105,26 @@ def test_help_reads_well_on_a_plain_console(
     assert max(len(line) for line in text.splitlines()) < 80
     assert "Usage:" in text
     assert "Examples:" in text
+
+
+SAYS_THE_SAME = [
+    (("--version",), ("version",)),
+    (("--version", "--output=json"), ("version", "--output=json")),
+    (("help",), ("--help",)),
+    (("help", "plan"), ("plan", "--help")),
+    (("help", "daemon"), ("daemon", "--help")),
+    (("help", "version", "--help"), ("version", "--help")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAYS_THE_SAME, ids=[" ".join(one) for one, _ in SAYS_THE_SAME])
+def test_what_people_try_first_is_understood(
+    one: tuple[str, ...], other: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(other) == 0
+    says = capsys.readouterr()
+    assert main.run(one) == 0
+    assert capsys.readouterr() == says
 
 
 def test_help_on_a_group_lists_that_group_alone(capsys: pytest.CaptureFixture[str]) -> None:

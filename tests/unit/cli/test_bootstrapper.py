@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.port import ServiceDefinition, ServiceState
-from unit.cli.given import WORKER, program
+from unit.cli.given import CONTAINERD, WORKER, program
 from unit.cli.metadata_service import AWS, Metadata
 
 if TYPE_CHECKING:
@@ -95,6 +96,14 @@ def test_a_refusal_names_its_check(bare: Machine) -> None:
     answer = initialize(bare)
     assert (answer.code, answer.out) == (3, "")
     assert answer.error_lines[-1].startswith("wmcb: containerd-service: ")
+
+
+def test_advice_of_a_refusal_can_be_followed(bare: Machine) -> None:
+    answer = initialize(bare)
+    assert "say what it is called with --runtime-service" in answer.err
+    bare.put(CONTAINERD.command[0], program())
+    bare.host.services.create(replace(CONTAINERD, name="other"))
+    assert initialize(bare, "--runtime-service", "other").code == 0
 
 
 def test_what_another_bootstrapper_made_is_uninstalled(machine: Machine) -> None:

@@ -340,3 +340,8 @@ def test_an_unknown_check_is_not_ignored(machine: Machine) -> None:
     assert answer.err == (
         "wmcb: --ignore-preflight-errors memroy: there is no check memroy; did you mean memory?\n"
     )
+    (line,) = machine.wmcb("preflight", "--ignore-preflight-errors", "bogus").error_lines
+    assert line.startswith(
+        "wmcb: --ignore-preflight-errors bogus: there is no check bogus; use all, or of these: "
+    )
+    assert all(f" {check}" in line for check in IDS)

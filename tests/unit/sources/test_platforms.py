@@ -97,7 +97,7 @@ def test_where_the_machines_own_name_is_right_nobody_is_asked(platform: str) -> 
     ("platform", "words"),
     [
         ("asw", '"asw" is no platform that is known; maybe aws is meant'),
-        ("mainframe", "use one of "),
+        ("mainframe", "use one of alibabacloud, "),
         ("x" * 1000, "..."),
     ],
 )
