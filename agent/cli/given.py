@@ -150,9 +150,20 @@ def given_file(request: Request, option: Option, host: Host) -> GivenFile:
     file = _of_the_sandbox(option, name, host) if is_sandbox(request) else None
     if file is None:
         is_machine = sys.platform == "win32" and not is_sandbox(request)
+        _refuse_what_is_read_once(option, name)
         file = _OfThisSystem(option.name, name, is_machine=is_machine)
     file.head(1)
     return file
+
+
+def _refuse_what_is_read_once(option: Option, name: str) -> None:
+    """A file is looked at before it is read; a pipe would be empty by then."""
+    path = Path(name)
+    is_pipe = path.exists() and not path.is_file() and not path.is_dir()
+    if name == "-" or is_pipe:
+        raise BadUsage(
+            f"{option.name} {name}: a regular file is needed, and no pipe or device; save it first"
+        )
 
 
 def _of_the_sandbox(option: Option, name: str, host: Host) -> GivenFile | None:

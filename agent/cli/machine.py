@@ -70,7 +70,12 @@ def _open_sandbox(request: Request) -> Host:
 
     from agent.host.sandbox import open_sandbox
 
-    directory = Path(request.value(SANDBOX, ""))
+    given = request.value(SANDBOX, "")
+    if not given.strip():
+        raise BadUsage(f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty")
+    directory = Path(given)
+    if directory.resolve() == Path(directory.resolve().anchor):
+        raise BadUsage(f"{SANDBOX.name} {given}: that is a whole disk; name a folder of the sandbox's own")
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from agent.cli import fetching
+from agent.cli import fetching, main
 from agent.host.errors import AccessDenied, NoSpace
 from agent.host.sandbox.files import SandboxFiles
 from unit.cli.given import Machine, program
@@ -18,7 +20,6 @@ from unit.fetch.servers import Server, closed_port, ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 UNIT = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf\n"
 
@@ -217,6 +218,42 @@ def test_an_option_that_cannot_be_meant(words: tuple[str, ...], says: str, machi
     others = [word for pair in usual.items() for word in pair]
     line = left_alone(machine, lambda: machine.wmcb(*others, *given))
     assert says.format(**names) in line
+
+
+@pytest.mark.parametrize("option", ["--ignition", "--kubelet"])
+@pytest.mark.parametrize("name", ["-", os.devnull])
+def test_what_can_be_read_but_once_is_refused(option: str, name: str, machine: Machine) -> None:
+    usual = dict(zip(machine.node[::2], machine.node[1::2], strict=True))
+    words = [word for pair in (usual | {option: name}).items() for word in pair]
+    line = left_alone(machine, lambda: machine.wmcb(*words))
+    assert line.startswith(f"wmcb: {option} {name}: a regular file is needed")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a pipe with a name in a folder")
+def test_a_pipe_is_refused_and_not_waited_for(machine: Machine) -> None:
+    pipe = machine.folder / "pipe"
+    os.mkfifo(pipe)
+    line = left_alone(machine, lambda: machine.wmcb("--ignition", str(pipe), *machine.node[2:]))
+    assert line.startswith(f"wmcb: --ignition {pipe}: a regular file is needed")
+
+
+ROOT = Path(Path.cwd().anchor)
+SANDBOXES = [
+    ("", "--sandbox DIR needs the name of a folder; this one is empty"),
+    (" ", "--sandbox DIR needs the name of a folder; this one is empty"),
+    (str(ROOT), f"--sandbox {ROOT}: that is a whole disk; name a folder of the sandbox's own"),
+    (f"{ROOT}a/..", f"--sandbox {ROOT}a/..: that is a whole disk; name a folder of the sandbox's own"),
+]
+
+
+@pytest.mark.parametrize("command", [("status",), ("plan",), ("reset",)], ids=" ".join)
+@pytest.mark.parametrize(("folder", "says"), SANDBOXES, ids=[repr(folder) for folder, _ in SANDBOXES])
+def test_a_folder_that_is_no_sandbox(
+    command: tuple[str, ...], folder: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["--sandbox", folder, *command]) == 2
+    assert capsys.readouterr() == ("", f"wmcb: {says}\n")
+    assert not (ROOT / ".sandbox").exists()
 
 
 NEEDED = [("--ignition", "--kubelet FILE is needed"), ("--kubelet", "--ignition FILE is needed")]
