@@ -34,6 +34,11 @@ WINDOWS_OWN = frozenset({
 class NotOnWindows(Exception):
     """The text says what Windows has against the path."""
 
+    def __init__(self, text: str, unquoted: str = "") -> None:
+        """`unquoted` says the same without a word of the path."""
+        super().__init__(text)
+        self.unquoted = unquoted or text
+
 
 def on_windows(linux: str) -> str:
     """/etc/kubernetes/manifests/ becomes C:\\etc\\kubernetes\\manifests. Raises NotOnWindows."""
@@ -46,7 +51,7 @@ def on_windows(linux: str) -> str:
         raise NotOnWindows(f"{DRIVE}\\{elements[0]} is Windows' own")
     for element in elements:
         if fault := _fault(element):
-            raise NotOnWindows(f"{element[:40]!r} {fault}")
+            raise NotOnWindows(f"{element[:40]!r} {fault}", f"a name in it {fault}")
     path = f"{DRIVE}\\" + "\\".join(elements)
     if _units(path) > _LONGEST_PATH:
         raise NotOnWindows(f"it is longer than {_LONGEST_PATH} characters")

@@ -150,8 +150,11 @@ class _Translation:
                 self._path(given, known)
             else:
                 self._keep(given, known)
-        except (Unusable, UnusablePath) as fault:
+        except Unusable as fault:
             self._report(Severity.ERROR, f"--{given.name}={_told(given, given.shown)}: {fault}")
+        except UnusablePath as fault:
+            why = fault.unquoted if given.expanded else str(fault)
+            self._report(Severity.ERROR, f"--{given.name}={_told(given, given.shown)}: {why}")
 
     def _checked(self, given: Given, known: Flag) -> Value:
         """As the kubelet would read it. Raises Unusable."""

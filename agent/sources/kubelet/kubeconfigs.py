@@ -34,7 +34,7 @@ def for_windows(name: str, contents: bytes) -> tuple[bytes, tuple[Reference, ...
         try:
             mapped = path_on_windows(path, folder)
         except UnusablePath as fault:
-            message = f"this cannot be a path on Windows: {fault}"
+            message = f"this cannot be a path on Windows: {fault.unquoted}"
             entries.append(document.entry(Severity.ERROR, place, message))
             continue
         references.append(Reference(absolute(path, folder), mapped, key))

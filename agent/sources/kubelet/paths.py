@@ -13,6 +13,11 @@ _ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 class UnusablePath(Exception):
     """The text says why."""
 
+    def __init__(self, text: str, unquoted: str) -> None:
+        """`unquoted` says the same without a word of the path."""
+        super().__init__(text)
+        self.unquoted = unquoted
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -35,7 +40,7 @@ def path_on_windows(path: str, folder: str = "/") -> str:
     try:
         return on_windows(absolute(path, folder))
     except NotOnWindows as fault:
-        raise UnusablePath(str(fault)) from None
+        raise UnusablePath(str(fault), fault.unquoted) from None
 
 
 def absolute(path: str, folder: str) -> str:

@@ -82,6 +82,7 @@ def test_strange_shapes_are_left_to_the_kubelet(contents: bytes) -> None:
     ("cluster", "user"),
     [
         pytest.param({"certificate-authority": "/HIDDEN/CON"}, {}, id="a-path"),
+        pytest.param({"certificate-authority": "HIDDEN:"}, {}, id="a-name-in-a-path"),
         pytest.param({}, {"exec": {"command": "/usr/bin/HIDDEN"}}, id="a-command"),
     ],
 )

@@ -126,6 +126,7 @@ def test_a_password_in_the_environment_is_shown_to_nobody() -> None:
         pytest.param("ExecStart=kubelet $KEY", id="as-a-word"),
         pytest.param("ExecStart=kubelet ---${KEY}", id="as-no-flag"),
         pytest.param("ExecStart=kubelet --node-ip=${KEY}", id="as-an-address"),
+        pytest.param("ExecStart=kubelet --root-dir=/${KEY}:", id="as-a-name-in-a-path"),
         pytest.param("ExecStart=kubelet --node-labels=a:b=${KEY}", id="as-a-label"),
         pytest.param("ExecStart=kubelet --cluster-domain=x --cloud-config=${KEY}", id="of-a-dropped-flag"),
         pytest.param("ExecStart=kubelet --new-token=HIDDEN", id="of-an-unknown-flag"),
