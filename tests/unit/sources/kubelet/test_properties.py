@@ -159,6 +159,6 @@ LARGE = {
 
 @pytest.mark.parametrize("unit", LARGE.values(), ids=LARGE)
 def test_a_large_command_line_takes_no_time_to_speak_of(unit: bytes) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     check(translated({f"/etc/systemd/system/{UNIT}": unit}, 36))
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20

@@ -130,20 +130,20 @@ LARGE = {
 
 @pytest.mark.parametrize("contents", LARGE.values(), ids=LARGE)
 def test_a_large_unit_takes_no_time_to_speak_of(contents: bytes) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     service, _ = read_service("x.service", [UnitFile("x", contents)], {})
     assert isinstance(service, Service)
     for commands in service.commands.values():
         for command in commands:
             expand(command.arguments, {"A": "1"})
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 @pytest.mark.parametrize("contents", [b"A=1\n" * 30_000, b"A=" + b"\\\n" * 200_000, b'A="' + b"\\" * 300_000])
 def test_a_large_environment_file_neither(contents: bytes) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     read_file("/e", contents)
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 def test_half_a_character_from_a_document() -> None:
