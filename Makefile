@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
-SUITES := test-windows-contract test-windows-unit
+# Whole runs in a sandbox: of the unit tests those that take Wine as long as all others.
+WHOLE_RUNS := tests/unit/cli tests/unit/engine
+SUITES := suite-contract suite-runs suite-unit
 SOURCES := agent service tests packaging/exe
 
 .PHONY: test lint exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
@@ -39,11 +41,14 @@ same-exe: exe
 lab: .venv/ready
 	$(LAB) setup
 
-test-windows: $(SUITES) test-nodes
+test-windows: test-nodes $(SUITES)
 
-# The suites that Linux runs as well, under Windows Python.
-$(SUITES): test-windows-%: .venv/ready
-	$(LAB) python -m pytest tests/$*
+# The suites that Linux runs as well, under Windows Python, each part on a machine of its own.
+suite-contract: PART := tests/contract
+suite-runs: PART := $(WHOLE_RUNS)
+suite-unit: PART := tests/unit $(WHOLE_RUNS:%=--ignore=%)
+$(SUITES): .venv/ready
+	$(LAB) python -m pytest $(PART)
 
 test-nodes: exe
 	$(LAB) test-windows
