@@ -242,7 +242,7 @@ def _check(target: Target, found: State | None) -> None:
         if different.field in target.kind.firm:
             # Without the values: a command line can hold a secret.
             raise NotWell(
-                f"{target.key}: {different.field} does not read back as it was set; another program changes it"
+                f"{target.key}: {different.field} reads back as something else; another program changes it"
             )
 
 
