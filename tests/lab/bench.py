@@ -17,6 +17,7 @@ from lab import cache, machine, namespace, repository, toolchains, windows_pytho
 from lab import prefix as prefixes
 from lab.means import Missing
 from lab.services import State
+from lab.standin_kubelet import StandinKubelet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,11 @@ SMALL_GO = r"C:\bench\small.exe"
 ONE_FILE = r"C:\bench\empty.exe"
 
 _BUILDING = "/lab/building"
+
+_BOOTSTRAP_ROUNDS = 7
+_RUNTIME = r"C:\Program Files\containerd\containerd.exe"
+_KUBELET = r"C:\bench\kubelet.exe"
+_DOCUMENT = r"C:\bench\worker.ign"
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,7 @@ def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
         _print(_starts(node, also))
         _print(_sizes(also))
         _print(_service(node))
+        _print(_bootstrap(node))
     finally:
         node.close()
 
@@ -171,6 +178,43 @@ def _service(node: Node) -> list[tuple[str, ...]]:
         ("processes", f"{len(processes)}", *_judged(len(processes), 1, "1")),
         ("resident", _megabytes(resident), *_judged(resident, 36 * MEGABYTE, "36 MB")),
     ]
+
+
+def _bootstrap(node: Node) -> list[tuple[str, ...]]:
+    """From an Ignition to a kubelet that is well, again, and back; with the stand-in for the kubelet."""
+    StandinKubelet(node, _RUNTIME, address="127.0.0.1:10999", starts=r"C:\bench\containerd.txt")
+    StandinKubelet(node, _KUBELET, starts=r"C:\bench\kubelet.txt")
+    node.create_service("containerd", f'"{_RUNTIME}" --windows-service')
+    node.start_service("containerd")
+    node.wait_for_service("containerd", State.RUNNING)
+    node.copy_in(repository.ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign", _DOCUMENT)
+    wanted = ("--ignition", _DOCUMENT, "--kubelet", _KUBELET, "--ignore-preflight-errors", "containerd-pipe")
+    timed = [
+        Timed("wmcb version, downloaded", (DOWNLOADED, "version")),
+        Timed("wmcb plan", (DOWNLOADED, "plan", *wanted)),
+        Timed("from an Ignition to a kubelet that is well", (DOWNLOADED, *wanted)),
+        Timed("again, nothing to do", (DOWNLOADED, *wanted)),
+        Timed("wmcb status", (DOWNLOADED, "status")),
+        Timed("wmcb reset", (DOWNLOADED, "reset")),
+    ]
+    taken: dict[str, list[float]] = {each.what: [] for each in timed}
+    for _ in range(_BOOTSTRAP_ROUNDS + 1):
+        for each in timed:
+            result = node.run(*each.command)
+            if result.code != 0:
+                raise Missing(f"{' '.join(each.command[:2])} failed: {result.err}")
+            taken[each.what].append(result.seconds)
+    medians = {what: statistics.median(seconds[1:]) for what, seconds in taken.items()}
+    floor = medians[timed[0].what]
+    rows: list[tuple[str, ...]] = [
+        (f"a node, {_BOOTSTRAP_ROUNDS} rounds", "median", "least", "above version", "goal", "")
+    ]
+    for what, median in medians.items():
+        goal = _judged(median - floor, 0.4, "0.400 s") if what == timed[2].what else ("", "")
+        rows.append(
+            (what, f"{median:.3f} s", f"{min(taken[what][1:]):.3f} s", f"{median - floor:.3f} s", *goal)
+        )
+    return rows
 
 
 def _megabytes(size: int) -> str:
