@@ -2,9 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
-# Whole runs in a sandbox: of the unit tests those that take Wine as long as all others.
-WHOLE_RUNS := tests/unit/cli tests/unit/engine
-SUITES := suite-contract suite-runs suite-unit
+SUITES := suite-contract suite-unit
 SOURCES := agent service tests packaging/exe
 
 .PHONY: test lint exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
@@ -23,7 +21,7 @@ lint: .venv/ready
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses=auto
 
 # The resident service, installed, run and removed on a Windows machine that is a folder.
 run: .venv/ready
@@ -44,11 +42,8 @@ lab: .venv/ready
 test-windows: test-nodes $(SUITES)
 
 # The suites that Linux runs as well, under Windows Python, each part on a machine of its own.
-suite-contract: PART := tests/contract
-suite-runs: PART := $(WHOLE_RUNS)
-suite-unit: PART := tests/unit $(WHOLE_RUNS:%=--ignore=%)
-$(SUITES): .venv/ready
-	$(LAB) python -m pytest $(PART)
+$(SUITES): suite-%: .venv/ready
+	$(LAB) python -m pytest tests/$*
 
 test-nodes: exe
 	$(LAB) test-windows

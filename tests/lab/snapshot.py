@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from lab.registry import Value
 
 # What Wine and Windows change by themselves, by a pattern for its whole name in any letters, and why.
-_CONTROL = r"HKEY_LOCAL_MACHINE\\System\\(Current|)ControlSet(001|)\\Control"
+_SYSTEM = r"HKEY_LOCAL_MACHINE\\System\\(Current|)ControlSet(001|)"
+_CONTROL = rf"{_SYSTEM}\\Control"
 WINES_OWN = {
     r"HKEY_LOCAL_MACHINE\\Hardware\\Description\\System\\CentralProcessor\\\d+\\~MHz": (
         "measured when Windows starts"
@@ -28,6 +29,9 @@ WINES_OWN = {
     rf"{_CONTROL}\\ServiceCurrent\\@": "counts the services that were started",
     rf"{_CONTROL}\\(Class|Video)\\{{[^\\]+}}\\0000\\DriverDateData": (
         "Wine installs its display driver whenever it starts: with the time"
+    ),
+    rf"{_SYSTEM}\\Hardware Profiles\\Current\\Software\\Fonts\\[A-Z]+\.FON": (
+        "Wine registers its fonts at any program's start, by that one's code page"
     ),
     rf"{_CONTROL}\\Video\\{{[^\\]+}}(\\0000(\\DriverError)?)?": "the same: under another number each time",
 }

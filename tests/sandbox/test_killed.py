@@ -14,8 +14,8 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
 from agent.host.sandbox import open_sandbox
-from unit.engine import nodes
-from unit.engine.world import picture
+from sandbox.engine import nodes
+from sandbox.engine.world import picture
 
 if TYPE_CHECKING:
     import pathlib
@@ -29,8 +29,8 @@ import os, pathlib, signal, sys
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.sandbox import open_sandbox
-from unit.engine import nodes
-from unit.engine.world import Power, powered
+from sandbox.engine import nodes
+from sandbox.engine.world import Power, powered
 
 class Fatal(Power):
     def spend(self, change):

@@ -15,10 +15,10 @@ from agent.host.port import ServiceState
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
-from unit.cli.given import WORKER, program
+from sandbox.cli.given import WORKER, program
 
 if TYPE_CHECKING:
-    from unit.cli.given import Machine
+    from sandbox.cli.given import Machine
 
 C_WMCB = PureWindowsPath(r"C:\ProgramData\wmcb")
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")

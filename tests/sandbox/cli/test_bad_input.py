@@ -14,7 +14,7 @@ import pytest
 from agent.cli import fetching, main
 from agent.host.errors import AccessDenied, NoSpace
 from agent.host.sandbox.files import SandboxFiles
-from unit.cli.given import Machine, program
+from sandbox.cli.given import Machine, program
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, closed_port, ok
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.port import ServiceDefinition, ServiceState
-from unit.cli.given import CONTAINERD, WORKER, program
-from unit.cli.metadata_service import AWS, Metadata
+from sandbox.cli.given import CONTAINERD, WORKER, program
+from sandbox.cli.metadata_service import AWS, Metadata
 
 if TYPE_CHECKING:
-    from unit.cli.given import Answer, Machine
+    from sandbox.cli.given import Answer, Machine
 
 DONE = "Bootstrapping completed successfully"
 GONE = "kubelet uninstalled successfully"

@@ -14,7 +14,7 @@ from agent.cli.checking import IDS
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, StartType
 from agent.host.sandbox.power import SandboxClock
 from agent.preflight import runtime
-from unit.cli.given import CONTAINERD, WORKER, Machine, program
+from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable

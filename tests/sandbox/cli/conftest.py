@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.cli.given import CONTAINERD, Machine, program
+from sandbox.cli.given import CONTAINERD, Machine, program
 
 if TYPE_CHECKING:
     import pathlib

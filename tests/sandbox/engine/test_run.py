@@ -16,9 +16,8 @@ from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Specification, Want
-from contract.world import runs_under_wine
-from unit.engine import nodes
-from unit.engine.world import C, Killed, Power, picture, powered, stopped
+from sandbox.engine import nodes
+from sandbox.engine.world import C, Killed, Power, picture, powered, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -287,11 +286,6 @@ def changes_of(host: Host, what: Callable[[Host], object]) -> int:
     return power.used
 
 
-def some(steps: int) -> range:
-    """After how many changes to kill: after each; under Wine, where that takes minutes, after some."""
-    return range(0, steps, 7 if runs_under_wine() else 1)
-
-
 def bare(_: Host) -> None:
     pass
 
@@ -330,7 +324,7 @@ def test_killed_anywhere_it_is_finished_by_the_next_run(
     steps = changes_of(undisturbed, lambda host: run(host, nodes.node()))
     wanted = without_state(undisturbed)
     assert steps >= 15
-    for left in some(steps):
+    for left in range(steps):
         host = fresh()
         with pytest.raises(Killed):
             run(powered(host, Power(left)), nodes.node())
@@ -367,7 +361,7 @@ def test_killed_anywhere_in_a_reset_it_is_finished_by_the_next(
     host = fresh()
     run(host, nodes.node())
     steps = changes_of(host, lambda host: reset(host, "test", Silent()))
-    for left in some(steps):
+    for left in range(steps):
         host = fresh()
         run(host, nodes.node())
         with pytest.raises(Killed):

@@ -12,7 +12,7 @@ from agent.cli import main
 from agent.host.port import ServiceDefinition
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
-from unit.engine.world import picture
+from sandbox.engine.world import picture
 
 if TYPE_CHECKING:
     import pytest

@@ -18,9 +18,9 @@ from agent.host.sddl import FILE_READ, FILE_WRITE
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
-from unit.engine import nodes
-from unit.engine.test_run import OPEN, STATE, Hasty, run
-from unit.engine.world import C, Killed, Power, picture, powered
+from sandbox.engine import nodes
+from sandbox.engine.test_run import OPEN, STATE, Hasty, run
+from sandbox.engine.world import C, Killed, Power, picture, powered
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath

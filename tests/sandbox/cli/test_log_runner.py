@@ -10,10 +10,10 @@ import pytest
 
 from agent.host.protection import PRIVATE_FILE
 from agent.sources.worker import KUBELET_LOG
-from unit.cli.given import WORKER, program
+from sandbox.cli.given import WORKER, program
 
 if TYPE_CHECKING:
-    from unit.cli.given import Machine
+    from sandbox.cli.given import Machine
 
 RUNNER = program(tail=b"kube-log-runner")
 LOG = r"--log-file=C:\var\log\kubelet\kubelet.log"

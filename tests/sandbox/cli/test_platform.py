@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.port import RegistryKind, RegistryValue
-from unit.cli.metadata_service import AWS, Metadata
+from sandbox.cli.metadata_service import AWS, Metadata
 
 if TYPE_CHECKING:
-    from unit.cli.given import Machine
+    from sandbox.cli.given import Machine
 
 TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 

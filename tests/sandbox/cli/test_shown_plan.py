@@ -13,7 +13,7 @@ import pytest
 from agent.cli import main
 
 if TYPE_CHECKING:
-    from unit.cli.given import Machine
+    from sandbox.cli.given import Machine
 
 CODES = re.compile(r"\x1b\[\d+m")
 
