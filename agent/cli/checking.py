@@ -47,7 +47,9 @@ def machine_findings(
     request: Request, host: Host, asking: Asking, specification: Specification | None
 ) -> Sequence[Finding]:
     """Those of the machine itself; errors that are to be ignored are warnings."""
-    situation = Situation(host, specification, runtime_service(request), validities(specification))
+    situation = Situation(
+        host, specification, runtime_service(request), validities(specification), asking.ignored
+    )
     found = preflight.findings(situation)
     return [each.forgiven() if each.check in asking.ignored else each for each in found]
 

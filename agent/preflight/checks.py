@@ -24,7 +24,7 @@ _CHECKS: Mapping[str, Check] = {
     "reboot-pending": machine.reboot_pending,
     "disk": room.disk,
     "containerd-service": runtime.service,
-    "containerd-pipe": runtime.pipe,
+    runtime.PIPE_CHECK: runtime.pipe,
     "port-10250": ports.kubelet,
     "port-10248": ports.health,
 }

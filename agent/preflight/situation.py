@@ -9,7 +9,7 @@ from agent.preflight.kubelet import WantedKubelet
 from agent.spec import Service, Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from agent.host.port import Host
 
@@ -33,6 +33,8 @@ class Situation:
     runtime_service: str = ""
     """Needed by the kubelet, where no specification says so."""
     validities: Sequence[Validity] = ()
+    ignored: Collection[str] = ()
+    """Checks whose errors nobody heeds, and for which nothing is waited for."""
 
     @property
     def kubelet(self) -> WantedKubelet:
