@@ -16,11 +16,20 @@ if TYPE_CHECKING:
 class Option:
     """`--name VALUE`, or a switch where there is no placeholder."""
 
-    __slots__ = ("choices", "name", "placeholder", "short", "summary")
+    __slots__ = ("choices", "name", "placeholder", "repeated", "short", "summary")
 
     def __init__(
-        self, name: str, summary: str, *, placeholder: str = "", choices: Sequence[str] = (), short: str = ""
+        self,
+        name: str,
+        summary: str,
+        *,
+        placeholder: str = "",
+        choices: Sequence[str] = (),
+        short: str = "",
+        repeated: bool = False,
     ) -> None:
+        """`repeated`: given several times it is as if given once, with commas between."""
+        self.repeated = repeated
         self.name = name
         self.summary = summary
         self.placeholder = placeholder or "|".join(choices)
@@ -31,7 +40,7 @@ class Option:
 class Command:
     """Something to do. `run` names its function as module:function, imported only when it is called."""
 
-    __slots__ = ("examples", "name", "options", "run", "shown", "summary")
+    __slots__ = ("examples", "name", "operand", "options", "run", "shown", "summary")
 
     def __init__(
         self,
@@ -42,8 +51,13 @@ class Command:
         options: Sequence[Option] = (),
         examples: Sequence[str] = (),
         shown: str = "",
+        operand: str = "",
     ) -> None:
-        """`shown` is the name for people: the default command has none that could be typed."""
+        """`shown` is the name for people: the default command has none that could be typed.
+
+        `operand`: a word may follow the command's name; this is what help calls it.
+        """
+        self.operand = operand
         self.name = name
         self.shown = shown or name
         self.summary = summary
@@ -55,9 +69,12 @@ class Command:
 class Request:
     """What was asked for. `command` is None when help is wanted for several, or all."""
 
-    __slots__ = ("command", "values", "words")
+    __slots__ = ("command", "operand", "values", "words")
 
-    def __init__(self, words: Sequence[str], command: Command | None, values: Mapping[str, str]) -> None:
+    def __init__(
+        self, words: Sequence[str], command: Command | None, values: Mapping[str, str], operand: str = ""
+    ) -> None:
+        self.operand = operand
         self.words = words
         self.command = command
         self.values = values
@@ -97,7 +114,9 @@ def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
         elif word.startswith("-"):
             option, value = _option(word, rest, known)
             if option.name in values:
-                raise BadUsage(f"{option.name} is given twice")
+                if not option.repeated:
+                    raise BadUsage(f"{option.name} is given twice")
+                value = f"{values[option.name]},{value}"
             values[option.name] = value
         else:
             words.append(word)
@@ -129,13 +148,13 @@ def _request(words: Sequence[str], values: Mapping[str, str], commands: Sequence
     name = " ".join(words)
     if HELP.name in values and not name:
         return Request(words, None, values)
-    command = next((each for each in commands if each.name == name), None)
+    command, operand = _called(words, commands)
     if command is not None and (name or values):
         allowed = [option.name for option in (*COMMON, *command.options)]
         for option in values:
             if option not in allowed:
                 raise BadUsage(f"{command.shown} has no option {option}{suggestion(option, allowed)}")
-        return Request(words, command, values)
+        return Request(words, command, values, operand)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
     if HELP.name in values and below:
         return Request(words, None, values)
@@ -144,6 +163,18 @@ def _request(words: Sequence[str], values: Mapping[str, str], commands: Sequence
     if below:
         raise BadUsage(f"{name}: say which of {', '.join(below)}")
     raise BadUsage(f"unknown command {name}{suggestion(name, [each.name for each in commands])}")
+
+
+def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command | None, str]:
+    """The command of this name, or the one that takes the last word as its operand."""
+    name, before = " ".join(words), " ".join(words[:-1])
+    for command in commands:
+        if command.name == name:
+            return command, ""
+    for command in commands:
+        if command.operand and words and command.name == before:
+            return command, words[-1]
+    return None, ""
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:

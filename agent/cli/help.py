@@ -39,9 +39,10 @@ def overview(commands: Sequence[Command]) -> str:
 
 def of_command(command: Command) -> str:
     """What one command does and takes."""
+    called = f"{command.name} [{command.operand}]" if command.operand else command.name
     parts = [
         f"wmcb {command.name}: {command.summary}",
-        f"Usage:\n  wmcb {command.name} [OPTION...]",
+        f"Usage:\n  wmcb {called} [OPTION...]",
         _table("Options:", [_explained(option) for option in (*command.options, *COMMON)]),
     ]
     if command.examples:
