@@ -167,14 +167,9 @@ def test_from_an_ignition_to_a_ready_node(worker: Worker, timed: Timed) -> None:
     with timed("Node Ready after that"):
         worker.wait_until_ready()
     check_node(worker)
-    settings = json.loads(
-        worker.cluster.kubectl("get", "--raw", f"/api/v1/nodes/{worker.name}/proxy/configz")
-    )
-    assert (
-        settings["kubeletconfig"]["authentication"]["x509"]["clientCAFile"]
-        == r"C:\etc\kubernetes\kubelet-ca.crt"
-    )
-    assert settings["kubeletconfig"]["clusterDNS"] == ["172.30.0.10"]
+    settings = worker.kubelet_configuration()
+    assert settings["authentication"]["x509"]["clientCAFile"] == r"C:\etc\kubernetes\kubelet-ca.crt"
+    assert settings["clusterDNS"] == ["172.30.0.10"]
 
     worker.reboot()
     worker.wait_until_ready()

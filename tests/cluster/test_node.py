@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from lab import kubernetes
@@ -37,8 +36,7 @@ def test_kubeadm_makes_a_ready_node_of_a_fresh_machine(bare_node: KubeletNode, t
 
 
 def test_the_kubelet_answers_the_api_server(ready_node: KubeletNode) -> None:
-    asked = ready_node.cluster.kubectl("get", "--raw", "/api/v1/nodes/win1/proxy/configz")
-    settings = json.loads(asked)["kubeletconfig"]
+    settings = ready_node.kubelet_configuration()
     assert settings["authentication"]["x509"]["clientCAFile"] == r"C:\etc\kubernetes\pki\ca.crt"
     assert settings["containerRuntimeEndpoint"] == ready_node.runtime.endpoint
 

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 def until(
-    condition: Callable[[], Result],
+    condition: Callable[[], Result | None],
     what: str,
     seconds: float = 30.0,
     explain: Callable[[], object] = lambda: "",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from http.client import INTERNAL_SERVER_ERROR
 from typing import TYPE_CHECKING, Any
 
 from lab import kubernetes, namespace
-from lab.cluster.fleet import LEASES
+from lab.cluster.api import Refused
+from lab.cluster.fleet import LEASES, NODES
 from lab.services import State
 from lab.waiting import until
 
@@ -145,6 +147,26 @@ class KubeletNode:
         """When the kubelet renewed its lease last; long ago if never."""
         lease = self.cluster.api.find(f"{LEASES}/{self.name}")
         return datetime.fromisoformat(lease["spec"]["renewTime"]) if lease else _NEVER
+
+    def kubelet_configuration(self) -> dict[str, Any]:
+        """What the kubelet runs with, as it answers the API server."""
+        refusals: list[Refused] = []
+
+        def answer() -> dict[str, Any] | None:
+            try:
+                served: dict[str, Any] = self.cluster.api.get(f"{NODES}/{self.name}/proxy/configz")
+            except Refused as refused:
+                if refused.code != INTERNAL_SERVER_ERROR:
+                    raise
+                # In the second after its TLS bootstrap the kubelet closes all of its client's connections, to
+                # open them with its certificate. It may be asking over one of them whether we are allowed to
+                # ask, and does not ask again.
+                refusals.append(refused)
+                return None
+            configuration: dict[str, Any] = served["kubeletconfig"]
+            return configuration
+
+        return until(answer, f"the kubelet of {self.name} tells its configuration", 20, lambda: refusals[-1])
 
     def describe(self) -> str:
         """What is known of it, for a message."""
