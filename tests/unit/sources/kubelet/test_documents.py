@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from agent.sources.kubelet import documents
+from agent import documents
 from agent.sources.kubelet.documents import NotReadable, read_document
 
 

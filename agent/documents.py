@@ -1,0 +1,358 @@
+"""A document of Kubernetes', YAML or JSON, as plain values with the line that each stands on.
+
+A kubeconfig holds tokens, and a slip of the pen makes one of them a tag, an anchor or a key: what is wrong is
+told by line and column, never by quoting the contents.
+
+Scalars are what Kubernetes' own YAML library makes of them: `on` and `y` are true, 0x10 is a number, 1:30
+is text. The bounds are on what the text expands to: a short file of aliases is no way to fill the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Place = tuple[str | int, ...]
+"""Keys and list indexes from the top."""
+Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
+Position = tuple[int, int]
+
+_LARGEST = 1024 * 1024
+_MOST_VALUES = 50_000
+_DEEPEST = 50
+
+_LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_TRUE = {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}
+_FALSE = {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"}
+_NULL = {"", "~", "null", "Null", "NULL"}
+_INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o?[0-7]+|[1-9][0-9]*|0)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+_NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_LONGEST_NUMBER = 40
+_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "int", "float", "null", "map", "seq")}
+_MERGE = "<<"
+_TWICE = "this key is there twice"
+
+
+class NotReadable(Exception):
+    """The bytes are no such document. The text says why, on one line, and quotes nothing of them."""
+
+    def __init__(self, message: str, place: Place = (), at: Position | None = None) -> None:
+        super().__init__(message)
+        self.place = place
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    value: dict[str, Value]
+    positions: Mapping[Place, Position] = field(default_factory=dict)
+    """Line and column of each value, counted from one; none for JSON."""
+
+
+def read_document(contents: bytes) -> Document:
+    """Raises NotReadable: not text, not YAML or JSON, not a mapping, a key twice, too large in any way."""
+    if len(contents) > _LARGEST:
+        _refuse(f"it is longer than {_LARGEST // 1024} KiB")
+    try:
+        text = contents.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong")
+    # The kubelet decides by the first character, too.
+    if text.lstrip().startswith("{"):
+        return _read_json(text)
+    return _read_yaml(text)
+
+
+def _refuse(message: str, place: Place = (), at: Position | None = None) -> NoReturn:
+    raise NotReadable(message, place, at)
+
+
+def _read_json(text: str) -> Document:
+    try:
+        value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as fault:
+        _refuse(f"it is not JSON: {fault.msg}", at=(fault.lineno, fault.colno))
+    except _NoJsonNumber as fault:
+        _refuse(f"{fault} is no JSON number")
+    except _KeyTwice:
+        _refuse_key_twice(text)
+    except RecursionError:
+        _refuse(f"it is nested deeper than {_DEEPEST} levels")
+    except ValueError:
+        # Python's own bound on the digits of a number.
+        _refuse("it has a number of thousands of digits")
+    _check_size(value)
+    return Document(value)
+
+
+class _NoJsonNumber(Exception):
+    """NaN, Infinity or -Infinity, by name."""
+
+
+class _KeyTwice(Exception):
+    pass
+
+
+def _without_duplicates(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+    made: dict[str, Value] = {}
+    for key, value in pairs:
+        if key in made:
+            raise _KeyTwice
+        made[key] = value
+    return made
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise _NoJsonNumber(constant)
+
+
+def _refuse_key_twice(text: str) -> NoReturn:
+    # Python's reader of JSON does not tell where; JSON is YAML, whose reader does.
+    _read_yaml(text)
+    _refuse(_TWICE)
+
+
+def _check_size(value: Value) -> None:
+    level: list[Value] = [value]
+    count = 0
+    for depth in range(_DEEPEST + 2):
+        count += len(level)
+        if count > _MOST_VALUES:
+            _refuse(f"it has more than {_MOST_VALUES} values")
+        if not level:
+            return
+        if depth > _DEEPEST:
+            _refuse(f"it is nested deeper than {_DEEPEST} levels")
+        level = [child for parent in level for child in _children(parent)]
+
+
+def _children(value: Value) -> Iterator[Value]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _read_yaml(text: str) -> Document:
+    try:
+        builder = _Builder(text)
+        value = builder.build()
+    except yaml.MarkedYAMLError as fault:
+        mark = fault.problem_mark
+        at = None if mark is None else (mark.line + 1, mark.column + 1)
+        _refuse("it is not YAML", at=at)
+    except yaml.YAMLError:
+        _refuse("it is not YAML")
+    if not isinstance(value, dict):
+        _refuse("a mapping of settings was expected")
+    return Document(value, builder.positions)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or list that has not ended yet."""
+
+    value: dict[str, Value] | list[Value]
+    place: Place
+    size: int
+    """How many values were there before it."""
+    anchor: str | None
+    key: str | None = None
+    merged: set[str] = field(default_factory=set)
+    """Keys that came by <<, which an own one may replace."""
+
+
+class _Builder:
+    """Builds from the parser's events: no recursion, so no depth can end the process."""
+
+    def __init__(self, text: str) -> None:
+        self._parser = _LOADER(text)
+        self._open: list[_Open] = []
+        self._anchors: dict[str, tuple[Value, int]] = {}
+        """Each anchored value, and of how many values it consists."""
+        self._size = 0
+        self.positions: dict[Place, Position] = {}
+        self._result: Value = None
+        self._documents = 0
+
+    def build(self) -> Value:
+        try:
+            while event := self._parser.get_event():
+                self._take(event)
+        finally:
+            self._parser.dispose()
+        return self._result
+
+    def _take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                self._fail(event, "it holds more than one document")
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            self._begin(event)
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            self._end()
+        elif isinstance(event, yaml.ScalarEvent):
+            self._take_scalar(event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._take_alias(event)
+
+    def _begin(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        if len(self._open) >= _DEEPEST:
+            self._fail(event, f"it is nested deeper than {_DEEPEST} levels")
+        if self._wants_key():
+            self._fail(event, "a key has to be text")
+        self._check_tag(event)
+        made: dict[str, Value] | list[Value]
+        made = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._open.append(_Open(made, self._next_place(event), self._size, event.anchor))
+
+    def _end(self) -> None:
+        ended = self._open.pop()
+        if ended.anchor:
+            self._anchors[ended.anchor] = (ended.value, self._size - ended.size + 1)
+        self._put(ended.value, 1)
+
+    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+        self._check_tag(event)
+        if self._wants_key():
+            self._take_key(event)
+            return
+        self._next_place(event)
+        value = self._scalar(event)
+        if event.anchor:
+            self._anchors[event.anchor] = (value, 1)
+        self._put(value, 1)
+
+    def _take_key(self, event: yaml.ScalarEvent) -> None:
+        current = self._open[-1]
+        key = event.value
+        if key == _MERGE and not event.style:
+            current.key = key
+            return
+        if not isinstance(current.value, dict):
+            return
+        if key in current.value and key not in current.merged:
+            self._fail(event, _TWICE, current.place)
+        current.merged.discard(key)
+        current.key = key
+
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
+        if self._wants_key():
+            self._fail(event, "a key has to be text")
+        if event.anchor not in self._anchors:
+            self._fail(event, "there is no finished value with this anchor")
+        self._next_place(event)
+        value, size = self._anchors[event.anchor]
+        self._put(value, size)
+
+    def _put(self, value: Value, size: int) -> None:
+        self._size += size
+        if self._size > _MOST_VALUES:
+            _refuse(f"it expands to more than {_MOST_VALUES} values")
+        if not self._open:
+            self._result = value
+            return
+        current = self._open[-1]
+        if isinstance(current.value, list):
+            current.value.append(value)
+        elif current.key is not None:
+            if current.key == _MERGE:
+                self._merge(current, current.value, value)
+            else:
+                current.value[current.key] = value
+            current.key = None
+
+    def _merge(self, current: _Open, into: dict[str, Value], value: Value) -> None:
+        for source in value if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                _refuse("<< wants a mapping, or a list of them", current.place)
+            for key, inherited in source.items():
+                if key not in into:
+                    into[key] = inherited
+                    current.merged.add(key)
+
+    def _wants_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].key is None
+
+    def _next_place(self, event: yaml.Event) -> Place:
+        place: Place = ()
+        if self._open:
+            current = self._open[-1]
+            step = len(current.value) if isinstance(current.value, list) else current.key
+            place = (*current.place, step if step is not None else "")
+        if position := _position(event):
+            self.positions[place] = position
+        return place
+
+    def _check_tag(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        if event.tag is not None and event.tag != "!" and event.tag not in _TAGS:
+            self._fail(event, "this tag has no meaning here")
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Value:
+        # Only a plain one can be anything but text; an explicit tag asks for what the plain one would be.
+        kind = (event.tag or "").rpartition(":")[2]
+        if kind == "str" or event.tag == "!" or (event.tag is None and event.style):
+            return str(event.value)
+        if _NO_NUMBER.fullmatch(event.value):
+            self._fail(event, "a number without a value cannot be meant")
+        value = plain(event.value)
+        if kind and not _is_of(value, kind):
+            self._fail(event, f"this is no {kind}")
+        return value
+
+    def _fail(self, event: yaml.Event, message: str, place: Place = ()) -> NoReturn:
+        _refuse(message, place, _position(event))
+
+
+def _position(event: yaml.Event) -> Position | None:
+    mark = event.start_mark
+    return None if mark is None else (mark.line + 1, mark.column + 1)
+
+
+def plain(text: str) -> Value:
+    """What a scalar without quotes stands for."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    digits = text.replace("_", "")
+    # The library looks at the first character to see whether it can be a number at all.
+    if not digits or len(digits) > _LONGEST_NUMBER or text[0] not in "+-.0123456789":
+        return text
+    if _INTEGER.fullmatch(digits):
+        return _integer(digits)
+    if _FLOAT.fullmatch(digits) and not math.isinf(float(digits)):
+        return float(digits)
+    return text
+
+
+def _integer(digits: str) -> int | float | str:
+    sign = -1 if digits[0] == "-" else 1
+    number = digits.lstrip("+-")
+    base = {"0x": 16, "0b": 2, "0o": 8}.get(number[:2])
+    if base is None and number.startswith("0") and number != "0":
+        base = 8
+    value = sign * int(number, base or 10)
+    # Beyond 64 bits the kubelet's library goes on with a floating point number.
+    return value if -(2**63) <= value < 2**64 else float(value)
+
+
+def _is_of(value: Value, kind: str) -> bool:
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == "float":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None
