@@ -24,17 +24,21 @@ def trusting(additional: Iterable[bytes]) -> ssl.SSLContext:
         _trust_what_windows_trusts(context)
     else:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
-    certificates = b"".join(_der(pem) for text in additional for pem in _blocks(text))
-    if certificates:
-        try:
-            context.load_verify_locations(cadata=certificates)
-        except ssl.SSLError:
-            raise Failed("one of the certificate authorities to trust is no certificate") from None
+    _trust(context, additional)
+    return context
+
+
+def trusting_only(authorities: Iterable[bytes]) -> ssl.SSLContext:
+    """For connections to servers that one of `authorities` (PEM) vouches for, and none of the system's."""
+    context = _context()
+    _trust(context, authorities)
     return context
 
 
 def trusting_anybody() -> ssl.SSLContext:
-    """To look at a server's certificate. Nothing is to be sent there, and nothing believed."""
+    """To look at a server's certificate, or to ask what is proved in another way. Nothing secret is to be
+    sent there.
+    """
     context = _context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -69,11 +73,21 @@ if sys.platform == "win32":
                     context.load_verify_locations(cadata=der)
 
 
-def _blocks(text: bytes) -> Iterator[bytes]:
+def _trust(context: ssl.SSLContext, authorities: Iterable[bytes]) -> None:
+    certificates = b"".join(der for text in authorities for der in certificates_in(text))
+    if certificates:
+        try:
+            context.load_verify_locations(cadata=certificates)
+        except ssl.SSLError:
+            raise Failed("one of the certificate authorities to trust is no certificate") from None
+
+
+def certificates_in(text: bytes) -> Iterator[bytes]:
+    """Each certificate of a PEM text, in DER. Raises Failed where there is none."""
     found = _PEM.findall(text)
     if not found:
         raise Failed("one of the certificate authorities to trust is no certificate in PEM form")
-    yield from found
+    yield from map(_der, found)
 
 
 def _der(block: bytes) -> bytes:

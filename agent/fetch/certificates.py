@@ -1,4 +1,4 @@
-"""What a certificate says of itself, for people: just enough of X.509 to explain why it is not trusted."""
+"""What a certificate says of itself: enough of X.509 to say why it is not trusted, and to know its key."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ _ALTERNATIVE_NAMES = b"\x55\x1d\x11"
 
 _UTC_TIME, _GENERALIZED_TIME, _WIDE_TEXT = 0x17, 0x18, 0x1E
 _VERSION, _EXTENSIONS = 0xA0, 0xA3
+_INTEGER, _SEQUENCE = 0x02, 0x30
+_FIELDS = [_INTEGER, *5 * [_SEQUENCE]]
+"""Serial number, algorithm, issuer, validity, subject, key."""
 _DNS_NAME, _ADDRESS = 0x82, 0x87
 
 _LONGEST = 100
@@ -29,6 +32,8 @@ class Certificate:
     last: datetime
     names: tuple[str, ...]
     """Of the hosts that it is for."""
+    public_key: bytes
+    """Its SubjectPublicKeyInfo, as it was signed."""
 
     @property
     def signs_itself(self) -> bool:
@@ -53,10 +58,13 @@ class _Element(NamedTuple):
 
 
 def _read(der: bytes) -> Certificate:
-    fields = _elements(_elements(_elements(der)[0].content)[0].content)
+    (whole,) = _elements(der)
+    fields = _elements(_elements(whole.content)[0].content)
     if fields[0].tag == _VERSION:
         fields = fields[1:]
-    _serial, _algorithm, issuer, validity, subject, _key, *more = fields
+    _serial, _algorithm, issuer, validity, subject, key, *more = fields
+    if [field.tag for field in fields[:6]] != _FIELDS:
+        raise ValueError("what a certificate begins with is something else here")
     first, last = _elements(validity.content)
     return Certificate(
         _name(subject),
@@ -66,6 +74,7 @@ def _read(der: bytes) -> Certificate:
         _time(first),
         _time(last),
         tuple(name for part in more if part.tag == _EXTENSIONS for name in _host_names(part)),
+        key.whole,
     )
 
 
@@ -80,6 +89,9 @@ def _elements(data: bytes) -> list[_Element]:
             digits = size & 0x7F
             size = int.from_bytes(data[start : start + digits], "big")
             start += digits
+            # A length that could be read in two ways could be read in another way by whoever believes it.
+            if size < 0x80 or size >> 8 * (digits - 1) == 0:
+                raise ValueError("a length is not written as DER has it")
         end = start + size
         if end > len(data):
             raise ValueError("an element is longer than what it is in")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import errno
 import socket
 
@@ -22,6 +23,23 @@ class Failed(Exception):
         """What the server answered, where it did."""
         self.wait = wait
         """Seconds that the server asks to be left alone for."""
+
+
+class Doubt(enum.Enum):
+    TIME = "it is not valid yet, or no longer: it may be the clock of this machine that is wrong"
+    AUTHORITY = "nobody who is trusted vouches for it"
+    NAME = "it is another host's"
+    OTHER = "anything else"
+
+
+class NotTrusted(Failed):
+    """The server's certificate is not believed."""
+
+    def __init__(self, text: str, doubt: Doubt, signer: str = "") -> None:
+        super().__init__(text)
+        self.doubt = doubt
+        self.signer = signer
+        """Who vouches for it, where nobody who is trusted does."""
 
 
 _UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.ENETDOWN}

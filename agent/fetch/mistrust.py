@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agent.fetch import certificates
-from agent.fetch.failure import Failed
+from agent.fetch.failure import Doubt, Failed, NotTrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,7 +52,7 @@ def of_certificate(
     place: str,
     context: ssl.SSLContext,
     look: Callable[[], Sequence[bytes]],
-) -> Failed:
+) -> NotTrusted:
     """`look` fetches the certificates that the server shows, its own first; it may fail."""
     try:
         shown = _readable(look())
@@ -60,7 +60,17 @@ def of_certificate(
         shown = []
     known = _readable(context.get_ca_certs(binary_form=True))
     why = _seen(fault.verify_code, shown, known) if shown else None
-    return Failed(f"the certificate of {place} {why or _unseen(fault)}")
+    doubt = _doubt(fault.verify_code)
+    signer = shown[-1].issuer if shown and doubt is Doubt.AUTHORITY else ""
+    return NotTrusted(f"the certificate of {place} {why or _unseen(fault)}", doubt, signer)
+
+
+def _doubt(code: int) -> Doubt:
+    if code in _NOT_IN_TIME:
+        return Doubt.TIME
+    if code in _NOT_THIS_NAME:
+        return Doubt.NAME
+    return Doubt.AUTHORITY if code == _SIGNED_BY_ITSELF or code in _NOT_KNOWN else Doubt.OTHER
 
 
 def _seen(code: int, shown: Sequence[Certificate], known: Iterable[Certificate]) -> str | None:

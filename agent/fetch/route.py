@@ -38,6 +38,8 @@ class Route:
     trust: Trust
     """Who is to vouch for the server."""
     trust_in_proxy: Trust
+    name: str = ""
+    """That the server's certificate is to be for, where it is not the host's."""
 
     def opened(self, deadline: Deadline) -> Wire:
         """Raises Failed."""
@@ -74,17 +76,21 @@ class Route:
         context = trust()
         with deadline.within(HANDSHAKE_SECONDS, f"TLS with {place} does not come about"):
             try:
-                return Tls(wire, context, there.host, place)
+                return Tls(wire, context, self._name_of(there), place)
             except ssl.SSLCertVerificationError as fault:
                 refused = fault
             except ssl.SSLError as fault:
                 raise mistrust.of_session(fault, place) from None
         raise mistrust.of_certificate(refused, place, context, lambda: self._shown(there, deadline))
 
+    def _name_of(self, there: Address) -> str:
+        return self.name if self.name and there is self.there else there.host
+
     def _shown(self, there: Address, deadline: Deadline) -> list[bytes]:
         """The certificates that the server shows; asked again, since Python forgets those that it refused."""
         proxy = None if there is self.proxy else self.proxy
-        again = Route(there, proxy, authorities.trusting_anybody, self.trust_in_proxy)
+        name = self._name_of(there)
+        again = Route(there, proxy, authorities.trusting_anybody, self.trust_in_proxy, name)
         with deadline.within(HANDSHAKE_SECONDS, "no second look at the certificate"):
             wire = again.opened(deadline)
         try:

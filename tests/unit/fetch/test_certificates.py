@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,22 @@ def test_what_is_read() -> None:
     assert found.last == ISSUED.certificate.not_valid_after_utc
     assert found.covers(datetime.now(UTC))
     assert found.subject_name != found.issuer_name
+    key = ISSUED.key.public_key()
+    assert found.public_key == key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def test_a_length_has_one_form() -> None:
+    assert DER[:2] == b"\x30\x82"
+    longer = b"\x30\x83\x00" + DER[2:]
+    with pytest.raises(ValueError, match=r"^no certificate$"):
+        certificates.read(longer)
+    with pytest.raises(ValueError, match=r"^no certificate$"):
+        certificates.read(b"\x30\x80" + DER[4:] + b"\0\0")
+
+
+def test_nothing_comes_after_it() -> None:
+    with pytest.raises(ValueError, match=r"^no certificate$"):
+        certificates.read(DER + DER)
 
 
 def test_an_authority_is_found_by_its_name() -> None:
