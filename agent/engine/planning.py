@@ -25,7 +25,7 @@ class Action(enum.Enum):
     RESTART = "restart"
     """It is as wanted, but something that it uses is not."""
     REMOVE = "remove"
-    """It is no longer wanted, and was not there before wmcb."""
+    """It is no longer wanted, and was not there before wmcb; or it has done its duty."""
     GIVE_BACK = "give back"
     """It is no longer wanted, and was otherwise before wmcb."""
 
@@ -46,13 +46,23 @@ class Change:
     before: State | None = None
     """Of one that is no longer wanted: how it was before wmcb."""
 
+    @property
+    def is_over(self) -> bool:
+        """Asked for, but it has done its duty."""
+        return self.action is Action.REMOVE and self.target.want is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """As wanted."""
 
     target: Target
-    found: State
+    found: State | None
+    """None where it has done its duty and is gone."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.found is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ def _is_so(target: Target, field: str, value: Value, found: State, remembered: R
         return True
     if remembered is None or field in kind.firm or not kind.same(field, value, _asked(remembered, field)):
         return False
-    return kind.same(field, remembered.settled.get(field), now)
+    return kind.same(field, (remembered.settled or {}).get(field), now)
 
 
 def _asked(remembered: Record, field: str) -> Value:
@@ -123,10 +133,15 @@ def _compared(
     """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
     target = Target.of(want)
     found = target.observe(host)
+    is_over = target.kind.is_over(host, target.manner)
+    if is_over and found is None:
+        return Match(target, None)
     if obstacle := target.kind.obstacle(want, found):
         if want.key.name.upper() not in freed:
             raise CannotBeSo(obstacle)
         found = None
+    if is_over and found is not None:
+        return Change(Action.REMOVE, target, found)
     different = differences(target, found, remembered.get(target.key))
     if found is None:
         return Change(Action.CREATE, target, None, different)
@@ -136,20 +151,28 @@ def _compared(
 def _moves(each: Change | Match, remembered: Mapping[Key, Record]) -> bool:
     """Whether who uses it would notice: not a mere descriptor, but also what somebody else has exchanged."""
     firm = each.target.kind.firm
+    if each.is_over:
+        return False
     if isinstance(each, Change):
         return (
             each.found is None or not each.differences or any(one.field in firm for one in each.differences)
         )
     known = remembered.get(each.target.key)
-    return known is not None and any(known.settled.get(field) != each.found.get(field) for field in firm)
+    return known is not None and any(
+        (known.settled or {}).get(field) != (each.found or {}).get(field) for field in firm
+    )
 
 
 def _removals(host: Host, specification: Specification, remembered: Mapping[Key, Record]) -> Iterator[Change]:
     wanted = specification.by_key()
     for key, record in reversed(list(remembered.items())):
-        if key not in wanted:
-            action = Action.REMOVE if record.before is None else Action.GIVE_BACK
-            yield Change(action, record.target, record.target.observe(host), before=record.before)
+        if key in wanted:
+            continue
+        found = record.target.observe(host)
+        if found is None and record.settled is None and record.before is None:
+            continue  # it has done its duty, and nobody would notice
+        action = Action.REMOVE if record.before is None else Action.GIVE_BACK
+        yield Change(action, record.target, found, before=record.before)
 
 
 def _is_active(target: Target, state: State | None) -> bool:

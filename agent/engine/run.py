@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory, needed_contents
 from agent.engine.journal import Deed, Journal, Step
-from agent.engine.planning import Change, Plan, differences, plan
+from agent.engine.planning import Action, Change, Plan, differences, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
@@ -72,8 +72,18 @@ def preview(host: Host, specification: Specification) -> Plan:
     return plan(host, specification, _remembered(inventory, _unfinished(folder, inventory)))
 
 
-def make_so(host: Host, specification: Specification, version: str, progress: Progress) -> Done:
-    """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed after that."""
+def make_so(
+    host: Host,
+    specification: Specification,
+    version: str,
+    progress: Progress,
+    confirm: Callable[[], None] | None = None,
+) -> Done:
+    """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed after that.
+
+    `confirm` is called when all is made and well, unless there was nothing to make; also by the run that
+    finishes an interrupted one. What it raises is a failure like any other: the run is taken back.
+    """
     with _alone(host):
         folder = StateFolder.of(host)
         folder.secure()
@@ -94,6 +104,9 @@ def make_so(host: Host, specification: Specification, version: str, progress: Pr
         try:
             _tidy(host, (change.target.key for change in planned.changes))
             left = _carry_out(host, planned, journal, folder, progress)
+            if confirm is not None:
+                confirm()
+            left += _end_what_is_over(host, specification, journal, folder, progress)
             records = _records(host, specification, planned, inventory, journal.first_before())
             Inventory(records, journal.run, specification.title).save(folder)
         except BaseException as failure:
@@ -154,14 +167,17 @@ def status(host: Host) -> Status:
     inventory = Inventory.load(folder)
     return Status(
         inventory.title,
-        tuple(_standing(host, record) for record in inventory.records.values()),
+        tuple(_standings(host, inventory)),
         _unfinished(folder, inventory) is not None,
     )
 
 
-def _standing(host: Host, record: Record) -> Standing:
-    found = record.target.observe(host)
-    return Standing(record, found, differences(record.target, found, record))
+def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
+    for record in inventory.records.values():
+        target = record.target
+        found = target.observe(host)
+        if found is not None or not target.kind.is_over(host, target.manner):
+            yield Standing(record, found, differences(target, found, record))
 
 
 @contextmanager
@@ -195,6 +211,8 @@ def _carry_out(
         _pause(host, target, journal)
     left = []
     for change in planned.changes:
+        if change.is_over:
+            continue  # its turn comes when all is well
         progress.changing(change)
         if change.target in planned.pauses:
             # Windows may have started it anew meanwhile, with only half of what it uses changed.
@@ -204,6 +222,23 @@ def _carry_out(
     for change in planned.resumes:
         if remark := _resume(host, change, journal):
             left.append(remark)
+    return left
+
+
+def _end_what_is_over(
+    host: Host, specification: Specification, journal: Journal, folder: StateFolder, progress: Progress
+) -> list[str]:
+    """Here, too, what has done its duty in this very run: only now is it sure that nothing needs it."""
+    left = []
+    for target in map(Target.of, specification.wants):
+        if not target.kind.is_over(host, target.manner):
+            continue
+        found = target.observe(host)
+        if found is not None:
+            change = Change(Action.REMOVE, target, found)
+            progress.changing(change)
+            if remark := _change(host, change, journal, folder):
+                left.append(remark)
     return left
 
 
@@ -228,9 +263,10 @@ def _change(host: Host, change: Change, journal: Journal, folder: StateFolder) -
     if target.want is not None and (obstacle := kind.obstacle(target.want, before)):
         raise CannotBeSo(obstacle)
     if before is not None:
-        kind.keep(host, name, before, change.before if target.want is None else target.wanted, folder)
+        is_going = target.want is None or change.is_over
+        kind.keep(host, name, before, change.before if is_going else target.wanted, folder)
     journal.add(Step(Deed.CHANGE, target.key, before, target.manner))
-    if target.want is None:
+    if target.want is None or change.is_over:
         return kind.restore(host, name, change.before, target.manner, folder.at_step(len(journal.steps)))
     kind.apply(host, target.want, before)
     _check(target, target.observe(host))
@@ -262,9 +298,12 @@ def _records(
         match = matches.get(key)
         target = targets[key] if match is None else match.target
         settled = target.observe(host) if match is None else match.found
-        if settled is None:
+        if settled is None and not target.kind.is_over(host, target.manner):
             raise NotWell(f"{key} was made, and is gone; another program removes it")
         known = inventory.records.get(key)
+        if known and settled is None and known.target.manner == target.manner:
+            records[key] = known  # whatever it would have to be now, it is not needed any more
+            continue
         records[key] = Record(target, known.before if known else first_before.get(key, settled), settled)
     return records
 
@@ -274,7 +313,7 @@ def _kept_otherwise(
 ) -> Iterator[tuple[Key, tuple[Difference, ...]]]:
     for change in planned.changes:
         record = records.get(change.target.key)
-        if record and (otherwise := differences(record.target, record.settled, None)):
+        if record and record.settled and (otherwise := differences(record.target, record.settled, None)):
             yield change.target.key, otherwise
 
 

@@ -63,8 +63,8 @@ class Record:
     target: Target
     before: State | None
     """How it was before wmcb first touched it."""
-    settled: State
-    """How it was found after it had been made as wanted."""
+    settled: State | None
+    """How it was found after it had been made as wanted; None for what had done its duty by then."""
 
     def document(self) -> dict[str, Value]:
         return self.target.document() | {"before": self.before, "settled": self.settled}
@@ -74,7 +74,7 @@ class Record:
         return cls(
             Target.from_document(document),
             cast("State | None", document["before"]),
-            cast("State", document["settled"]),
+            cast("State | None", document["settled"]),
         )
 
 

@@ -12,6 +12,7 @@ from agent.host.port import FileKind
 from agent.host.replacing import is_leftover, patiently
 from agent.resources import descriptors
 from agent.resources.kind import Kind
+from agent.resources.trees import is_file
 from agent.spec import File
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class FileResource(Kind):
         if want.content is not None:
             wanted["sha256"] = want.content.sha256
         return wanted
+
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, File)
+        return {} if want.until is None else {"until": str(want.until)}
+
+    def is_over(self, host: Host, manner: State) -> bool:
+        until = manner.get("until")
+        return until is not None and is_file(host.files, PureWindowsPath(str(until)))
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
         path = PureWindowsPath(name)

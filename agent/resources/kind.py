@@ -84,12 +84,16 @@ class Kind:
         raise NotImplementedError
 
     def manner(self, want: Want) -> State:  # noqa: ARG002 - most have none
-        """What taking it back needs to know, and no look at the machine tells."""
+        """What taking it back, or ending it, needs to know, and no look at the machine tells."""
         return {}
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:  # noqa: ARG002 - of all fields alike
         """Whether the two mean the same to Windows."""
         return wanted == found
+
+    def is_over(self, host: Host, manner: State) -> bool:  # noqa: ARG002 - most are wanted for good
+        """Whether it has done its duty, and is not to be there any more, though it is still asked for."""
+        return False
 
     def shown(self, field: str, value: Value, manner: State) -> str:  # noqa: ARG002 - nothing to hide
         """For a person. Of a secret no more than lets two of them be told apart."""

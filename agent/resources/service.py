@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import (
@@ -19,20 +20,20 @@ from agent.host.errors import (
 from agent.host.port import Recovery, ServiceState
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
+from agent.resources.trees import is_file
 from agent.spec import Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Host
     from agent.resources.kind import Kept, State, Value
-    from agent.spec import HealthCheck, Want
+    from agent.spec import Want
 
-_RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well"})
+_RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
 """What a running program has taken over when it started."""
 
-_OF_ITS_RUN = ("state", "well")
+_OF_ITS_RUN = ("state", "well", "makes")
 _COMING_UP = (ServiceState.RUNNING.name, ServiceState.START_PENDING.name)
 
 _WELL = 200
@@ -45,7 +46,7 @@ _START_SECONDS = 60.0
 
 
 class ServiceResource(Kind):
-    firm = frozenset({"command", "state", "well"})
+    firm = frozenset({"command", "state", "well", "makes"})
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, Service)
@@ -57,6 +58,8 @@ class ServiceResource(Kind):
             if want.health is not None:
                 # Asked anew at each look, so the state says how.
                 wanted["well"] = [want.health.port, want.health.path]
+            if want.makes is not None:
+                wanted["makes"] = str(want.makes)
         return wanted
 
     def manner(self, want: Want) -> State:
@@ -74,6 +77,8 @@ class ServiceResource(Kind):
         if isinstance(asked := wanted.get("well"), list):
             runs = state is ServiceState.RUNNING
             found["well"] = asked if runs and _answer(host, int(asked[0]), str(asked[1])) == _WELL else None
+        if (made := wanted.get("makes")) is not None:
+            found["makes"] = made if is_file(host.files, PureWindowsPath(str(made))) else None
         return found
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
@@ -101,8 +106,7 @@ class ServiceResource(Kind):
             self.pause(host, want.name, self.manner(want))  # paused, or stopping for ever
         try:
             _start(host, want.name, want.start_within_seconds)
-            if want.health is not None:
-                _wait_until_well(host, want.name, want.health)
+            _wait_until_well(host, want)
         except (ServiceFailed, TimedOut, NotWell) as failure:
             raise NotWell(str(failure), _last_lines(host, want.log)) from failure
 
@@ -205,21 +209,26 @@ def _dependents(host: Host, name: str) -> Sequence[str]:
     return found
 
 
-def _wait_until_well(host: Host, name: str, health: HealthCheck) -> None:
-    deadline = host.clock.monotonic() + health.within_seconds
-    while True:
-        answer = _answer(host, health.port, health.path)
-        if answer == _WELL:
-            return
-        if host.services.status(name).state is not ServiceState.RUNNING:
-            host.services.wait(name, ServiceState.RUNNING, _ANSWER_WITHIN_SECONDS)  # raises: it says why
+def _wait_until_well(host: Host, want: Service) -> None:
+    within = want.start_within_seconds if want.health is None else want.health.within_seconds
+    deadline = host.clock.monotonic() + within
+    while (lack := _lack(host, want)) is not None:
+        if host.services.status(want.name).state is not ServiceState.RUNNING:
+            host.services.wait(want.name, ServiceState.RUNNING, _ANSWER_WITHIN_SECONDS)  # raises: it says why
         if host.clock.monotonic() > deadline:
-            told = f"answers {answer}" if answer else "does not answer"
-            raise NotWell(
-                f"service {name} runs, but http://127.0.0.1:{health.port}{health.path} {told}"
-                f" after {health.within_seconds:g} seconds"
-            )
+            raise NotWell(f"service {want.name} runs, but {lack} after {within:g} seconds")
         host.clock.sleep(_ASK_AGAIN_SECONDS)
+
+
+def _lack(host: Host, want: Service) -> str | None:
+    """What a service that runs has still to show."""
+    health = want.health
+    if health is not None and (answer := _answer(host, health.port, health.path)) != _WELL:
+        told = f"answers {answer}" if answer else "does not answer"
+        return f"http://127.0.0.1:{health.port}{health.path} {told}"
+    if want.makes is not None and not is_file(host.files, want.makes):
+        return f"has not made {want.makes}"
+    return None
 
 
 def _answer(host: Host, port: int, path: str) -> int:

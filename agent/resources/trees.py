@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from agent.host.port import Files
 
 
+def is_file(files: Files, path: PureWindowsPath) -> bool:
+    """Or a link to one: a kubelet's current certificate is."""
+    there = files.observe(path)
+    return there is not None and there.kind is not FileKind.DIRECTORY
+
+
 def inside(files: Files, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsPath, FileKind]]:
     """All below a folder, each after the folder that it is in. Links are told, not followed."""
     waiting = [folder]

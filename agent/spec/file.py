@@ -21,6 +21,8 @@ class File(Want):
     content: Content | None = field(repr=False)
     """None for a file that has to be there already, and whose protection alone is ours."""
     protection: Protection = Protection.PRIVATE
+    until: PureWindowsPath | None = None
+    """Wanted only as long as this other file is not there; then it goes: a credential that is used once."""
 
     @property
     def key(self) -> Key:

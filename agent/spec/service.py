@@ -59,6 +59,9 @@ class Service(Want):
     start_within_seconds: float = 60.0
     stop_within_seconds: float = 60.0
     health: HealthCheck | None = None
+    makes: PureWindowsPath | None = None
+    """A file that its program writes when it has got what it needs: without it, it is not well. It has as
+    long for it as for its health check, or where there is none, as for its start."""
     log: PureWindowsPath | None = None
     """What it writes; the last lines are told when it does not start."""
     reads: tuple[Key, ...] = ()

@@ -38,32 +38,36 @@ class Fatal(Power):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().spend(change)
 
-power = Fatal(int(sys.argv[2]))
-make_so(powered(open_sandbox(pathlib.Path(sys.argv[1])), power), nodes.node(), "test", Silent())
+machine = powered(open_sandbox(pathlib.Path(sys.argv[1])), Fatal(int(sys.argv[2])))
+make_so(nodes.admitted(machine), getattr(nodes, sys.argv[3])(), "test", Silent())
 """
 
 
-def run(machine: pathlib.Path, changes: int) -> int:
+def run(machine: pathlib.Path, changes: int, node: str) -> int:
     """Its exit code, of a run that is killed before it makes one change more."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    words = [sys.executable, "-c", RUN, str(machine), str(changes)]
+    words = [sys.executable, "-c", RUN, str(machine), str(changes), node]
     return subprocess.run(words, env=environment, timeout=60, check=False).returncode
 
 
-def test_the_next_run_ends_as_an_undisturbed_one_and_reset_leaves_nothing(tmp_path: pathlib.Path) -> None:
-    undisturbed = open_sandbox(tmp_path / "undisturbed")
+@pytest.mark.parametrize("node", ["node", "joining"])
+def test_the_next_run_ends_as_an_undisturbed_one_and_reset_leaves_nothing(
+    tmp_path: pathlib.Path, node: str
+) -> None:
+    wants = getattr(nodes, node)()
+    undisturbed = nodes.admitted(open_sandbox(tmp_path / "undisturbed"))
     bare = picture(undisturbed)
-    make_so(undisturbed, nodes.node(), "test", Silent())
+    make_so(undisturbed, wants, "test", Silent())
     wanted = picture(undisturbed, but=(STATE,))
 
     killed = 0
-    while (code := run(tmp_path / str(killed), killed)) == -signal.SIGKILL:
-        host = open_sandbox(tmp_path / str(killed))
-        make_so(host, nodes.node(), "test", Silent())
+    while (code := run(tmp_path / str(killed), killed, node)) == -signal.SIGKILL:
+        host = nodes.admitted(open_sandbox(tmp_path / str(killed)))
+        make_so(host, wants, "test", Silent())
         assert picture(host, but=(STATE,)) == wanted, f"killed after {killed} changes"
         assert status(host).is_well
         reset(host, "test", Silent())
         assert picture(host) == bare, f"killed after {killed} changes"
         killed += 1
     assert code == 0
-    assert killed > len(nodes.wants()), "a run makes at least one change for each resource"
+    assert killed > len(wants.wants), "a run makes at least one change for each resource"

@@ -11,7 +11,7 @@ from agent.host.sandbox import open_sandbox
 from agent.preflight.finding import Verdict
 from agent.preflight.runtime import PIPE_CHECK, pipe
 from agent.preflight.situation import Situation
-from sandbox.engine.test_trouble import changed
+from sandbox.engine.world import changed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
+from agent.host.protection import PRIVATE_FILE
 from agent.spec import (
     Directory,
     EnvironmentVariable,
@@ -17,6 +20,10 @@ from agent.spec import (
     Specification,
     Want,
 )
+from sandbox.engine.world import changed
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
 
 K = PureWindowsPath("C:\\k")
 KUBELET = K / "kubelet.exe"
@@ -46,6 +53,31 @@ def wants(*, program: bytes = b"MZ 1", config: bytes = b"{}", arguments: tuple[s
             reads=(configuration.key, variable.key),
         ),
     ]
+
+
+BOOTSTRAP = CONFIG.with_name("bootstrap-kubelet.conf")
+PKI = PureWindowsPath("C:\\pki")
+CERTIFICATE = PKI / "kubelet-client-current.pem"
+
+
+def joining(token: bytes = b"token") -> Specification:
+    """One whose kubelet has to be admitted to its cluster first."""
+    *others, service = wants()
+    assert isinstance(service, Service)
+    bootstrap = File(BOOTSTRAP, Inline(token), until=CERTIFICATE)
+    kubelet = replace(service, makes=CERTIFICATE, reads=(*service.reads, bootstrap.key))
+    return Specification.of([*others, Directory(PKI, belongs_to_node=True), bootstrap, kubelet])
+
+
+def admitted(host: Host) -> Host:
+    """A machine whose kubelet, when it starts, is admitted if it has a token."""
+
+    def start(name: str) -> None:
+        host.services.start(name)
+        if host.files.observe(BOOTSTRAP) is not None and host.files.observe(CERTIFICATE) is None:
+            host.files.write(CERTIFICATE, b"certificate", PRIVATE_FILE)
+
+    return changed(host, services={"start": start})
 
 
 def node(

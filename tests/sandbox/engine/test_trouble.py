@@ -20,28 +20,12 @@ from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import OPEN, STATE, Hasty, run
-from sandbox.engine.world import C, Killed, Power, picture, powered
+from sandbox.engine.world import C, Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.host.port import Host
-
-
-class Port:
-    """A port some of whose methods are others."""
-
-    def __init__(self, port: object, **others: Any) -> None:
-        self._port = port
-        self._others = others
-
-    def __getattr__(self, name: str) -> Any:
-        return self._others.get(name) or getattr(self._port, name)
-
-
-def changed(host: Host, **ports: dict[str, Any]) -> Host:
-    made: dict[str, Any] = {name: Port(getattr(host, name), **others) for name, others in ports.items()}
-    return replace(host, **made)
 
 
 def holding_the_journal(host: Host) -> Host:

@@ -104,5 +104,21 @@ def powered(host: Host, power: Power) -> Host:
     return replace(host, **ports)
 
 
+class Port:
+    """A port some of whose methods are others."""
+
+    def __init__(self, port: object, **others: Any) -> None:
+        self._port = port
+        self._others = others
+
+    def __getattr__(self, name: str) -> Any:
+        return self._others.get(name) or getattr(self._port, name)
+
+
+def changed(host: Host, **ports: dict[str, Any]) -> Host:
+    made: dict[str, Any] = {name: Port(getattr(host, name), **others) for name, others in ports.items()}
+    return replace(host, **made)
+
+
 def stopped(host: Host, name: str) -> bool:
     return host.services.status(name).state is ServiceState.STOPPED

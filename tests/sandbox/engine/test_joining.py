@@ -1,0 +1,176 @@
+"""What a node needs that has to be admitted to its cluster: a credential that is used once, and waiting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.planning import Action
+from agent.engine.progress import Silent
+from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.resources.kind import NotWell
+from agent.spec import Directory, File, HealthCheck, Inline, Service, Specification
+from sandbox.engine import nodes
+from sandbox.engine.test_run import STATE, Hasty
+from sandbox.engine.world import C, Killed, Power, picture, powered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.host.port import Host
+
+
+@pytest.fixture
+def host(host: Host) -> Host:
+    return nodes.admitted(host)
+
+
+class Confirmation:
+    """Sees to it that it is asked for when all is well, and by nobody else."""
+
+    def __init__(self, host: Host, failure: BaseException | None = None) -> None:
+        self._host = host
+        self._failure = failure
+        self.times = 0
+
+    def __call__(self) -> None:
+        self.times += 1
+        assert self._host.files.observe(nodes.CERTIFICATE) is not None
+        if self._failure is not None:
+            raise self._failure
+
+
+def join(host: Host, confirm: Callable[[], None] | None = None, token: bytes = b"token") -> list[str]:
+    done = make_so(host, nodes.joining(token), "test", Silent(), confirm)
+    return [f"{change.action.value} {change.target.key.name}" for change in done.plan.changes]
+
+
+def test_a_credential_goes_when_it_has_been_used(host: Host) -> None:
+    join(host)
+    assert host.files.read(nodes.CERTIFICATE) == b"certificate"
+    assert host.files.observe(nodes.BOOTSTRAP) is None
+    assert status(host).is_well
+
+
+def test_joined_again_nothing_changes_and_nobody_is_asked(host: Host) -> None:
+    join(host)
+    confirm = Confirmation(host)
+    power = Power(left=0)
+    assert join(powered(host, power), confirm, token=b"another") == []
+    assert not power.dead
+    assert confirm.times == 0
+
+
+def test_joined_again_without_a_token_nothing_changes(host: Host) -> None:
+    join(host)
+    without = Specification.of(
+        want for want in nodes.joining().wants if want.key.name != str(nodes.BOOTSTRAP)
+    )
+    planned = preview(host, without)
+    assert planned.changes == ()
+    assert planned.pauses == ()
+
+
+def test_nobody_is_restarted_when_it_goes(host: Host) -> None:
+    join(host)
+    host.files.write(nodes.BOOTSTRAP, b"token", PRIVATE_FILE)
+    planned = preview(host, nodes.joining())
+    assert [(change.action, change.target.key.name) for change in planned.changes] == [
+        (Action.REMOVE, str(nodes.BOOTSTRAP))
+    ]
+    assert planned.pauses == ()
+    join(host)
+    assert host.files.observe(nodes.BOOTSTRAP) is None
+
+
+def test_reset_leaves_nothing_of_a_join(host: Host) -> None:
+    bare = picture(host)
+    join(host)
+    reset(host, "test", Silent())
+    assert picture(host) == bare
+
+
+def test_a_credential_that_was_there_before_comes_back_with_a_reset(host: Host) -> None:
+    for folder in (nodes.ETC, nodes.CONFIG.parent):
+        host.files.make_directory(folder, PRIVATE_DIRECTORY)
+    host.files.write(nodes.BOOTSTRAP, b"of kubeadm.exe", PRIVATE_FILE)
+    before = picture(host)
+    join(host)
+    assert host.files.observe(nodes.BOOTSTRAP) is None
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_what_the_kubelet_lost_it_makes_again(host: Host) -> None:
+    join(host)
+    host.files.remove(nodes.CERTIFICATE)
+    assert not status(host).is_well
+    assert join(host) == [f"create {nodes.BOOTSTRAP}", "change kubelet"]
+    assert host.files.observe(nodes.CERTIFICATE) is not None
+    assert host.files.observe(nodes.BOOTSTRAP) is None
+
+
+def test_a_node_that_is_not_confirmed_is_taken_back(host: Host) -> None:
+    bare = picture(host)
+    confirm = Confirmation(host, NotWell("the Node does not appear"))
+    with pytest.raises(TakenBack) as failure:
+        join(host, confirm)
+    assert str(failure.value.__cause__) == "the Node does not appear"
+    assert confirm.times == 1
+    assert picture(host) == bare
+
+
+SERVICE = Service("kubelet", nodes.KUBELET, makes=nodes.CERTIFICATE, log=C / "kubelet.log")
+IN_VAIN = {
+    "within its start": (SERVICE, 60),
+    "within its health check": (replace(SERVICE, health=HealthCheck(10248, within_seconds=90)), 90),
+}
+
+
+@pytest.mark.parametrize("service, seconds", IN_VAIN.values(), ids=IN_VAIN)
+def test_a_kubelet_that_is_not_admitted_is_told_of(host: Host, service: Service, seconds: int) -> None:
+    host.files.write(C / "kubelet.log", b"one\nUnauthorized\n", PRIVATE_FILE)
+    in_vain = Specification.of([Directory(nodes.K), File(nodes.KUBELET, Inline(b"MZ")), service])
+    before = picture(host)
+    with pytest.raises(TakenBack) as failure:
+        make_so(replace(host, clock=Hasty(host)), in_vain, "test", Silent())
+    cause = failure.value.__cause__
+    assert isinstance(cause, NotWell)
+    assert str(cause) == f"service kubelet runs, but has not made {nodes.CERTIFICATE} after {seconds} seconds"
+    assert cause.details == ("one", "Unauthorized")
+    assert picture(host) == before
+
+
+def test_killed_anywhere_it_is_finished_and_confirmed_or_taken_back(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    from agent.host.sandbox import open_sandbox
+
+    def fresh() -> Host:
+        return open_sandbox(tmp_path_factory.mktemp("c"))
+
+    def killed(left: int) -> Host:
+        host = fresh()
+        with pytest.raises(Killed):
+            join(nodes.admitted(powered(host, Power(left))), Confirmation(host))
+        return nodes.admitted(host)
+
+    undisturbed, power = fresh(), Power(left=10_000)
+    bare = picture(undisturbed)
+    join(nodes.admitted(powered(undisturbed, power)), Confirmation(undisturbed))
+    wanted = picture(undisturbed, but=(STATE,))
+    for left in range(power.used):
+        host = killed(left)
+        begun = status(host).interrupted
+        confirm = Confirmation(host)
+        join(host, confirm)
+        assert picture(host, but=(STATE,)) == wanted, f"finished after {left} changes"
+        assert status(host).is_well, f"finished after {left} changes"
+        assert confirm.times == 1 or (left > len(nodes.joining().wants) and not begun)
+
+        host = killed(left)
+        if take_back(host, Silent()) is not None:
+            assert picture(host) == bare, f"taken back after {left} changes"
