@@ -41,7 +41,7 @@ class WindowsFiles:
     def observe(self, path: PureWindowsPath) -> FileState | None:
         with suppress(NotFound), telling("look at", str(path)), opened(path, 0) as handle:
             found = api.information(handle)
-            kind = kind_of(found)
+            kind = kind_of(found.attributes)
             return FileState(
                 kind=kind,
                 size=found.size if kind is FileKind.FILE else 0,
@@ -234,7 +234,7 @@ def _file(path: PureWindowsPath, share: int) -> Iterator[int]:
 
 def _remove(path: PureWindowsPath) -> None:
     with opened(path, api.DELETE | api.WRITE_ATTRIBUTES) as handle:
-        if kind_of(api.information(handle)) is FileKind.DIRECTORY:
+        if kind_of(api.attributes_of(handle)) is FileKind.DIRECTORY:
             expect(handle, FileKind.FILE)
         api.remove(handle)
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import PureWindowsPath
 
-    from agent.host.windows.api.files import Information
-
 _FILE_NOT_FOUND = 2
 _PATH_NOT_FOUND = 3
 _NOT_A_FOLDER = 267
@@ -80,20 +78,22 @@ def folder_of(path: PureWindowsPath, backup_intent: int = 0) -> Iterator[int | N
 
 def expect(handle: int, kind: FileKind) -> None:
     """Refuse what is of another kind, and every reparse point."""
-    refuse_link(handle)
-    if kind_of(api.information(handle)) is not kind:
+    found = kind_of(api.attributes_of(handle))
+    if found is FileKind.LINK:
+        raise Win32Failure(_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
+    if found is not kind:
         raise Win32Failure(_NOT_A_FOLDER if kind is FileKind.DIRECTORY else _IS_A_FOLDER, "NtCreateFile")
 
 
 def refuse_link(handle: int) -> None:
-    if kind_of(api.information(handle)) is FileKind.LINK:
+    if kind_of(api.attributes_of(handle)) is FileKind.LINK:
         raise Win32Failure(_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
 
 
-def kind_of(found: Information) -> FileKind:
-    if found.attributes & api.IS_REPARSE_POINT:
+def kind_of(attributes: int) -> FileKind:
+    if attributes & api.IS_REPARSE_POINT:
         return FileKind.LINK
-    return FileKind.DIRECTORY if found.attributes & api.IS_DIRECTORY else FileKind.FILE
+    return FileKind.DIRECTORY if attributes & api.IS_DIRECTORY else FileKind.FILE
 
 
 def kernel_name(path: PureWindowsPath) -> str:

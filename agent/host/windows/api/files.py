@@ -66,6 +66,8 @@ _NAMES = 12
 _DISPOSITION = 13
 _DISPOSITION_EX = 64
 _RENAME_EX = 65
+_OPENED = 34
+_ATTRIBUTES = 35
 _DISPOSITION_FLAGS = 0x01 | 0x02 | 0x10  # DELETE, POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
 _RENAME_FLAGS = 0x02 | 0x40  # POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
 _REPLACE = 0x01
@@ -116,20 +118,10 @@ class _IoStatus(ctypes.Structure):
     _fields_ = (("status", _POINTER), ("information", ctypes.c_size_t))
 
 
-class _Information(ctypes.Structure):
-    """BY_HANDLE_FILE_INFORMATION"""
-
-    _fields_ = (
-        ("attributes", _DWORD),
-        ("created", _DWORD * 2),
-        ("accessed", _DWORD * 2),
-        ("written", _DWORD * 2),
-        ("volume", _DWORD),
-        ("size_high", _DWORD),
-        ("size_low", _DWORD),
-        ("links", _DWORD),
-        ("index", _DWORD * 2),
-    )
+# FILE_NETWORK_OPEN_INFORMATION: four times, room, size, attributes
+_OPEN_INFORMATION = struct.Struct("<16xq8x8xqI4x")
+# FILE_ATTRIBUTE_TAG_INFORMATION: attributes, tag
+_TAG_INFORMATION = struct.Struct("<II")
 
 
 class Information(NamedTuple):
@@ -151,15 +143,16 @@ _set_information = judged(
     _ntdll, "NtSetInformationFile", _STATUS,
     _HANDLE, ctypes.POINTER(_IoStatus), _POINTER, wintypes.ULONG, ctypes.c_int,
 )
+_query_information = judged(
+    _ntdll, "NtQueryInformationFile", _STATUS,
+    _HANDLE, ctypes.POINTER(_IoStatus), _POINTER, wintypes.ULONG, ctypes.c_int,
+)
 _query_directory = judged(
     _ntdll, "NtQueryDirectoryFile", _STATUS,
     _HANDLE, _HANDLE, _POINTER, _POINTER, ctypes.POINTER(_IoStatus), _POINTER, wintypes.ULONG, ctypes.c_int,
     wintypes.BOOLEAN, _POINTER, wintypes.BOOLEAN,
 )
 close = succeeding(_kernel32, "CloseHandle", _BOOL, _HANDLE)
-_get_information = succeeding(
-    _kernel32, "GetFileInformationByHandle", _BOOL, _HANDLE, ctypes.POINTER(_Information)
-)
 _read = succeeding(
     _kernel32, "ReadFile", _BOOL, _HANDLE, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER
 )
@@ -207,15 +200,25 @@ def open_in(
     return handle.value or 0
 
 
+def attributes_of(handle: int) -> int:
+    """The quickest question that there is: it is asked for each folder on the way to a file."""
+    found, _ = _TAG_INFORMATION.unpack(_query(handle, _ATTRIBUTES, _TAG_INFORMATION.size))
+    return int(found)
+
+
 def information(handle: int) -> Information:
-    found = _Information()
-    _get_information(handle, found)
-    low, high = found.written
-    return Information(
-        attributes=found.attributes,
-        size=found.size_high << 32 | found.size_low,
-        modified=(high << 32 | low) / _FILETIMES_A_SECOND - _FILETIME_OF_1970,
+    """GetFileInformationByHandle would ask the volume as well, which takes ten times as long."""
+    written, size, found = _OPEN_INFORMATION.unpack(_query(handle, _OPENED, _OPEN_INFORMATION.size))
+    return Information(found, size, modified=written / _FILETIMES_A_SECOND - _FILETIME_OF_1970)
+
+
+def _query(handle: int, kind: int, size: int) -> bytes:
+    buffer = ctypes.create_string_buffer(size)
+    _check(
+        _query_information(handle, _IoStatus(), buffer, size, kind),
+        "NtQueryInformationFile",
     )
+    return buffer.raw
 
 
 def names(folder: int) -> list[str]:
