@@ -115,7 +115,7 @@ def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
             option, value = _option(word, rest, known)
             if option.name in values:
                 if not option.repeated:
-                    raise BadUsage(f"{option.name} is given twice")
+                    raise BadUsage(f"{option.name} is given twice", where=option.name)
                 value = f"{values[option.name]},{value}"
             values[option.name] = value
         else:
@@ -130,17 +130,17 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Op
     name, equals, value = word.partition("=")
     option = known.get(name)
     if option is None:
-        raise BadUsage(f"unknown option {name}{suggestion(name, known)}")
+        raise BadUsage(f"unknown option {name}{suggestion(name, known)}", where=name)
     if not option.placeholder:
         if equals:
-            raise BadUsage(f"{name} takes no value")
+            raise BadUsage(f"{name} takes no value", where=name)
         return option, ""
     if not equals:
         if not rest:
-            raise BadUsage(f"{name} needs a value: {name} {option.placeholder}")
+            raise BadUsage(f"{name} needs a value: {name} {option.placeholder}", where=name)
         value = rest.pop(0)
     if option.choices and value not in option.choices:
-        raise BadUsage(f"{name} {value}: it can be {' or '.join(option.choices)}")
+        raise BadUsage.of(name, value, f"it can be {' or '.join(option.choices)}")
     return option, value
 
 
@@ -153,7 +153,8 @@ def _request(words: Sequence[str], values: Mapping[str, str], commands: Sequence
         allowed = [option.name for option in (*COMMON, *command.options)]
         for option in values:
             if option not in allowed:
-                raise BadUsage(f"{command.shown} has no option {option}{suggestion(option, allowed)}")
+                text = f"{command.shown} has no option {option}{suggestion(option, allowed)}"
+                raise BadUsage(text, where=option)
         return Request(words, command, values, operand)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
     if HELP.name in values and below:

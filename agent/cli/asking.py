@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.failure import BadUsage
 from agent.cli.streams import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from agent.cli.arguments import Option
+    from agent.cli.failure import BadUsage, Failure
 
 
 def _tell(line: str) -> None:
@@ -31,8 +31,17 @@ class Asking:
     def warn(self, text: str) -> None:
         self.notice(f"warning: {text}")
 
-    def object_to(self, check: str, text: str) -> None:
-        """Raises BadUsage, unless somebody wants to go on in spite of it."""
+    def object_to(self, check: str, objection: BadUsage) -> None:
+        """Raises it, unless somebody wants to go on in spite of it."""
         if check not in self.ignored:
-            raise BadUsage(text)
-        self.warn(text)
+            raise objection
+        self.warn(str(objection))
+
+
+def last_of(failures: Sequence[Failure], asking: Asking) -> Failure:
+    """The one to be raised, when the others have been told."""
+    *others, last = failures
+    for other in others:
+        asking.notice(str(other))
+    last.others = others
+    return last

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent import preflight
 from agent.cli import kubelet_program, options
+from agent.cli.asking import last_of
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.validity import validities
 from agent.cli.wanted import runtime_service
@@ -34,7 +35,7 @@ def ignored_checks(request: Request) -> Collection[str]:
     names = frozenset(name.strip() for name in given.split(",")) if given else frozenset()
     for name in names:
         if name not in IDS:
-            raise BadUsage(f"{options.IGNORE.name} {given}: there is no check {name}; {_advice(name)}")
+            raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {_advice(name)}")
     return names
 
 
@@ -59,9 +60,10 @@ def refuse_unfit(found: Sequence[Finding], asking: Asking) -> None:
     for each in found:
         if each.verdict is Verdict.WARNING:
             asking.warn(f"{each.check}: {each.text}")
-    errors = [f"{each.check}: {each.text}" for each in found if each.verdict is Verdict.ERROR]
+    errors = [
+        Refused(f"{each.check}: {each.text}", where=each.check)
+        for each in found
+        if each.verdict is Verdict.ERROR
+    ]
     if errors:
-        *others, last = errors
-        for line in others:
-            asking.notice(line)
-        raise Refused(last)
+        raise last_of(errors, asking)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.cli.failure import Failure
+from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
 from agent.engine.run import Busy, TakenBack
 from agent.host.errors import HostError
@@ -63,32 +63,41 @@ def recorded(host: Host, what: str, shown: Display) -> Iterator[Told]:
     try:
         yield Told(log, shown)
     except BaseException as failure:
-        told = _told(failure)
-        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {told or _in_one_line(failure)}")
-        if told is None:
+        ending = _ending(failure)
+        told = ending or _of_cause(failure)
+        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {told.with_details()}")
+        if ending is None:
             raise
-        raise Failure(told) from failure
+        raise ending from failure
     else:
         log.event(EventLevel.INFORMATION, EventId.DONE, f"{what}: done")
     finally:
         shown.end()
 
 
-def _told(failure: BaseException) -> str | None:
-    """One line, or with the last lines of a program's log a few; None for what is not ours to tell."""
+def _ending(failure: BaseException) -> Failure | None:
+    """How the command ends; None for what is not the engine's to tell."""
     if isinstance(failure, TakenBack):
-        cause = failure.__cause__
-        told = "interrupted" if isinstance(cause, KeyboardInterrupt) else _in_one_line(cause)
-        return f"{told}{_undone(failure.undone)}{_details(cause)}"
+        return _of_cause(failure.__cause__, _undone(failure.undone))
     if isinstance(failure, Busy | CannotBeSo | HostError):
-        return str(failure)
+        return _of_cause(failure)
     return None
 
 
-def _in_one_line(cause: BaseException | None) -> str:
-    if isinstance(cause, HostError | NotWell | CannotBeSo | Failure):
-        return str(cause)
-    return f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())} (please report it)"
+def _of_cause(cause: BaseException | None, then: str = "") -> Failure:
+    """`then` is what was done about it."""
+    if isinstance(cause, KeyboardInterrupt):
+        return Interrupted(f"interrupted{then}")
+    if isinstance(cause, Failure):
+        return type(cause)(f"{cause}{then}", where=cause.where, others=cause.others, details=cause.details)
+    if isinstance(cause, HostError):
+        return Failure(f"{cause}{then}", where=cause.subject)
+    if isinstance(cause, NotWell):
+        return Failure(f"{cause}{then}", details=cause.details)
+    if isinstance(cause, Busy | CannotBeSo):
+        return Failure(f"{cause}{then}")
+    text = f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())}"
+    return Unexpected(f"{text} (please report it){then}")
 
 
 def _undone(undone: Undone) -> str:
@@ -96,8 +105,3 @@ def _undone(undone: Undone) -> str:
         return f"; not all of it could be taken back: {'; '.join(undone.trouble)}"
     left = "".join(f"; {line}" for line in undone.left)
     return f"; the machine is as it was before{left}"
-
-
-def _details(cause: BaseException | None) -> str:
-    lines = cause.details if isinstance(cause, NotWell) else ()
-    return "".join(f"\n    {line}" for line in lines)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
 DONE = 0
 FAILED = 1
 BAD_USAGE = 2
@@ -12,15 +17,57 @@ class Failure(Exception):
     """Ends a command. The text is the one line that is shown; no traceback follows."""
 
     exit_code = FAILED
+    kind = "failed"
+    """For programs: what a word means never changes."""
+
+    def __init__(
+        self, text: str, *, where: str = "", others: Sequence[Failure] = (), details: Sequence[str] = ()
+    ) -> None:
+        """`where`: the option, the place in a document, the file or the check that it is about.
+
+        `others` were told before it. `details` are shown below it, as the last lines of a program's log are.
+        """
+        super().__init__(text)
+        self.where = where
+        self.others = others
+        self.details = details
+
+    def with_details(self) -> str:
+        return "\n    ".join([str(self), *self.details])
+
+
+class Interrupted(Failure):
+    """By whoever called it."""
+
+    kind = "interrupted"
+
+
+class Unexpected(Failure):
+    """A fault of ours."""
+
+    kind = "unexpected"
 
 
 class BadUsage(Failure):
-    """Arguments, or a document, that cannot be meant."""
+    """Arguments that cannot be meant."""
 
     exit_code = BAD_USAGE
+    kind = "usage"
+
+    @classmethod
+    def of(cls, option: str, value: str, fault: str) -> Self:
+        """An option's value that cannot be meant."""
+        return cls(f"{option} {value}: {fault}", where=option)
+
+
+class BadInput(BadUsage):
+    """A document, or a file, that cannot be meant."""
+
+    kind = "input"
 
 
 class Refused(Failure):
     """Something has to be so first: an administrator's rights, a condition of the machine."""
 
     exit_code = REFUSED
+    kind = "refused"

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli.failure import BadUsage
+from agent.cli.failure import BadInput, BadUsage
 from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
 from agent.host.port import FileKind
@@ -34,13 +34,17 @@ class GivenFile:
         try:
             yield from self._blocks()
         except (OSError, HostError) as fault:
-            raise BadUsage(f"{self.option} {self.shown}: {_why(fault)}") from fault
+            raise self.objection(_why(fault)) from fault
 
     def read(self) -> bytes:
         try:
             return self._all()
         except (OSError, HostError) as fault:
-            raise BadUsage(f"{self.option} {self.shown}: {_why(fault)}") from fault
+            raise self.objection(_why(fault)) from fault
+
+    def objection(self, text: str) -> BadInput:
+        """To be raised."""
+        return BadInput.of(self.option, self.shown, text)
 
     def head(self, size: int) -> bytes:
         for block in self.blocks():
@@ -145,7 +149,7 @@ class _OfTheMachine(GivenFile):
 def given_file(request: Request, option: Option, host: Host) -> GivenFile:
     """Raises BadUsage if none is given, or it cannot be read."""
     if not request.has(option):
-        raise BadUsage(f"{option.name} {option.placeholder} is needed")
+        raise BadUsage(f"{option.name} {option.placeholder} is needed", where=option.name)
     name = request.value(option, "")
     file = _of_the_sandbox(option, name, host) if is_sandbox(request) else None
     if file is None:
@@ -161,9 +165,8 @@ def _refuse_what_is_read_once(option: Option, name: str) -> None:
     path = Path(name)
     is_pipe = path.exists() and not path.is_file() and not path.is_dir()
     if name == "-" or is_pipe:
-        raise BadUsage(
-            f"{option.name} {name}: a regular file is needed, and no pipe or device; save it first"
-        )
+        fault = "a regular file is needed, and no pipe or device; save it first"
+        raise BadInput.of(option.name, name, fault)
 
 
 def _of_the_sandbox(option: Option, name: str, host: Host) -> GivenFile | None:

@@ -41,7 +41,7 @@ def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProg
     """Raises BadUsage for what is no kubelet.exe, unless that check is to be ignored."""
     file = given_file(request, asking.kubelet, host)
     if fault := fault_of_program(file.head(_HEAD), of_this_system=is_sandbox(request)):
-        asking.object_to(CHECK, f"{file.option} {file.shown}: {fault}")
+        asking.object_to(CHECK, file.objection(fault))
     return KubeletProgram(file, said_release(request) or _release(request, host, file, asking))
 
 
@@ -52,7 +52,7 @@ def said_release(request: Request) -> Kubelet | None:
     given = request.value(options.KUBELET_VERSION, "")
     said = Kubelet.of_version(given)
     if said is None:
-        raise BadUsage(f"{options.KUBELET_VERSION.name} {given}: expected something like 1.{NEWEST}")
+        raise BadUsage.of(options.KUBELET_VERSION.name, given, f"expected something like 1.{NEWEST}")
     return said
 
 
@@ -79,18 +79,18 @@ def _release(request: Request, host: Host, file: GivenFile, asking: Asking) -> K
         advice = f"{options.KUBELET_VERSION.name} {options.KUBELET_VERSION.placeholder} says it"
         asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
         return Kubelet()
-    name = f"{file.option} {file.shown}"
     try:
         answer = host.processes.run((file.absolute, "--version"), seconds=_SECONDS_FOR_VERSION)
     except HostError as fault:
-        asking.object_to(CHECK, f"{name}: {fault}")
+        asking.object_to(CHECK, file.objection(str(fault)))
         return Kubelet()
     told = Kubelet.of_version(answer.output.decode(errors="replace"))
     if answer.exit_code or told is None:
-        asking.object_to(CHECK, f"{name}: it does not answer --version as a kubelet does")
+        asking.object_to(CHECK, file.objection("it does not answer --version as a kubelet does"))
         return Kubelet()
     if not OLDEST <= told.minor <= NEWEST:
+        known = f"1.{OLDEST} to 1.{NEWEST}"
         asking.warn(
-            f"{name}: its release 1.{told.minor} is none of those known here, 1.{OLDEST} to 1.{NEWEST}"
+            f"{file.option} {file.shown}: its release 1.{told.minor} is none of those known here, {known}"
         )
     return told

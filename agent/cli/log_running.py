@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent import log_runner as runners
 from agent.cli import options
 from agent.cli.given import given_file
-from agent.cli.kubelet_program import fault_of_program
+from agent.cli.kubelet_program import CHECK, fault_of_program
 from agent.cli.machine import is_sandbox
 from agent.sources.worker import KUBELET_LOG, LogRunner
 from agent.spec import Inline
@@ -35,7 +35,7 @@ def log_runner(
     if given is None or program is None:
         return _our_own()
     if fault := fault_of_program(given.head(_HEAD), of_this_system=is_sandbox(request)):
-        asking.object_to("kubelet", f"{given.option} {given.shown}: {fault}")
+        asking.object_to(CHECK, given.objection(fault))
     content = None if given.is_at(directory / runners.OF_KUBERNETES) else given
     arguments = runners.arguments_of_kubernetes(KUBELET_LOG, program.release.minor)
     return LogRunner(runners.OF_KUBERNETES, content, arguments)

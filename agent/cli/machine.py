@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def is_sandbox(request: Request) -> bool:
     if request.has(SANDBOX_RUN) and not request.has(SANDBOX):
-        raise BadUsage(f"{SANDBOX_RUN.name} goes with {SANDBOX.name} DIR")
+        raise BadUsage(f"{SANDBOX_RUN.name} goes with {SANDBOX.name} DIR", where=SANDBOX_RUN.name)
     return request.has(SANDBOX)
 
 
@@ -72,12 +72,13 @@ def _open_sandbox(request: Request) -> Host:
 
     given = request.value(SANDBOX, "")
     if not given.strip():
-        raise BadUsage(f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty")
+        text = f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty"
+        raise BadUsage(text, where=SANDBOX.name)
     directory = Path(given)
     if directory.resolve() == Path(directory.resolve().anchor):
-        raise BadUsage(f"{SANDBOX.name} {given}: that is a whole disk; name a folder of the sandbox's own")
+        raise BadUsage.of(SANDBOX.name, given, "that is a whole disk; name a folder of the sandbox's own")
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadUsage(f"{SANDBOX.name} {directory}: {error.strerror or error}") from error
+        raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
     return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))

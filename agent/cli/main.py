@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from agent.cli.arguments import HELP, VERBOSE, Request, parse
+from agent.cli.arguments import HELP, OUTPUT, VERBOSE, Request, parse
 from agent.cli.commands import COMMANDS
-from agent.cli.failure import DONE, FAILED, Failure
+from agent.cli.failure import DONE, Failure, Interrupted, Unexpected
 from agent.cli.streams import say, tell
 
 TYPE_CHECKING = False
@@ -28,14 +28,11 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _run(parse(arguments, COMMANDS))
     except Failure as failure:
-        tell(f"wmcb: {failure}")
-        return failure.exit_code
+        return _ended(failure, arguments)
     except KeyboardInterrupt:
-        tell("wmcb: interrupted")
-        return FAILED
+        return _ended(Interrupted("interrupted"), arguments)
     except Exception as error:  # noqa: BLE001 - the last resort
-        tell(f"wmcb: {_in_one_line(error, arguments)}")
-        return FAILED
+        return _ended(_failure(error, arguments), arguments)
 
 
 def _run(request: Request) -> int:
@@ -56,14 +53,35 @@ def _function(name: str) -> Callable[[Request], int]:
     return found
 
 
-def _in_one_line(error: Exception, arguments: Sequence[str]) -> str:
+def _ended(failure: Failure, arguments: Sequence[str]) -> int:
+    tell(f"wmcb: {failure.with_details()}")
+    if _wants_json(arguments):
+        from agent.cli.documents import error_document
+
+        try:  # noqa: SIM105 - contextlib would have to be imported at each start
+            say(error_document(failure))
+        except Failure:
+            pass  # it may be the very thing that failed
+    return failure.exit_code
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Also if nothing else of the arguments can be understood."""
+    from itertools import pairwise
+
+    name, value = OUTPUT.name, "json"
+    return f"{name}={value}" in arguments or (name, value) in pairwise(arguments)
+
+
+def _failure(error: Exception, arguments: Sequence[str]) -> Failure:
     from agent.host.errors import HostError
 
     if isinstance(error, HostError):
-        return str(error)
+        return Failure(str(error), where=error.subject)
+    text = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
     if VERBOSE.name in arguments or VERBOSE.short in arguments:
         import traceback
 
-        return "".join(traceback.format_exception(error))
-    text = " ".join(str(error).split())
-    return f"unexpected {type(error).__name__}: {text} (please report it; -v shows where it happened)"
+        trace = "".join(traceback.format_exception(error)).splitlines()
+        return Unexpected(f"{text} (please report it, with what follows)", details=trace)
+    return Unexpected(f"{text} (please report it; -v shows where it happened)")

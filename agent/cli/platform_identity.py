@@ -25,10 +25,11 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
     try:
         return platforms.identity(platform, machine, _ask)
     except platforms.UnknownPlatform as fault:
-        raise BadUsage(f"{options.PLATFORM.name}: {fault}") from fault
+        raise BadUsage(f"{options.PLATFORM.name}: {fault}", where=options.PLATFORM.name) from fault
     except (Failed, platforms.BadAnswer) as fault:
         advice = f"or leave it out and name the node with {options.NODE_NAME.name}"
-        raise Failure(f"{options.PLATFORM.name} {platform}: {fault}; {advice}") from fault
+        text = f"{options.PLATFORM.name} {platform}: {fault}; {advice}"
+        raise Failure(text, where=options.PLATFORM.name) from fault
 
 
 def _ask(url: str, headers: Headers, method: str) -> bytes:

@@ -6,17 +6,16 @@ For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
-from agent.cli import shown_plan
 from agent.cli.arguments import OUTPUT
 from agent.cli.asking import Asking
 from agent.cli.checking import IGNITION_CHECK, ignored_checks, machine_findings
 from agent.cli.colours import Colours
+from agent.cli.documents import document
 from agent.cli.failure import DONE, REFUSED, BadUsage
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_machine
@@ -104,4 +103,4 @@ def _many(number: int, what: str) -> str:
 
 def _document_of(found: Sequence[Finding], *, passed: bool) -> str:
     checks = [{"id": each.check, "verdict": each.verdict.value, "text": each.text} for each in found]
-    return json.dumps({"format": shown_plan.FORMAT, "passed": passed, "checks": checks}, indent=2)
+    return document(passed=passed, checks=checks)

@@ -1,8 +1,8 @@
 """A plan, a status and a result, for people and for programs.
 
-The documents for programs have a format number. Within one number fields are added, never taken away or
-given another meaning. A resource is [kind, name], such as ["service", "kubelet"]; values are
-shown as a person sees them, secrets so that two of them can be told apart within one document.
+Of the documents for programs (see agent.cli.documents) a resource is [kind, name], such as
+["service", "kubelet"]; values are shown as a person sees them, secrets so that two of them can be told apart
+within one document.
 
     plan, --dry-run, and what was done:
         format      1
@@ -25,10 +25,10 @@ What a run shows of these on standard output is all of it: warnings and progress
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agent.cli.documents import document
 from agent.engine.planning import Action
 from agent.engine.target import to_document
 from agent.resources.kind import veiled
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from agent.spec import Note
 
     Logs = Mapping[PureWindowsPath, Sequence[str]]
-
-FORMAT = 1
 
 _SIGNS = {
     Action.CREATE: ("+", "green"),
@@ -195,15 +193,15 @@ def _short(line: str) -> str:
 
 
 def plan_document(plan: Plan) -> str:
-    return _document(**_of_plan(plan))
+    return document(**_of_plan(plan))
 
 
 def result_document(done: Done) -> str:
-    return _document(**_of_plan(done.plan), left=list(done.left))
+    return document(**_of_plan(done.plan), left=list(done.left))
 
 
 def status_document(status: Status, logs: Logs) -> str:
-    return _document(
+    return document(
         title=status.title,
         interrupted=status.interrupted,
         resources=[
@@ -256,7 +254,3 @@ def _difference_documents(target: Target, differences: Sequence[Difference]) -> 
         }
         for each in differences
     ]
-
-
-def _document(**fields: Value) -> str:
-    return json.dumps({"format": FORMAT, **fields}, indent=2)

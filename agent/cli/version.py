@@ -20,9 +20,9 @@ def show(request: Request) -> int:
         "platform": _platform(),
     }
     if request.value(OUTPUT, "text") == "json":
-        import json
+        from agent.cli.documents import document
 
-        say(json.dumps(facts, indent=2))
+        say(document(**facts))
     else:
         commit = f"commit {built.commit}" if built.commit else "from source"
         say(f"wmcb {RELEASE} ({commit})\nPython {facts['python']}, {facts['openssl']}\n{facts['platform']}")

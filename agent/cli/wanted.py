@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
 from agent.cli import options
-from agent.cli.failure import BadUsage
+from agent.cli.asking import last_of
+from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
@@ -82,10 +83,11 @@ def _tell(report: Report, asking: Asking) -> None:
     if more:
         asking.notice(f"and {more} more warnings")
     if report.fatal:
-        *others, last = (str(error).removeprefix("error: ") for error in report.errors[:_MOST_LINES])
-        for error in others:
-            asking.notice(error)
-        raise BadUsage(last)
+        errors = [
+            BadInput(str(error).removeprefix("error: "), where=error.where)
+            for error in report.errors[:_MOST_LINES]
+        ]
+        raise last_of(errors, asking)
 
 
 def _node(request: Request, host: Host) -> Node:
@@ -124,14 +126,14 @@ def _addresses(request: Request, option: Option) -> tuple[str, ...]:
         try:
             ipaddress.ip_address(address)
         except ValueError as fault:
-            raise BadUsage(f"{option.name} {given}: {address!r} is no IP address") from fault
+            raise BadUsage.of(option.name, given, f"{address!r} is no IP address") from fault
     return addresses
 
 
 def _number(request: Request, option: Option, otherwise: str) -> str:
     given = request.value(option, otherwise)
     if request.has(option) and not (given.isascii() and given.isdigit() and len(given) < _LONGEST_NUMBER):
-        raise BadUsage(f"{option.name} {given}: expected a number, such as 2")
+        raise BadUsage.of(option.name, given, "expected a number, such as 2")
     return given
 
 

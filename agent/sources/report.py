@@ -41,12 +41,17 @@ class Entry:
         """As Ignition writes it: $.storage.files.3.contents.source"""
         return ".".join(["$", *map(_step, self.place)])
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
+        """For a person: the document and the spot in it."""
         spot = f" line {self.line}" if self.line is not None else ""
         if spot and self.column is not None:
             spot += f", column {self.column}"
         path = f" at {self.path}" if self.place else ""
-        return f"{self.severity.value}: {self.document}{spot}{path}: {self.message}"
+        return f"{self.document}{spot}{path}"
+
+    def __str__(self) -> str:
+        return f"{self.severity.value}: {self.where}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,12 @@ WRONG = [
     Wrong("a word too many", ("version", "now"), "unknown command version now; did you mean version?"),
     Wrong("half a command", ("daemon",), "daemon: say which of daemon"),
     Wrong("a misspelt option", ("version", "--ouput=json"), "unknown option --ouput; did you mean --output?"),
-    Wrong("another's option", ("daemon", "run", "--output=json"), "daemon run has no option --output"),
+    Wrong("another's option", ("daemon", "run", "--output=text"), "daemon run has no option --output"),
     Wrong("an abbreviation", ("version", "--out", "json"), "unknown option --out; did you mean --output?"),
     Wrong("a value left out", ("version", "--output"), "--output needs a value: --output text|json"),
     Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),
     Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose takes no value"),
-    Wrong("an option twice", ("version", "--output=json", "--output=text"), "--output is given twice"),
+    Wrong("an option twice", ("version", "--output=text", "--output=text"), "--output is given twice"),
     Wrong("a command's version", ("plan", "--version"), "unknown option --version; "),
     Wrong("help on another unheard of", ("help", "xyzzy"), "unknown command xyzzy; see wmcb --help"),
     Wrong("help on a command unheard of", ("xyzzy", "--help"), "unknown command xyzzy; see wmcb --help"),
@@ -69,7 +69,8 @@ def test_bad_usage_is_one_line_on_stderr_and_exit_code_2(
 def test_version_for_programs(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(arguments) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert set(facts) == {"release", "commit", "python", "openssl", "platform"}
+    assert facts["format"] == 1
+    assert set(facts) == {"format", "release", "commit", "python", "openssl", "platform"}
     assert facts["release"] == RELEASE
     assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
     assert facts["openssl"].startswith("OpenSSL ")
