@@ -41,6 +41,7 @@ _LONGEST_NUMBER = 40
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "int", "float", "null", "map", "seq")}
 _MERGE = "<<"
 _TWICE = "this key is there twice"
+_NO_MAPPING = "a mapping of settings was expected"
 
 
 class NotReadable(Exception):
@@ -59,8 +60,29 @@ class Document:
     """Line and column of each value, counted from one; none for JSON."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    value: Value
+    positions: Mapping[Place, Position] = field(default_factory=dict)
+    """As of a Document."""
+    twice: tuple[Place, ...] = ()
+    """The keys that were there before; of JSON without what is around them. Of each the last value counts."""
+
+
 def read_document(contents: bytes) -> Document:
     """Raises NotReadable: not text, not YAML or JSON, not a mapping, a key twice, too large in any way."""
+    reading = _read(contents, leniently=False)
+    if not isinstance(reading.value, dict):
+        _refuse(_NO_MAPPING)
+    return Document(reading.value, reading.positions)
+
+
+def read_leniently(contents: bytes) -> Reading:
+    """Any value, and a key twice, as Kubernetes' tools take it. Raises NotReadable for all else."""
+    return _read(contents, leniently=True)
+
+
+def _read(contents: bytes, *, leniently: bool) -> Reading:
     if len(contents) > _LARGEST:
         _refuse(f"it is longer than {_LARGEST // 1024} KiB")
     try:
@@ -69,57 +91,56 @@ def read_document(contents: bytes) -> Document:
         _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong")
     # The kubelet decides by the first character, too.
     if text.lstrip().startswith("{"):
-        return _read_json(text)
-    return _read_yaml(text)
+        return _read_json(text, leniently)
+    return _read_yaml(text, leniently)
 
 
 def _refuse(message: str, place: Place = (), at: Position | None = None) -> NoReturn:
     raise NotReadable(message, place, at)
 
 
-def _read_json(text: str) -> Document:
+def _read_json(text: str, leniently: bool) -> Reading:
+    pairs = _Pairs()
     try:
-        value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse_constant)
     except json.JSONDecodeError as fault:
         _refuse(f"it is not JSON: {fault.msg}", at=(fault.lineno, fault.colno))
     except _NoJsonNumber as fault:
         _refuse(f"{fault} is no JSON number")
-    except _KeyTwice:
-        _refuse_key_twice(text)
     except RecursionError:
         _refuse(f"it is nested deeper than {_DEEPEST} levels")
     except ValueError:
         # Python's own bound on the digits of a number.
         _refuse("it has a number of thousands of digits")
+    if pairs.twice and not leniently:
+        # Python's reader of JSON does not tell where; JSON is YAML, whose reader does.
+        _read_yaml(text, leniently)
+        _refuse(_TWICE)
     _check_size(value)
-    return Document(value)
+    return Reading(value, twice=tuple((key,) for key in pairs.twice))
 
 
 class _NoJsonNumber(Exception):
     """NaN, Infinity or -Infinity, by name."""
 
 
-class _KeyTwice(Exception):
-    pass
+class _Pairs:
+    """Makes the mappings, and keeps in mind which keys were there twice."""
 
+    def __init__(self) -> None:
+        self.twice: list[str] = []
 
-def _without_duplicates(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
-    made: dict[str, Value] = {}
-    for key, value in pairs:
-        if key in made:
-            raise _KeyTwice
-        made[key] = value
-    return made
+    def __call__(self, pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+        made: dict[str, Value] = {}
+        for key, value in pairs:
+            if key in made:
+                self.twice.append(key)
+            made[key] = value
+        return made
 
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise _NoJsonNumber(constant)
-
-
-def _refuse_key_twice(text: str) -> NoReturn:
-    # Python's reader of JSON does not tell where; JSON is YAML, whose reader does.
-    _read_yaml(text)
-    _refuse(_TWICE)
 
 
 def _check_size(value: Value) -> None:
@@ -143,9 +164,9 @@ def _children(value: Value) -> Iterator[Value]:
         yield from value
 
 
-def _read_yaml(text: str) -> Document:
+def _read_yaml(text: str, leniently: bool) -> Reading:
     try:
-        builder = _Builder(text)
+        builder = _Builder(text, leniently)
         value = builder.build()
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark
@@ -153,9 +174,7 @@ def _read_yaml(text: str) -> Document:
         _refuse("it is not YAML", at=at)
     except yaml.YAMLError:
         _refuse("it is not YAML")
-    if not isinstance(value, dict):
-        _refuse("a mapping of settings was expected")
-    return Document(value, builder.positions)
+    return Reading(value, builder.positions, tuple(builder.twice))
 
 
 @dataclass(slots=True)
@@ -175,8 +194,10 @@ class _Open:
 class _Builder:
     """Builds from the parser's events: no recursion, so no depth can end the process."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, leniently: bool) -> None:
         self._parser = _LOADER(text)
+        self._leniently = leniently
+        self.twice: list[Place] = []
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Value, int]] = {}
         """Each anchored value, and of how many values it consists."""
@@ -243,7 +264,9 @@ class _Builder:
         if not isinstance(current.value, dict):
             return
         if key in current.value and key not in current.merged:
-            self._fail(event, _TWICE, current.place)
+            if not self._leniently:
+                self._fail(event, _TWICE, current.place)
+            self.twice.append((*current.place, key))
         current.merged.discard(key)
         current.key = key
 

@@ -150,3 +150,18 @@ def test_no_contents_are_told(
     with pytest.raises(NotReadable) as refusal:
         read_document("/etc/kubernetes/kubeconfig", contents)
     assert "HIDDEN" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "twice"),
+    [
+        ("a: 1\nb: {c: 1, c: 2}\na: 3\n", {"a": 3, "b": {"c": 2}}, (("b", "c"), ("a",))),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', {"a": 1, "b": {"c": 2}}, (("c",),)),
+        ("- a\n- 1\n", ["a", 1], ()),
+        ("", None, ()),
+    ],
+)
+def test_any_value_is_read_leniently(text: str, value: object, twice: tuple[object, ...]) -> None:
+    reading = documents.read_leniently(text.encode())
+    assert reading.value == value
+    assert reading.twice == twice
