@@ -522,6 +522,21 @@ class Processes(Protocol):
         Not through a shell. TimedOut when it doesn't end in time, and then it and its children are ended.
         """
 
+    def run_logged(
+        self,
+        command: Sequence[str],
+        log: PureWindowsPath,
+        *,
+        seconds: float,
+        directory: PureWindowsPath | None = None,
+    ) -> int:
+        """Run what somebody else wrote to its end; its exit code. What it says is added to `log` as it comes.
+
+        The log has to be there. Children that outlive the program go on: who wrote it may have meant that.
+        TimedOut when it doesn't end in time, and then it and its children are ended, as they are when the
+        process that asked for them dies. A sandbox, which has no Windows, only notes what it was asked for.
+        """
+
     def wait(self, pid: int, seconds: float) -> int:
         """Until a process ends; its exit code."""
 

@@ -14,22 +14,27 @@ from pathlib import PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
 from agent.host import commandline
-from agent.host.errors import AccessDenied, BadName, NotFound, TimedOut
+from agent.host.errors import AccessDenied, BadName, NotFound, TimedOut, WrongKind
 from agent.host.port import Completed, ProcessInfo
+from agent.host.sandbox import held
 from agent.host.sandbox.failure import telling
+from agent.host.sandbox.places import name_key
+from agent.host.sandbox.programs import can_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from agent.host.sandbox.places import Drive
+    from agent.host.sandbox.places import Drive, Place
     from agent.host.sandbox.service_document import ServiceDocument
     from agent.host.sandbox.state import State
 
 _ACCESS_DENIED = 5
 _INVALID_PARAMETER = 87
 _BAD_PATH = 161
+_DIRECTORY_NOT_SUPPORTED = 336
 _TIMEOUT = 1460
+_WINDOWS = "Windows"
 
 
 class SandboxProcesses:
@@ -70,6 +75,32 @@ class SandboxProcesses:
                 _end_all(process)
             return Completed(exit_code, _first(output, limit), _first(errors, limit))
 
+    def run_logged(
+        self,
+        command: Sequence[str],
+        log: PureWindowsPath,
+        *,
+        seconds: float,
+        directory: PureWindowsPath | None = None,
+    ) -> int:
+        program, *arguments = command
+        _check(command)
+        where = self._drive.existing("run a program in", directory).file if directory else None
+        with held.opened("add to", self._file_at("add to", log), os.O_WRONLY | os.O_APPEND) as output:
+            if PureWindowsPath(program).drive and self._is_for_windows(program):
+                os.write(output, f"A sandbox does not run {commandline.join(command)}\n".encode())
+                return 0
+            with telling("run", program):
+                process = _start([self._file(program), *arguments], output, subprocess.STDOUT, None, where)
+            try:
+                return process.wait(seconds)
+            except subprocess.TimeoutExpired as failure:
+                _end_all(process)
+                raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} s") from failure
+            except BaseException:
+                _end_all(process)
+                raise
+
     def wait(self, pid: int, seconds: float) -> int:
         subject = f"process {pid}"
         try:
@@ -99,6 +130,19 @@ class SandboxProcesses:
         path = PureWindowsPath(program)
         return self._drive.existing("run", path).file if path.drive else program
 
+    def _file_at(self, action: str, path: PureWindowsPath) -> Place:
+        place = self._drive.existing(action, path)
+        if place.is_folder:
+            raise WrongKind(action, str(path), _DIRECTORY_NOT_SUPPORTED)
+        return place
+
+    def _is_for_windows(self, program: str) -> bool:
+        """What Windows brings along is not in a sandbox at all."""
+        place = self._drive.locate("run", PureWindowsPath(program))
+        if place.state is None:
+            return place.keys[:1] == (name_key(_WINDOWS),)
+        return place.is_file and not can_run(place.file)
+
     def _program(self, file: str | None) -> PureWindowsPath | None:
         return self._drive.path_of(file) if file else None
 
@@ -118,8 +162,8 @@ if sys.platform == "win32":
 
     def _start(
         command: Sequence[str],
-        output: IO[bytes],
-        errors: IO[bytes],
+        output: IO[bytes] | int,
+        errors: IO[bytes] | int,
         environment: Mapping[str, str] | None,
         directory: str | None,
     ) -> subprocess.Popen[bytes]:
@@ -135,8 +179,8 @@ else:
 
     def _start(
         command: Sequence[str],
-        output: IO[bytes],
-        errors: IO[bytes],
+        output: IO[bytes] | int,
+        errors: IO[bytes] | int,
         environment: Mapping[str, str] | None,
         directory: str | None,
     ) -> subprocess.Popen[bytes]:

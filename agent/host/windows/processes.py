@@ -59,6 +59,18 @@ class WindowsProcesses:
 
         return run(command, seconds, environment, directory, limit)
 
+    def run_logged(
+        self,
+        command: Sequence[str],
+        log: PureWindowsPath,
+        *,
+        seconds: float,
+        directory: PureWindowsPath | None = None,
+    ) -> int:
+        from agent.host.windows.running import run_logged
+
+        return run_logged(command, log, seconds, directory)
+
     def wait(self, pid: int, seconds: float) -> int:
         with _open("wait for", pid, SYNCHRONIZE | QUERY_LIMITED) as process:
             process.wait(seconds)

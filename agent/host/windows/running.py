@@ -6,21 +6,25 @@ import sys
 
 assert sys.platform == "win32"
 
+import msvcrt
 import os
 import subprocess
 import threading
+from contextlib import contextmanager
 from pathlib import PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
 from agent.host import commandline
 from agent.host.errors import BadName, TimedOut
-from agent.host.port import Completed
+from agent.host.port import Completed, FileKind
+from agent.host.windows.api import files
 from agent.host.windows.api.jobs import Job
 from agent.host.windows.api.processes import SET_QUOTA, SUSPEND_RESUME, TERMINATE, Process
 from agent.host.windows.failure import telling
+from agent.host.windows.walking import expect, folder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _BAD_PATH = 161
 _TIMEOUT = 1460
@@ -38,7 +42,7 @@ def run(
     program = _checked(command)
     with telling("run", program):
         with Job() as job:
-            child = _start(job, command, environment, directory)
+            child = _start(job, command, environment, directory, subprocess.PIPE, subprocess.PIPE)
             output, errors = _Kept(child.stdout, limit), _Kept(child.stderr, limit)
             try:
                 exit_code: int | None = child.wait(seconds)
@@ -53,6 +57,37 @@ def run(
     return Completed(exit_code, output.kept, errors.kept)
 
 
+def run_logged(
+    command: Sequence[str], log: PureWindowsPath, seconds: float, directory: PureWindowsPath | None
+) -> int:
+    program = _checked(command)
+    with _end_of(log) as output, telling("run", program), Job() as job:
+        child = _start(job, command, None, directory, output, subprocess.STDOUT)
+        try:
+            exit_code = child.wait(seconds)
+        except subprocess.TimeoutExpired as failure:
+            raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} seconds") from failure
+        job.let_go()
+        return exit_code
+
+
+@contextmanager
+def _end_of(log: PureWindowsPath) -> Iterator[int]:
+    """As a number of C's library, since subprocess takes no handle."""
+    with telling("add to", str(log)), folder_of(log) as folder:
+        handle = files.open_in(folder, log.name, files.APPEND_DATA, options=files.SYNCHRONOUS)
+        try:
+            expect(handle, FileKind.FILE)
+        except BaseException:
+            files.close(handle)
+            raise
+    descriptor = msvcrt.open_osfhandle(handle, os.O_APPEND)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def _checked(command: Sequence[str]) -> str:
     """Whatever Windows would look for is refused: it looks in the current folder too."""
     program = PureWindowsPath(command[0])
@@ -65,14 +100,19 @@ def _checked(command: Sequence[str]) -> str:
 
 
 def _start(
-    job: Job, command: Sequence[str], environment: Mapping[str, str] | None, directory: PureWindowsPath | None
+    job: Job,
+    command: Sequence[str],
+    environment: Mapping[str, str] | None,
+    directory: PureWindowsPath | None,
+    output: int,
+    errors: int,
 ) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(
         commandline.join(command),
         executable=command[0],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=output,
+        stderr=errors,
         cwd=directory,
         env=environment,
         # Suspended until it is in the job: what it started before that would not be.

@@ -59,8 +59,7 @@ class Job:
 
     def __init__(self) -> None:
         self._handle = _create(None, None)
-        limits = _Limits(flags=_KILL_ON_JOB_CLOSE)
-        _set(self._handle, _EXTENDED_LIMITS, limits, ctypes.sizeof(limits))
+        self._limit(_KILL_ON_JOB_CLOSE)
 
     def __enter__(self) -> Self:
         return self
@@ -72,3 +71,11 @@ class Job:
         """A process that was made suspended: it goes on, and whatever it starts belongs to the job too."""
         _assign(self._handle, suspended_process)
         _resume(suspended_process)
+
+    def let_go(self) -> None:
+        """What still runs in it goes on."""
+        self._limit(0)
+
+    def _limit(self, flags: int) -> None:
+        limits = _Limits(flags=flags)
+        _set(self._handle, _EXTENDED_LIMITS, limits, ctypes.sizeof(limits))
