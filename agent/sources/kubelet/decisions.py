@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.spec import Effect, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 class About(enum.Enum):
@@ -34,3 +40,19 @@ class Decision:
     after: str = ""
     secret: bool = False
     """Whether before and after may be shown to nobody."""
+
+
+_EFFECTS = {
+    Outcome.CHANGED: Effect.CHANGED,
+    Outcome.DROPPED: Effect.DROPPED,
+    Outcome.ADDED: Effect.ADDED,
+}
+
+
+def notes_of(made: Iterable[Decision]) -> Iterator[Note]:
+    """Of what was kept there is nothing to tell."""
+    for decision in made:
+        if decision.outcome in _EFFECTS:
+            before, after = ("", "") if decision.secret else (decision.before, decision.after)
+            subject = f"{decision.about.value} {decision.name}"
+            yield Note(_EFFECTS[decision.outcome], subject, decision.reason, before, after)

@@ -7,15 +7,17 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.sources.ignition.findings import Findings
+from agent.sources.kubelet import folders, windows_service
+from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.placement import install_directory_fault
 from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
-from agent.sources.worker import folders, kubelet_service, notes
+from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
 from agent.sources.worker.needed import Judge
-from agent.sources.worker.placement import install_directory_fault
 from agent.spec import (
     Directory,
     Effect,
@@ -24,7 +26,6 @@ from agent.spec import (
     Inline,
     Key,
     Note,
-    Protection,
     Specification,
 )
 
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from agent.sources import ignition
     from agent.sources.ignition import Configuration, Fetch, Origin
     from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.kubelet.placement import Placement
     from agent.sources.kubelet.translation import WindowsKubelet
     from agent.sources.report import Place
-    from agent.sources.worker.placement import Placement
-    from agent.spec import Content, Want
+    from agent.spec import Want
 
 UNIT = "kubelet.service"
 
@@ -109,7 +110,7 @@ class _Compilation:
         return None if self.report.fatal else made
 
     def _of(self, made: WindowsKubelet) -> Specification:
-        self.notes += notes.of_decisions(made.decisions)
+        self.notes += notes_of(made.decisions)
         judge = Judge(made.references, self.carried.looked_into)
         programs = list(self._programs())
         files = [*self._files_anew(made.files), *self._carried_files(made.files, judge)]
@@ -123,22 +124,20 @@ class _Compilation:
             *files,
             *programs,
             *self._environment_variables(made),
-            kubelet_service.service(made, self.placement, reads),
+            windows_service.service(
+                windows_service.Kubelet(made.arguments, made.configuration, made.environment),
+                self.placement,
+                reads,
+            ),
         ]
         return Specification.of(self._unique(wants), self.notes, self._title())
 
     # Files
 
     def _programs(self) -> Iterator[File]:
-        placement = self.placement
-        yield self._program(placement.kubelet_path, placement.kubelet)
-        if placement.log_runner and placement.log_runner_path:
-            yield self._program(placement.log_runner_path, placement.log_runner.content)
-
-    def _program(self, path: PureWindowsPath, content: Content | None) -> File:
-        want = File(path, content, Protection.PROGRAM)
-        self.taken[want.key] = str(path)
-        return want
+        for want in self.placement.programs():
+            self.taken[want.key] = str(want.path)
+            yield want
 
     def _files_anew(self, contents: Mapping[str, bytes]) -> Iterator[File]:
         for name, content in contents.items():

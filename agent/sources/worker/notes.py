@@ -1,23 +1,17 @@
-"""What `plan` tells of an Ignition: what became of the kubelet, and what of all the rest was left out."""
+"""What `plan` tells of an Ignition beside the kubelet: what of all the rest was left out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.sources.kubelet import decisions, linux_units
+from agent.sources.kubelet import linux_units
 from agent.spec import Effect, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from agent.sources.ignition import Configuration
-    from agent.sources.kubelet.decisions import Decision
 
-_EFFECTS = {
-    decisions.Outcome.CHANGED: Effect.CHANGED,
-    decisions.Outcome.DROPPED: Effect.DROPPED,
-    decisions.Outcome.ADDED: Effect.ADDED,
-}
 _UNITS = {
     "crio.service": "Windows runs containers with containerd",
     "docker.service": "Windows runs containers with containerd",
@@ -37,14 +31,6 @@ _KINDS = {
     "filesystem": "the disks of a Windows machine are there before it joins",
     "LUKS volume": "the disks of a Windows machine are there before it joins",
 }
-
-
-def of_decisions(made: Iterable[Decision]) -> Iterator[Note]:
-    for decision in made:
-        if decision.outcome in _EFFECTS:
-            before, after = ("", "") if decision.secret else (decision.before, decision.after)
-            subject = f"{decision.about.value} {decision.name}"
-            yield Note(_EFFECTS[decision.outcome], subject, decision.reason, before, after)
 
 
 def of_the_rest(configuration: Configuration, kubelet: str) -> Iterator[Note]:

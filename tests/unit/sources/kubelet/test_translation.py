@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from agent.sources.kubelet.decisions import About, Outcome
+from agent.sources.kubelet.decisions import About, Outcome, notes_of
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import UnitFile
-from agent.sources.worker.notes import of_decisions
 
 CONFIGURATION = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 1\n"
 NODE = Node()
@@ -138,7 +137,7 @@ def test_nothing_secret_is_told(body: str) -> None:
     kubelet = made(f"Environment=KEY=HIDDEN\n{body}")
     told = [
         *(str(entry) for entry in kubelet.report.entries),
-        *(note.before + note.after + note.reason for note in of_decisions(kubelet.decisions)),
+        *(note.before + note.after + note.reason for note in notes_of(kubelet.decisions)),
         *(
             each.before + each.after
             for each in kubelet.decisions

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.sources.worker.placement import KUBELET_LOG
+from agent.sources.kubelet.placement import KUBELET_LOG
 from agent.spec import Directory, Key, Protection
 
 if TYPE_CHECKING:

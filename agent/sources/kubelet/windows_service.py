@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.sources.worker.placement import KUBELET_LOG
+from agent.sources.kubelet.placement import KUBELET_LOG
 from agent.spec import File, HealthCheck, Key, Restart, Service
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import PureWindowsPath
 
     from agent.sources.kubelet.documents import Value
-    from agent.sources.kubelet.translation import WindowsKubelet
-    from agent.sources.worker.placement import Placement
+    from agent.sources.kubelet.placement import Placement
 
 NAME = "kubelet"
 """The kubelet itself answers the service control manager under this name, and no other."""
@@ -26,7 +27,20 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1
 _LONGEST_SHUTDOWN = 86_400.0
 
 
-def service(kubelet: WindowsKubelet, placement: Placement, reads: tuple[Key, ...]) -> Service:
+@dataclass(frozen=True, slots=True)
+class Kubelet:
+    """As it is to run."""
+
+    arguments: tuple[str, ...]
+    configuration: Mapping[str, Value]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    arguments_elsewhere: tuple[str, ...] = ()
+    """What its log runner reads in a file at each start, and puts behind the others."""
+    makes: PureWindowsPath | None = None
+    """What it writes when the cluster has taken it in."""
+
+
+def service(kubelet: Kubelet, placement: Placement, reads: tuple[Key, ...]) -> Service:
     """`reads` is what the kubelet is told of, apart from programs."""
     own = (str(placement.kubelet_path), *kubelet.arguments)
     runner = placement.log_runner
@@ -43,12 +57,13 @@ def service(kubelet: WindowsKubelet, placement: Placement, reads: tuple[Key, ...
         preshutdown_seconds=_shutdown(kubelet),
         start_within_seconds=placement.well_within_seconds,
         health=_health(kubelet, placement.well_within_seconds),
+        makes=kubelet.makes,
         log=KUBELET_LOG if runner else None,
         reads=reads if runner is None else (Key(File.kind, own[0]), *reads),
     )
 
 
-def _shutdown(kubelet: WindowsKubelet) -> float | None:
+def _shutdown(kubelet: Kubelet) -> float | None:
     """As long as the kubelet wants for ending its pods. It would set the same itself when it starts."""
     period = kubelet.configuration.get("shutdownGracePeriod")
     if not isinstance(period, str):
@@ -57,7 +72,7 @@ def _shutdown(kubelet: WindowsKubelet) -> float | None:
     return min(seconds, _LONGEST_SHUTDOWN) or None
 
 
-def _health(kubelet: WindowsKubelet, seconds: float) -> HealthCheck | None:
+def _health(kubelet: Kubelet, seconds: float) -> HealthCheck | None:
     address = _said(kubelet, "healthz-bind-address", "healthzBindAddress", "")
     port = _said(kubelet, "healthz-port", "healthzPort", _HEALTHZ_PORT)
     number = int(port) if isinstance(port, int) or (isinstance(port, str) and port.isdecimal()) else 0
@@ -68,9 +83,9 @@ def _health(kubelet: WindowsKubelet, seconds: float) -> HealthCheck | None:
     )
 
 
-def _said(kubelet: WindowsKubelet, flag: str, field: str, otherwise: Value) -> Value:
+def _said(kubelet: Kubelet, flag: str, field: str, otherwise: Value) -> Value:
     """A flag goes before the configuration."""
-    given = _flag(kubelet.arguments, flag)
+    given = _flag((*kubelet.arguments, *kubelet.arguments_elsewhere), flag)
     found = kubelet.configuration.get(field) if given is None else given
     return otherwise if found is None else found
 

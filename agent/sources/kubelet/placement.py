@@ -7,8 +7,11 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.sources.windows_paths import WINDOWS_OWN, windows_path_fault
+from agent.spec import File, Protection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent.spec import Content
 
 KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
@@ -28,6 +31,8 @@ class LogRunner:
     """None where it is there already."""
     arguments: tuple[str, ...] = ()
     """Before the kubelet's own command line."""
+    arguments_file: PureWindowsPath | None = None
+    """Of which these arguments tell it, if any: it puts what stands there behind the kubelet's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,11 @@ class Placement:
     @property
     def log_runner_path(self) -> PureWindowsPath | None:
         return self.install_directory / self.log_runner.name if self.log_runner else None
+
+    def programs(self) -> Iterator[File]:
+        yield File(self.kubelet_path, self.kubelet, Protection.PROGRAM)
+        if self.log_runner and self.log_runner_path:
+            yield File(self.log_runner_path, self.log_runner.content, Protection.PROGRAM)
 
 
 def install_directory_fault(directory: PureWindowsPath) -> str | None:
