@@ -23,9 +23,10 @@ _TOTAL_SECONDS = 1800.0
 class IgnitionFetch:
     """Most documents carry all that they need: nothing of the network is imported before it is used."""
 
-    def __init__(self, notice: Callable[[str], None]) -> None:
-        """`notice` takes a line for a person."""
+    def __init__(self, notice: Callable[[str], None], most: float) -> None:
+        """`notice` takes a line for a person; no more than `most` seconds are spent on each URL."""
         self._notice = notice
+        self._most = most
 
     @cached_property
     def _fetcher(self) -> Fetcher:
@@ -39,9 +40,9 @@ class IgnitionFetch:
 
         network = request.network
         limits = Limits(
-            patience=_PATIENCE_SECONDS,
-            answer=network.response_timeout or _TOTAL_SECONDS,
-            total=network.total_timeout or _TOTAL_SECONDS,
+            patience=min(_PATIENCE_SECONDS, self._most),
+            answer=min(network.response_timeout or _TOTAL_SECONDS, self._most),
+            total=min(network.total_timeout or _TOTAL_SECONDS, self._most),
         )
         asked = Request(
             request.url, request.headers, proxies=_proxies(network), authorities=network.authorities

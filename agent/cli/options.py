@@ -21,6 +21,7 @@ CONTAINER_RUNTIME = Option(
 RUNTIME_ENDPOINT = Option(
     "--container-runtime-endpoint", "where containerd listens, if elsewhere", placeholder="URL"
 )
+MAX_TIME = Option("--max-time", "seconds for each URL that is fetched", placeholder="N")
 START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (60)", placeholder="N")
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
@@ -40,6 +41,7 @@ NODE = (
     CONTAINER_RUNTIME,
     RUNTIME_ENDPOINT,
     START_TIMEOUT,
+    MAX_TIME,
     LOG_RUNNER,
     OUTPUT,
 )

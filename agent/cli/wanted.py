@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
-from agent.cli import options
+from agent.cli import options, values
 from agent.cli.asking import last_of
-from agent.cli.failure import BadInput, BadUsage
+from agent.cli.failure import BadInput
 from agent.cli.given import given_file
 from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
@@ -21,14 +22,13 @@ from agent.sources.worker import Placement
 from agent.spec import EventSource, Specification
 
 if TYPE_CHECKING:
-    from agent.cli.arguments import Option, Request
+    from agent.cli.arguments import Request
     from agent.cli.asking import Asking
     from agent.cli.kubelet_program import KubeletProgram
     from agent.host.port import Host
     from agent.sources.report import Report
 
 _MOST_LINES = 20
-_LONGEST_NUMBER = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) ->
     from agent.sources import ignition, worker
 
     document = given_file(request, asking.ignition, host)
-    fetch = IgnitionFetch(asking.notice)
+    most = values.seconds(request, options.MAX_TIME, math.inf)
+    fetch = IgnitionFetch(asking.notice, most)
     outcome = ignition.load(document.shown, document.read(), fetch)
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)
     _tell(compiled.report, asking)
@@ -92,20 +93,18 @@ def _tell(report: Report, asking: Asking) -> None:
 
 def _node(request: Request, host: Host) -> Node:
     version = host.facts.windows_version()
-    addresses, cluster_dns = _addresses(request, options.NODE_IP), _addresses(request, options.CLUSTER_DNS)
-    verbosity = _number(request, options.VERBOSITY, "")
-    identity = platform_identity(request, host)  # last: it may ask the network
-    return Node(
+    said = Node(
         host_name=host.facts.host_name(),
         os_version=f"{version.major}.{version.minor}.{version.build}",
-        name=request.value(options.NODE_NAME, identity.name),
-        provider_id=identity.provider_id,
-        addresses=addresses,
+        name=values.node_name(request, options.NODE_NAME, ""),
+        addresses=values.node_addresses(request, options.NODE_IP),
         found_addresses=_found_addresses(host),
-        cluster_dns=cluster_dns,
-        verbosity=verbosity,
-        runtime_endpoint=request.value(options.RUNTIME_ENDPOINT, RUNTIME_ENDPOINT),
+        cluster_dns=values.addresses(request, options.CLUSTER_DNS),
+        verbosity=values.number(request, options.VERBOSITY, ""),
+        runtime_endpoint=values.endpoint(request, options.RUNTIME_ENDPOINT, RUNTIME_ENDPOINT),
     )
+    identity = platform_identity(request, host)  # last: it may ask the network
+    return replace(said, name=said.name or identity.name, provider_id=identity.provider_id)
 
 
 def _found_addresses(host: Host) -> tuple[str, ...]:
@@ -119,29 +118,11 @@ def _found_addresses(host: Host) -> tuple[str, ...]:
     return tuple(map(str, alone))
 
 
-def _addresses(request: Request, option: Option) -> tuple[str, ...]:
-    given = request.value(option, "")
-    addresses = tuple(each.strip() for each in given.split(",")) if given else ()
-    for address in addresses:
-        try:
-            ipaddress.ip_address(address)
-        except ValueError as fault:
-            raise BadUsage.of(option.name, given, f"{address!r} is no IP address") from fault
-    return addresses
-
-
-def _number(request: Request, option: Option, otherwise: str) -> str:
-    given = request.value(option, otherwise)
-    if request.has(option) and not (given.isascii() and given.isdigit() and len(given) < _LONGEST_NUMBER):
-        raise BadUsage.of(option.name, given, "expected a number, such as 2")
-    return given
-
-
 def _placement(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Placement:
     directory = PureWindowsPath(
         request.value(options.INSTALL_DIRECTORY, str(Placement(None).install_directory))
     )
     file = program.file if program and not program.file.is_at(directory / "kubelet.exe") else None
     runner = log_runner(request, host, asking, program, directory)
-    patience = float(_number(request, options.START_TIMEOUT, str(Placement(None).well_within_seconds)))
+    patience = values.seconds(request, options.START_TIMEOUT, Placement(None).well_within_seconds)
     return Placement(file, runner, directory, runtime_service(request), patience)

@@ -19,7 +19,7 @@ _PORT = 10250
 _HEALTH_PORT = 10248
 _PIPE = "containerd-containerd"
 _LARGEST = 4 << 20
-_ENDPOINT = re.compile(r"(?:npipe:)?[/\\]{2,4}\.[/\\]pipe[/\\](?P<name>[^/\\]+)", re.IGNORECASE)
+_ENDPOINT = re.compile(r"(?:npipe:)?[/\\]{2,4}(?:\.[/\\])?pipe[/\\](?P<name>[^/\\]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

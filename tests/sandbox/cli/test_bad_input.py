@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -151,6 +152,24 @@ def test_a_source_that_nobody_serves(machine: Machine) -> None:
     assert f"127.0.0.1:{port}" in line
 
 
+@pytest.mark.parametrize("limit", ["command line", "document"])
+def test_a_source_that_does_not_answer_is_not_waited_for_longer_than_asked(
+    limit: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nearest limit counts, whoever sets it."""
+    monkeypatch.setattr(fetching, "_PATIENCE_SECONDS", 120.0)
+    short, long = ("1", 600) if limit == "command line" else ("600", 1)
+    document = json.loads(pointer("http://{}/"))
+    document["ignition"]["timeouts"] = {"httpTotal": long, "httpResponseHeaders": long}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        document["ignition"]["config"]["merge"][0]["source"] = f"http://{place}/config/worker"
+        answer = bootstrap(machine, json.dumps(document), "--max-time", short)
+    assert (answer.code, answer.out) == (2, "")
+    assert place in answer.error_lines[-1]
+    assert answer.error_lines[-1].endswith("within 1 seconds")
+
+
 def test_a_server_that_another_authority_vouches_for(machine: Machine, tmp_path: Path) -> None:
     right, wrong = issue("right", authority=True), issue("wrong", authority=True)
     with Server(ok(b"{}"), context=serving(tmp_path, issue("server", right), right)) as server:
@@ -201,7 +220,32 @@ OPTIONS = [
     (("--node-ip", "10.0.0"), "--node-ip 10.0.0: '10.0.0' is no IP address"),
     (("--cluster-dns", "dns"), "--cluster-dns dns: 'dns' is no IP address"),
     (("--kubelet-verbosity", "loud"), "--kubelet-verbosity loud: expected a number, such as 2"),
-    (("--start-timeout", "-5"), "--start-timeout -5: expected a number"),
+    (
+        ("--node-ip", "10.0.0.5,10.0.0.6"),
+        "--node-ip 10.0.0.5,10.0.0.6: a node has one address, or one of IPv4",
+    ),
+    (("--node-ip", "fd00::5,10.0.0.5,fd00::6"), "a node has one address, or one of IPv4 and one of IPv6"),
+    (("--node-ip", "10.0.0.5,"), "--node-ip 10.0.0.5,: '' is no IP address"),
+    (("--node-ip", "127.0.0.1"), "127.0.0.1 is a loopback address, at which no node can be reached"),
+    (("--node-ip", "fe80::1"), "fe80::1 is a link-local address, at which no node"),
+    (("--node-ip", "fd00::5%3"), "'fd00::5%3' has a zone"),
+    (("--node-ip", "224.0.0.1"), "224.0.0.1 is a multicast address"),
+    (("--node-ip", "0.0.0.0,fd00::5"), "0.0.0.0 is every address"),
+    (("--node-name", "win_1"), "--node-name win_1: a node's name has letters, digits, - and . in it"),
+    (("--node-name", ""), "--node-name : a node's name has"),
+    (("--container-runtime-endpoint", ""), "expected npipe:////./pipe/NAME or tcp://HOST:PORT"),
+    (("--container-runtime-endpoint", "containerd"), "expected npipe:////./pipe/NAME or tcp://HOST:PORT"),
+    (("--container-runtime-endpoint", r"\\.\pipe\x"), "expected npipe:////./pipe/NAME or tcp://HOST:PORT"),
+    (("--container-runtime-endpoint", r"npipe:\\.\pipe\x"), "expected npipe:////./pipe/NAME"),
+    (("--container-runtime-endpoint", "npipe:////./pipe/"), "expected npipe:////./pipe/NAME"),
+    (("--container-runtime-endpoint", "unix:///run/x.sock"), "expected npipe:////./pipe/NAME"),
+    (("--container-runtime-endpoint", "tcp://127.0.0.1"), "expected npipe:////./pipe/NAME"),
+    (("--container-runtime-endpoint", "tcp://127.0.0.1:99999"), "expected npipe:////./pipe/NAME"),
+    (("--start-timeout", "-5"), "--start-timeout -5: expected a number of seconds, such as 60"),
+    (("--start-timeout", "0"), "--start-timeout 0: nothing is done in no time"),
+    (("--start-timeout", "0.0"), "--start-timeout 0.0: nothing is done in no time"),
+    (("--max-time", "soon"), "--max-time soon: expected a number of seconds, such as 60"),
+    (("--max-time", "0"), "--max-time 0: nothing is done in no time"),
     (("--install-dir", "k"), "it has to be a folder on a drive, such as C:\\k"),
     (("--install-dir", r"C:\Windows\k"), r"C:\Windows is Windows' own"),
     (("--install-dir", r"C:\k\..\x"), "cannot be used"),

@@ -152,10 +152,10 @@ def test_a_kubelet_that_is_not_well_is_told_with_its_last_lines(machine: Machine
     machine.put(str(KUBELET_LOG), b"starting\nI0101 no route to host\n")
     machine.facts(answers={"10248": 500})
     before = machine.picture()
-    answer = machine.wmcb(*machine.node, "--start-timeout", "0")
+    answer = machine.wmcb(*machine.node, "--start-timeout", "0.5")
     assert (answer.code, answer.out) == (1, "")
     assert answer.error_lines[-3:] == [
-        "wmcb: service kubelet runs, but http://127.0.0.1:10248/healthz answers 500 after 0 seconds;"
+        "wmcb: service kubelet runs, but http://127.0.0.1:10248/healthz answers 500 after 0.5 seconds;"
         " the machine is as it was before",
         "    starting",
         "    I0101 no route to host",

@@ -1,0 +1,109 @@
+"""Values of options that a kubelet, or anybody, could not mean: refused before anything is done with them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from agent.cli.failure import BadUsage
+
+if TYPE_CHECKING:
+    from agent.cli.arguments import Option, Request
+
+    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_WHOLE = re.compile(r"[0-9]{1,5}")
+_DECIMAL = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
+_NODE_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_PIPE = re.compile(r"npipe:(////\./|//\./|///)pipe/[^/\\]+", re.IGNORECASE)
+_TCP = re.compile(r"tcp://(\[[0-9a-f:.]+\]|[^][/:@?#\s]+):(?P<port>[0-9]{1,5})", re.IGNORECASE)
+_LARGEST_PORT = 65535
+_AN_ENDPOINT = "expected npipe:////./pipe/NAME or tcp://HOST:PORT"
+
+
+def number(request: Request, option: Option, otherwise: str) -> str:
+    """A whole one. Raises BadUsage, as all of these do."""
+    given = request.value(option, otherwise)
+    if request.has(option) and not _WHOLE.fullmatch(given):
+        raise BadUsage.of(option.name, given, "expected a number, such as 2")
+    return given
+
+
+def seconds(request: Request, option: Option, otherwise: float) -> float:
+    """More than none."""
+    if not request.has(option):
+        return otherwise
+    given = request.value(option, "")
+    if not _DECIMAL.fullmatch(given):
+        raise BadUsage.of(option.name, given, "expected a number of seconds, such as 60")
+    if not float(given):
+        raise BadUsage.of(option.name, given, "nothing is done in no time; expected seconds, such as 60")
+    return float(given)
+
+
+def addresses(request: Request, option: Option) -> tuple[str, ...]:
+    """Any number of them."""
+    return tuple(str(address) for address in _addresses(request, option))
+
+
+def node_addresses(request: Request, option: Option) -> tuple[str, ...]:
+    """What a kubelet takes for the addresses of its node."""
+    given = request.value(option, "")
+    found = _addresses(request, option)
+    families = {address.version for address in found}
+    if len(found) > len(families):
+        raise BadUsage.of(option.name, given, "a node has one address, or one of IPv4 and one of IPv6")
+    for address in found:
+        if fault := _why_no_node_has(address, alone=len(found) == 1):
+            raise BadUsage.of(option.name, given, fault)
+    return tuple(map(str, found))
+
+
+def node_name(request: Request, option: Option, otherwise: str) -> str:
+    """What an API server takes for the name of a node."""
+    name = request.value(option, otherwise)
+    if request.has(option) and not _NODE_NAME.fullmatch(name.lower()):
+        fault = (
+            "a node's name has letters, digits, - and . in it, and begins and ends with none of the latter"
+        )
+        raise BadUsage.of(option.name, name, fault)
+    return name
+
+
+def endpoint(request: Request, option: Option, otherwise: str) -> str:
+    """Where a kubelet for Windows can reach its container runtime."""
+    given = request.value(option, otherwise)
+    tcp = _TCP.fullmatch(given)
+    is_tcp = tcp is not None and 0 < int(tcp["port"]) <= _LARGEST_PORT
+    if request.has(option) and not (is_tcp or _PIPE.fullmatch(given)):
+        raise BadUsage.of(option.name, given, _AN_ENDPOINT)
+    return given
+
+
+def _addresses(request: Request, option: Option) -> list[Address]:
+    given = request.value(option, "")
+    found = []
+    for word in given.split(",") if request.has(option) else ():
+        try:
+            address = ipaddress.ip_address(word.strip())
+        except ValueError as fault:
+            raise BadUsage.of(option.name, given, f"{word.strip()!r} is no IP address") from fault
+        if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+            raise BadUsage.of(
+                option.name, given, f"{word.strip()!r} has a zone, which no other machine knows"
+            )
+        found.append(address)
+    return found
+
+
+def _why_no_node_has(address: Address, *, alone: bool) -> str | None:
+    kinds = {
+        "a loopback address": address.is_loopback,
+        "a multicast address": address.is_multicast,
+        "a link-local address": address.is_link_local,
+        # Alone it asks the kubelet to choose one of that family.
+        "every address": address.is_unspecified and not alone,
+    }
+    kind = next((kind for kind, is_so in kinds.items() if is_so), None)
+    return f"{address} is {kind}, at which no node can be reached" if kind else None
