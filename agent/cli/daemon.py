@@ -87,19 +87,18 @@ def _running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
 def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindowsPath]:
     """A script that starts this Python stands for the exe: the sandbox runs what its system can run."""
     import secrets
-    import shlex
     from pathlib import Path
 
     from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+    from agent.host.sandbox.programs import script_of_ours
 
     start = "import agent.cli.main as main; main.console()"
     words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
-    script = f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
     unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
     program, runtime = unpacked / "wmcb.exe", unpacked / "runtime"
     for folder in (unpacked, runtime):
         host.files.make_directory(folder, PROGRAM_DIRECTORY)
-    host.files.write(program, script.encode(), PROGRAM_FILE)
+    host.files.write(program, script_of_ours(words), PROGRAM_FILE)
     try:
         yield program
     finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -38,6 +39,8 @@ exit_file=$1 output=$2; shift 2
 echo "keeper $!"
 """
 
+_OF_OURS = b"#!/bin/sh\n# A service of wmcb, which tells its states itself.\n"
+
 _MAGIC = {"linux": (b"#!", b"\x7fELF"), "darwin": (b"#!", b"\xcf\xfa\xed\xfe"), "win32": (b"MZ",)}
 
 
@@ -45,6 +48,19 @@ def can_run(file: str) -> bool:
     """Whether this system can run the program: a Linux runs no kubelet.exe."""
     with telling("run", file), pathlib.Path(file).open("rb") as program:
         return program.read(4).startswith(_MAGIC.get(sys.platform, (b"#!",)))
+
+
+def script_of_ours(command: Sequence[str]) -> bytes:
+    """A program that stands for wmcb.exe: a script that starts this command, with what arguments it gets."""
+    return _OF_OURS + f'exec {shlex.join(command)} "$@"\n'.encode()
+
+
+def is_ours(file: str) -> bool:
+    """Whether the program will call `serve`; any other is taken for one that knows nothing of services."""
+    if pathlib.Path(file).samefile(sys.executable):
+        return True
+    with telling("run", file), pathlib.Path(file).open("rb") as program:
+        return program.read(len(_OF_OURS)) == _OF_OURS
 
 
 class Programs:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
-import sys
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -21,7 +20,7 @@ from agent.host.definitions import check_service_name, image_path
 from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, host_error
 from agent.host.port import Control, InstalledService, ServiceState, StartType
 from agent.host.sandbox.places import name_key
-from agent.host.sandbox.programs import can_run
+from agent.host.sandbox.programs import can_run, is_ours
 from agent.host.sandbox.service_document import existing, unmarked
 from agent.host.sandbox.service_records import (
     definition_of,
@@ -212,8 +211,7 @@ class SandboxServices:
         record["run"] = run(ServiceState.START_PENDING, hint=_SCM_HINT_MILLISECONDS) | {
             "process": process,
             "since": time.time(),
-            # A program of ours will call `serve`; any other is taken for one that knows nothing of services.
-            "speaks": pathlib.Path(file).samefile(sys.executable),
+            "speaks": is_ours(file),
             "arguments": list(arguments),
             "controls": [],
         }

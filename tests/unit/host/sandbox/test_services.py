@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from agent.host.errors import AlreadyExists, HostError, NoAnswer, NotAService, ServiceFailed
+from agent.host.errors import AlreadyExists, HostError, NoAnswer, NotAService, ServiceFailed, TimedOut
 from agent.host.port import ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
+from agent.host.sandbox.programs import script_of_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,13 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def written(sandbox: Sandbox) -> str:
+    """What a service's program wrote to `out` with one call; it counts as running before that."""
+    out = sandbox.directory / "out"
+    until(lambda: out.exists() and bool(out.read_text()))
+    return out.read_text()
+
+
 WAITS = "exec sleep 600"
 
 
@@ -78,8 +86,9 @@ def test_one_that_ends_at_once_has_failed(sandbox: Sandbox) -> None:
 
 
 def test_its_exit_code_can_be_asked_for(sandbox: Sandbox) -> None:
-    script(sandbox, "sleep 0.3; exit 3")
+    script(sandbox, "until test -e end; do sleep 0.05; done; exit 3")
     pid = start(sandbox)
+    (sandbox.directory / "end").touch()
     sandbox.machine.host.services.wait("kubelet", STOPPED, SOON)
     with suppress(HostError):
         assert sandbox.machine.host.processes.wait(pid, SOON) == 3
@@ -89,7 +98,7 @@ def test_it_gets_its_arguments_and_variables(sandbox: Sandbox) -> None:
     sandbox.machine.host.environment.set("NODE", r"%SystemRoot%\node")
     script(sandbox, f'printf "%s|" "$@" "$NODE" "$OWN" "$PWD" >out; {WAITS}', environment={"OWN": "own"})
     start(sandbox)
-    words = (sandbox.directory / "out").read_text().split("|")[:-1]
+    words = written(sandbox).split("|")[:-1]
     assert words == ["--flag", "a b", r"C:\Windows\node", "own", os.fspath(sandbox.directory)]
 
 
@@ -113,7 +122,7 @@ def test_somebody_elses_command_line_is_read_as_windows_does(
     assert installed is not None
     host.services.restore(replace(installed, image_path=line))
     start(sandbox)
-    assert (sandbox.directory / "out").read_text() == (arguments or "|")
+    assert written(sandbox) == (arguments or "|")
 
 
 def test_a_shorter_path_is_taken_first(sandbox: Sandbox) -> None:
@@ -123,13 +132,24 @@ def test_a_shorter_path_is_taken_first(sandbox: Sandbox) -> None:
     assert installed is not None
     sandbox.machine.host.services.restore(replace(installed, image_path=r"C:\k.exe dir.exe"))
     start(sandbox, "k.exe dir")
-    assert (sandbox.directory / "out").read_text() == "short\n"
+    assert written(sandbox) == "short\n"
+
+
+def test_a_program_of_ours_runs_when_it_says_so(sandbox: Sandbox) -> None:
+    host = sandbox.machine.host
+    host.files.write(C / "wmcb.exe", script_of_ours(["/bin/sleep", "600"]), PROGRAM_FILE)
+    host.services.create(ServiceDefinition("wmcb", (r"C:\wmcb.exe",)))
+    host.services.start("wmcb")
+    with pytest.raises(TimedOut):  # any other program has been counted as running by then
+        host.services.wait("wmcb", RUNNING, 0.5)
+    assert host.services.status("wmcb").state is ServiceState.START_PENDING
 
 
 def test_what_it_prints_is_kept_beside(sandbox: Sandbox) -> None:
     script(sandbox, f"echo out; echo err >&2; {WAITS}")
     start(sandbox)
-    assert (sandbox.directory / ".sandbox" / "exits" / "kubelet.output").read_text() == "out\nerr\n"
+    kept = sandbox.directory / ".sandbox" / "exits" / "kubelet.output"
+    until(lambda: kept.read_text() == "out\nerr\n")
 
 
 def test_a_running_script_is_a_running_program(sandbox: Sandbox) -> None:
@@ -286,7 +306,7 @@ def test_no_thread_is_left_behind(sandbox: Sandbox) -> None:
 def test_a_machine_that_goes_down_takes_all_programs_with_it(sandbox: Sandbox) -> None:
     script(sandbox, "sleep 601 & echo $! >child; sleep 602")
     pids = [start(sandbox)]
-    until(lambda: bool((sandbox.directory / "child").read_text()))
+    until(lambda: (sandbox.directory / "child").exists() and bool((sandbox.directory / "child").read_text()))
     pids.append(int((sandbox.directory / "child").read_text()))
     sandbox.machine.shut_down()
     until(lambda: not any(alive(pid) for pid in pids))
