@@ -185,11 +185,11 @@ def test_slow(cluster: Cluster, node_identity: Path) -> None:
         assert answer(node_identity, "get", "--raw=/version") == "ok"
         return time.monotonic() - began
 
-    quick = took()
+    # Two ways of the TLS handshake and two of the request.
+    most = 4 * 0.3
     with cluster.proxy.slow(0.3):
-        # Two ways of the TLS handshake and two of the request.
-        assert took() >= quick + 4 * 0.3 - 0.2
-    assert took() < 1
+        assert took() >= most
+    until(lambda: took() < most, "it is quick again")
 
 
 def test_connections_can_be_dropped(cluster: Cluster) -> None:

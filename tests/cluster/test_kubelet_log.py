@@ -35,7 +35,7 @@ def test_the_real_kubelets_log(bare_node: KubeletNode) -> None:
     assert not machine.processes("conhost.exe")
 
     bare_node.stop()
-    until(lambda: not machine.processes(log_runner.NAME), "the runner has ended", 5)
+    until(lambda: not machine.processes(log_runner.NAME), "the runner has ended")
     assert "ended with exit code 0" in machine.path(str(LOG)).read_text().splitlines()[-1]
     bare_node.start()
     bare_node.wait_until_ready()

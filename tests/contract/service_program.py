@@ -94,7 +94,7 @@ class _Program:
         hint = float(self._behaviour.get("hint", "5"))
         for _ in range(int(self._behaviour.get("steps", "1")) - 1):
             self._controls.stopping(hint)
-            self._controls.next(hint * 0.6)
+            self._controls.next(hint * 0.25)
         self._controls.stopping(hint)
 
     def _record(self, what: str, content: Any) -> None:

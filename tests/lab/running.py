@@ -8,7 +8,6 @@ import re
 import subprocess
 import threading
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 from lab import trace, wine
@@ -89,7 +88,8 @@ class Running:
     def windows_pid(self) -> int:
         """The process id that Windows programs see."""
         started = self._place / "started"
-        return int(until(lambda: started.exists() and started.read_text(), f"started: {self.line}"))
+        told = until(lambda: started.read_text() if started.exists() else "", f"started: {self.line}")
+        return int(told)
 
     @property
     def stdout(self) -> bytes:
@@ -121,10 +121,11 @@ class Running:
         if ended == "timed out":
             raise TimedOut(f"{self.line} did not end in time; it wrote: {self.stdout!r} {self.stderr!r}")
         code, microseconds = map(int, ended.split())
-        return Result(code, self.stdout, self.stderr, microseconds / 1e6, self._calls)
+        return Result(code, self.stdout, self.stderr, microseconds / 1e6, self.calls)
 
-    @cached_property
-    def _calls(self) -> tuple[trace.Call, ...]:
+    @property
+    def calls(self) -> tuple[trace.Call, ...]:
+        """What it and its children have asked of Windows so far, where that is traced."""
         with (self._place / "trace").open(errors="replace") as lines:
             return tuple(trace.calls(lines))
 

@@ -24,9 +24,9 @@ class Behaviour(TypedDict, total=False):
     starts: str
     says: str
     exit_at_once: int
-    start_milliseconds: int
+    start_until: str
     start_checkpoints: bool
-    stop_milliseconds: int
+    stop_until: str
     wait_hint_milliseconds: int
     vanish_on_stop: bool
     stop_code: int
@@ -65,7 +65,7 @@ class StandinKubelet:
         written = self._node.path(self._starts)
         return [json.loads(line) for line in written.read_text().splitlines()] if written.exists() else []
 
-    def healthy(self, seconds: float = 1.0) -> bool:
+    def healthy(self, seconds: float = 10.0) -> bool:
         """Whether /healthz answers within this time."""
         try:
             return self._ask("healthz", seconds) == "ok"

@@ -145,7 +145,7 @@ def test_a_killed_runs_program_ends_with_it_and_the_next_run_removes_what_it_lef
     until(lambda: _childs_megabytes(node) > 28, "Python is up", 10, lambda: _childs_megabytes(node))
     parent, _ = sorted(node.processes("wmcb.exe"), key=lambda each: each.pid)
     node.kill(parent)
-    until(lambda: not node.processes("wmcb.exe"), "the program has ended with the exe that started it", 4)
+    until(lambda: not node.processes("wmcb.exe"), "the program has ended with the exe that started it", 8)
     assert unpacked(node), "nobody was there to remove it"
     assert node.run(DOWNLOADED, "version").code == 0
     assert unpacked(node) == []

@@ -77,7 +77,7 @@ def test_a_console_shows_what_a_program_writes(lasting: Node, code_page: int, en
 def test_a_program_that_does_not_end_is_ended(lasting: Node) -> None:
     with pytest.raises(TimedOut):
         lasting.python("-c", "import time; time.sleep(60)", seconds=0.5)
-    until(lambda: not lasting.processes("python.exe"), "it has ended", 5)
+    until(lambda: not lasting.processes("python.exe"), "it has ended")
 
 
 def test_a_running_program_is_seen_and_killed(lasting: Node) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lab.standin_kubelet import Behaviour
 
 EXE = r"C:\k\kubelet.exe"
+GO = r"C:\k\go"
 COMMAND_LINE = EXE + r" --windows-service --config C:\k\config.yaml"
 
 
@@ -39,7 +40,7 @@ def test_a_service_is_started_by_the_scm_and_stopped(node: Node, kubelet: Standi
     assert start["pid"] == running.pid
     node.stop_service("kubelet")
     node.wait_for_service("kubelet", State.STOPPED)
-    assert not node.processes("kubelet.exe")
+    until(lambda: not node.processes("kubelet.exe"), "its process is gone")
 
 
 def test_an_automatic_service_comes_up_with_the_node(node: Node, kubelet: StandinKubelet) -> None:
@@ -138,7 +139,7 @@ def test_it_crashes_when_told_to(node: Node, kubelet: StandinKubelet) -> None:
 
 
 def test_it_is_slow_to_start_and_says_so(node: Node, kubelet: StandinKubelet) -> None:
-    kubelet.behave(start_milliseconds=1500, start_checkpoints=True, wait_hint_milliseconds=700)
+    kubelet.behave(start_until=GO, start_checkpoints=True, wait_hint_milliseconds=700)
     node.start_service("kubelet")
     pending = node.wait_for_service("kubelet", State.START_PENDING)
     assert pending.wait_hint == 700
@@ -150,22 +151,25 @@ def test_it_is_slow_to_start_and_says_so(node: Node, kubelet: StandinKubelet) ->
         return len(seen) > 2
 
     until(several_checkpoints, "checkpoints are counted up")
+    node.path(GO).touch()
     node.wait_for_service("kubelet", State.RUNNING)
 
 
 def test_it_is_slow_to_start_and_silent(node: Node, kubelet: StandinKubelet) -> None:
-    kubelet.behave(start_milliseconds=1000)
+    kubelet.behave(start_until=GO)
     node.start_service("kubelet")
     assert node.wait_for_service("kubelet", State.START_PENDING).checkpoint == 0
+    node.path(GO).touch()
     node.wait_for_service("kubelet", State.RUNNING)
 
 
 def test_it_is_slow_to_stop(node: Node, kubelet: StandinKubelet) -> None:
-    kubelet.behave(stop_milliseconds=1000, wait_hint_milliseconds=2000)
+    kubelet.behave(stop_until=GO, wait_hint_milliseconds=2000)
     node.start_service("kubelet")
     node.wait_for_service("kubelet", State.RUNNING)
     node.stop_service("kubelet")
     assert node.wait_for_service("kubelet", State.STOP_PENDING).wait_hint == 2000
+    node.path(GO).touch()
     node.wait_for_service("kubelet", State.STOPPED)
 
 
@@ -198,7 +202,7 @@ def test_it_hangs(node: Node, kubelet: StandinKubelet) -> None:
     kubelet.behave(hang=True)
     node.start_service("kubelet")
     node.wait_for_service("kubelet", State.RUNNING)
-    assert not kubelet.healthy()
+    assert not kubelet.healthy(seconds=1)
     node.control_service("kubelet", Control.STOP)
     assert node.service("kubelet").state is State.RUNNING  # type: ignore[union-attr]
     kubelet.heal()

@@ -22,11 +22,11 @@ type Behaviour struct {
 	Says string `json:"says"`
 	// Exit with this code before anything else: no talk with the Service Control Manager.
 	ExitAtOnce *int `json:"exit_at_once"`
-	// How long to be START_PENDING, and whether to report checkpoints meanwhile or to fall silent.
-	StartMilliseconds int  `json:"start_milliseconds"`
-	StartCheckpoints  bool `json:"start_checkpoints"`
-	// How long to be STOP_PENDING.
-	StopMilliseconds int `json:"stop_milliseconds"`
+	// The file that it waits for while START_PENDING, and whether to report checkpoints meanwhile or to fall silent.
+	StartUntil       string `json:"start_until"`
+	StartCheckpoints bool   `json:"start_checkpoints"`
+	// The file that it waits for while STOP_PENDING.
+	StopUntil string `json:"stop_until"`
 	// What a pending start and stop name as the time they need at most.
 	WaitHintMilliseconds uint32 `json:"wait_hint_milliseconds"`
 	// Exit while STOP_PENDING without saying STOPPED, as the real kubelet does.
@@ -63,6 +63,13 @@ func readBehaviour(program string) (Behaviour, error) {
 	return behaviour, json.Unmarshal(beside, &behaviour)
 }
 
-func milliseconds(count int) time.Duration {
-	return time.Duration(count) * time.Millisecond
+// until looks for a file ten times a second, and says each time that it is not there yet; no name is no waiting.
+func until(file string, notYet func()) {
+	for file != "" {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		time.Sleep(time.Second / 10)
+		notYet()
+	}
 }

@@ -21,13 +21,12 @@ func newKubelet(behaviour Behaviour) *kubelet {
 	return k
 }
 
+func (k *kubelet) listen() (net.Listener, error) {
+	return net.Listen("tcp", k.behaviour.Address)
+}
+
 // serve answers /healthz, and takes orders: /hang, /heal, and /crash?code=N.
-func (k *kubelet) serve() error {
-	// Listening comes first: who sees the service running finds healthz answering.
-	listener, err := net.Listen("tcp", k.behaviour.Address)
-	if err != nil {
-		return err
-	}
+func (k *kubelet) serve(listener net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(answer http.ResponseWriter, request *http.Request) {
 		if k.hanging.Load() {

@@ -63,7 +63,11 @@ func run() error {
 	if service {
 		return svc.Run("", &handler{kubelet: kubelet})
 	}
-	return kubelet.serve()
+	listener, err := kubelet.listen()
+	if err != nil {
+		return err
+	}
+	return kubelet.serve(listener)
 }
 
 func record(path string, service bool) error {

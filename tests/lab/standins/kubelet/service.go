@@ -2,13 +2,9 @@ package main
 
 import (
 	"os"
-	"time"
 
 	"golang.org/x/sys/windows/svc"
 )
-
-// How often a pending start reports a checkpoint.
-const checkpointEvery = 100 * time.Millisecond
 
 type handler struct {
 	kubelet *kubelet
@@ -18,12 +14,17 @@ type handler struct {
 func (h *handler) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (bool, uint32) {
 	behaviour := h.kubelet.behaviour
 	h.start(status)
+	// Before it runs: who sees the service running finds healthz answering.
+	listener, err := h.kubelet.listen()
+	if err != nil { // its port is taken: the real kubelet ends as well
+		return false, 1
+	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.kubelet.serve() }()
+	go func() { failed <- h.kubelet.serve(listener) }()
 	status <- svc.Status{State: svc.Running, Accepts: svc.AcceptStop | svc.AcceptShutdown}
 	for {
 		select {
-		case <-failed: // its port is taken: the real kubelet ends as well
+		case <-failed:
 			return false, 1
 		case request := <-requests:
 			switch request.Cmd {
@@ -36,7 +37,7 @@ func (h *handler) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 				stopping := svc.Status{State: svc.StopPending, WaitHint: behaviour.WaitHintMilliseconds}
 				status <- stopping
 				status <- stopping // taken only when the first has been told
-				time.Sleep(milliseconds(behaviour.StopMilliseconds))
+				until(behaviour.StopUntil, func() {})
 				if behaviour.VanishOnStop {
 					os.Exit(0)
 				}
@@ -50,11 +51,10 @@ func (h *handler) start(status chan<- svc.Status) {
 	behaviour := h.kubelet.behaviour
 	pending := svc.Status{State: svc.StartPending, WaitHint: behaviour.WaitHintMilliseconds}
 	status <- pending
-	for ready := time.Now().Add(milliseconds(behaviour.StartMilliseconds)); time.Now().Before(ready); {
-		time.Sleep(min(checkpointEvery, time.Until(ready)))
+	until(behaviour.StartUntil, func() {
 		if behaviour.StartCheckpoints {
 			pending.CheckPoint++
 			status <- pending
 		}
-	}
+	})
 }
