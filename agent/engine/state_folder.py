@@ -12,6 +12,7 @@ from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
 from agent.host.replacing import is_leftover
 from agent.resources.kind import CannotBeSo
+from agent.resources.own_folder import own_folder
 from agent.resources.trees import remove_tree
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class StateFolder:
 
     @classmethod
     def of(cls, host: Host) -> StateFolder:
-        return cls(host, host.facts.program_data() / "wmcb")
+        return cls(host, own_folder(host))
 
     @property
     def inventory(self) -> PureWindowsPath:

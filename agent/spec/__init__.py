@@ -3,6 +3,7 @@
 Sources make specifications, the engine carries them out; neither knows the other.
 """
 
+from agent.spec.command import Command, Shell
 from agent.spec.contents import Content, Inline
 from agent.spec.directory import Directory
 from agent.spec.environment_variable import EnvironmentVariable
@@ -13,6 +14,7 @@ from agent.spec.specification import Effect, Inconsistent, Note, Specification
 from agent.spec.want import Key, Protection, Want
 
 __all__ = [
+    "Command",
     "Content",
     "Directory",
     "Effect",
@@ -27,6 +29,7 @@ __all__ = [
     "Protection",
     "Restart",
     "Service",
+    "Shell",
     "Specification",
     "StartType",
     "Want",

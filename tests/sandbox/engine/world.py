@@ -61,6 +61,7 @@ MUTATIONS = {
     },
     "services": {"create", "change", "restore", "delete", "start", "stop"},
     "environment": {"set", "remove"},
+    "processes": {"run_logged"},
     "events": {"register", "unregister"},
 }  # fmt: skip
 

@@ -1,0 +1,151 @@
+"""Somebody's own commands: whether they have been run, told by a marker beside wmcb's own memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AlreadyExists, HostError, InUse, NotEmpty, NotFound, TimedOut
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.resources.kind import CannotBeSo, Kind, NotWell
+from agent.resources.own_folder import own_folder
+from agent.spec import Command, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+_SUFFIXES = {Shell.CMD: ".cmd", Shell.POWERSHELL: ".ps1"}
+_NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 60
+
+
+class CommandResource(Kind):
+    firm = frozenset({"script", "shell", "exit_code"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, Command)
+        wanted: dict[str, Value] = {"script": want.script.sha256, "shell": want.shell.value}
+        return wanted if want.may_fail else {**wanted, "exit_code": 0}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+        marker = _Files(host, name).marker
+        try:
+            found: dict[str, Value] = json.loads(host.files.read(marker))
+            return {field: found[field] for field in ("script", "shell", "exit_code")}
+        except NotFound:
+            return None
+        except (ValueError, KeyError, TypeError) as fault:
+            raise CannotBeSo(
+                f"{marker} is damaged; remove it, and command {name} will be run again"
+            ) from fault
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        return f"{value}"[:12] if field == "script" else super().shown(field, value, manner)
+
+    def apply(self, host: Host, want: Want, found: State | None) -> None:  # noqa: ARG002 - it is run anew
+        assert isinstance(want, Command)
+        files = _Files(host, want.name)
+        files.make_folders()
+        script = files.script(want.shell)
+        host.files.write(script, want.script.blocks(), PRIVATE_FILE)
+        try:
+            exit_code = _run(host, want, script, files.log)
+        finally:
+            with suppress(NotFound, InUse):
+                host.files.remove(script)
+        if exit_code and not want.may_fail:
+            # Without what it said: that can hold a secret, and failures go to Windows' event log, too.
+            raise NotWell(
+                f"command {want.name} ended with exit code {exit_code}; what it said is in {files.log}"
+            )
+        files.mark({**self.wanted(want), "exit_code": exit_code})
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        files = _Files(host, name)
+        if before is not None:
+            files.make_folders()
+            files.mark(before)
+        else:
+            files.forget()
+        return f"what command {name} has done stays"
+
+    def tidy(self, host: Host, names: Iterable[str]) -> None:
+        """Scripts can hold secrets."""
+        for name in names:
+            for shell in Shell:
+                with suppress(NotFound, InUse):
+                    host.files.remove(_Files(host, name).script(shell))
+
+
+class _Files:
+    """Of one command."""
+
+    def __init__(self, host: Host, name: str) -> None:
+        self._host = host
+        self._name = name
+        self._id = hashlib.sha256(name.upper().encode()).hexdigest()[:16]
+        self._folder = own_folder(host) / "commands"
+        self._logs = own_folder(host) / "logs"
+
+    @property
+    def marker(self) -> PureWindowsPath:
+        return self._folder / f"{self._id}.json"
+
+    def script(self, shell: Shell) -> PureWindowsPath:
+        return self._folder / f"{self._id}{_SUFFIXES[shell]}"
+
+    @property
+    def log(self) -> PureWindowsPath:
+        readable = _NO_FILE_NAME.sub("-", self._name)[:_LONGEST_NAME]
+        return self._logs / f"command-{readable}-{self._id[:8]}.log"
+
+    def make_folders(self) -> None:
+        for folder in (self._folder, self._logs):
+            with suppress(AlreadyExists):
+                self._host.files.make_directory(folder, PRIVATE_DIRECTORY)
+
+    def mark(self, state: State) -> None:
+        self._host.files.write(self.marker, json.dumps({"name": self._name, **state}).encode(), PRIVATE_FILE)
+
+    def forget(self) -> None:
+        with suppress(NotFound):
+            self._host.files.remove(self.marker)
+        with suppress(NotFound, NotEmpty):
+            self._host.files.remove_directory(self._folder)
+
+
+def _run(host: Host, want: Command, script: PureWindowsPath, log: PureWindowsPath) -> int:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(host.clock.now()))
+    host.files.append(log, f"--- {stamp} {want.name}\r\n".encode(), PRIVATE_FILE)
+    system = host.facts.system_directory() / "System32"
+    words = _words(want.shell, system, script)
+    try:
+        # Where cloudbase-init, a service, runs them.
+        return host.processes.run_logged(words, log, seconds=want.within_seconds, directory=system)
+    except TimedOut:
+        raise NotWell(
+            f"command {want.name} did not end within {want.within_seconds:g} seconds, and was ended;"
+            f" what it said is in {log}"
+        ) from None
+    except HostError as failure:
+        raise NotWell(f"command {want.name}: {failure}") from failure
+
+
+def _words(shell: Shell, system: PureWindowsPath, script: PureWindowsPath) -> Sequence[str]:
+    """As cloudbase-init has them; but cmd.exe does not write each line into the log, secrets and all."""
+    if shell is Shell.POWERSHELL:
+        program = system / "WindowsPowerShell" / "v1.0" / "powershell.exe"
+        return (str(program), "-ExecutionPolicy", "RemoteSigned", "-NonInteractive", "-File", str(script))
+    return (str(system / "cmd.exe"), "/q", "/c", str(script))
+
+
+KIND = CommandResource()

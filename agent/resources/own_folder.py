@@ -1,0 +1,14 @@
+"""Where wmcb keeps what is its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+
+
+def own_folder(host: Host) -> PureWindowsPath:
+    return host.facts.program_data() / "wmcb"

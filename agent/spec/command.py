@@ -1,0 +1,47 @@
+"""Somebody's own commands, run once."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.records import field, frozen
+from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from agent.spec.contents import Content
+
+
+class Shell(enum.Enum):
+    CMD = "cmd.exe"
+    POWERSHELL = "PowerShell"
+
+
+@frozen
+class Command(Want):
+    """Run when its turn comes, and not again unless its script becomes another.
+
+    Nobody can know what it does, so nothing of that is taken back; and one that was cut off is run anew from
+    its beginning.
+    """
+
+    kind: ClassVar[str] = "command"
+
+    name: str
+    """For a person, and no other command's: preKubeadmCommands 2."""
+    script: Content = field(shown=False)
+    """Whole, as the shell reads it from a file: with its line ends and in its encoding."""
+    shell: Shell = Shell.CMD
+    may_fail: bool = False
+    """An exit code that is not 0 is remembered, and no reason to take the run back."""
+    within_seconds: float = 3600.0
+    after: tuple[Key, ...] = ()
+    """What has to be as wanted before. It is not run again when that changes."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return self.after
