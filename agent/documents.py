@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 import yaml
+
+from agent.records import field, frozen, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,14 +54,14 @@ class NotReadable(Exception):
         self.at = at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     value: dict[str, Value]
     positions: Mapping[Place, Position] = field(default_factory=dict)
     """Line and column of each value, counted from one; none for JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     value: Value
     positions: Mapping[Place, Position] = field(default_factory=dict)
@@ -177,7 +178,7 @@ def _read_yaml(text: str, leniently: bool) -> Reading:
     return Reading(value, builder.positions, tuple(builder.twice))
 
 
-@dataclass(slots=True)
+@mutable
 class _Open:
     """A mapping or list that has not ended yet."""
 

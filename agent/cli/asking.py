@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.streams import tell
+from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -19,7 +19,7 @@ def _tell(line: str) -> None:
     tell(f"wmcb: {line}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asking:
     ignored: Collection[str] = ()
     """Ids of checks whose errors are no more than warnings."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -12,6 +11,7 @@ from agent.cli.failure import BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
+from agent.records import frozen
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _OTHERS = {0x014C: "32-bit x86", 0x01C4: "32-bit ARM", 0xAA64: "ARM64"}
 _EXECUTABLES_ELSEWHERE = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KubeletProgram:
     file: GivenFile
     release: Kubelet

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
 from agent.cli.platform_identity import platform_identity
 from agent.cli.run_log import SOURCE
+from agent.records import frozen, replaced
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.worker import Placement
 from agent.spec import EventSource, Specification
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_LINES = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wishes:
     """What is wanted whatever a document says."""
 
@@ -104,7 +104,7 @@ def _node(request: Request, host: Host) -> Node:
         runtime_endpoint=values.endpoint(request, options.RUNTIME_ENDPOINT, RUNTIME_ENDPOINT),
     )
     identity = platform_identity(request, host)  # last: it may ask the network
-    return replace(said, name=said.name or identity.name, provider_id=identity.provider_id)
+    return replaced(said, name=said.name or identity.name, provider_id=identity.provider_id)
 
 
 def _found_addresses(host: Host) -> tuple[str, ...]:

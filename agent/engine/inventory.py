@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.engine.target import Record
+from agent.records import field, frozen
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ FORMAT = 1
 """Of the file. One that is older is read; one that is newer was written by a newer wmcb and is refused."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inventory:
     records: Mapping[Key, Record] = field(default_factory=dict)
     """In the order in which they were made."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import enum
 import json
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from agent.engine.inventory import FORMAT, check_format
 from agent.engine.target import to_document, to_key
+from agent.records import frozen
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Deed(enum.Enum):
     RESUME = "resume"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     deed: Deed
     key: Key

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.engine.target import Target
+from agent.records import frozen
 from agent.resources.kind import CannotBeSo, pausable
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ class Action(enum.Enum):
     """It is no longer wanted, and was otherwise before wmcb."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     field: str
     found: Value
     wanted: Value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     action: Action
     target: Target
@@ -52,7 +52,7 @@ class Change:
         return self.action is Action.REMOVE and self.target.want is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """As wanted."""
 
@@ -65,7 +65,7 @@ class Match:
         return self.found is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     pauses: tuple[Target, ...]
     """What must not run meanwhile, in the order in which it is stopped, should it run."""

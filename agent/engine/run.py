@@ -7,7 +7,6 @@ back at once; what was cut off is finished by the next run, or taken back if tha
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from agent.engine.planning import Action, Change, Plan, differences, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
+from agent.records import frozen
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
@@ -37,7 +37,7 @@ class Busy(Exception):
     """Another run is under way on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undone:
     """What became of the steps of a run that was taken back."""
 
@@ -55,7 +55,7 @@ class TakenBack(Exception):
         self.undone = undone
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     plan: Plan
     left: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ def reset(host: Host, version: str, progress: Progress) -> Done:
     return make_so(host, Specification(), version, progress)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """One resource of ours, now."""
 
@@ -147,7 +147,7 @@ class Standing:
     differences: tuple[Difference, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Status:
     title: str
     resources: tuple[Standing, ...]

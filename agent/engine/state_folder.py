@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
 from agent.host.replacing import is_leftover
+from agent.records import frozen, replaced
 from agent.resources.kind import CannotBeSo
 from agent.resources.own_folder import own_folder
 from agent.resources.trees import remove_tree
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateFolder:
     """Contents that may have to come back are files named by their hash, in `kept`."""
 
@@ -114,7 +114,7 @@ class StateFolder:
         return _judged(sha256, self.host.files.blocks(self._kept / sha256), _DAMAGED)
 
     def at_step(self, step: int) -> StateFolder:
-        return replace(self, step=step)
+        return replaced(self, step=step)
 
     def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
         name = hashlib.sha256(str(folder).upper().encode()).hexdigest()[:16]

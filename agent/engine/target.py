@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from agent.records import field, frozen
 from agent.resources import kind_named
 from agent.spec import Key
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     key: Key
     wanted: State
     manner: State
     uses: tuple[Key, ...]
-    want: Want | None = field(default=None, compare=False)
+    want: Want | None = field(default=None, compared=False)
     """None for what is only remembered: it can be judged and taken back, not made so."""
 
     @classmethod
@@ -56,7 +56,7 @@ class Target:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """A resource that wmcb put on this machine, or took over."""
 

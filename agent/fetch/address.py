@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urljoin, urlsplit
 
 from agent.fetch.failure import Failed
+from agent.records import field, frozen, replaced
 
 _PORTS = {"http": 80, "https": 443}
 _NOT_IN_A_REQUEST_LINE = re.compile(r"[^\x21-\x7e]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     scheme: str
     """http or https"""
     host: str
     """As DNS has it, in lower case; an address without brackets."""
     port: int
-    target: str = field(repr=False)
+    target: str = field(shown=False)
     """Path and query."""
-    credentials: str | None = field(repr=False)
+    credentials: str | None = field(shown=False)
     """user:password"""
 
     @property
@@ -58,7 +58,7 @@ class Address:
         return upgraded or (self.port == origin.port and self.scheme == origin.scheme)
 
     def without_credentials(self) -> Address:
-        return replace(self, credentials=None)
+        return replaced(self, credentials=None)
 
 
 def parse(url: str) -> Address:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
+
+from agent.records import frozen
 
 _COMMON_NAME, _ORGANISATION, _UNIT = b"\x55\x04\x03", b"\x55\x04\x0a", b"\x55\x04\x0b"
 _NAME_PARTS = {_COMMON_NAME: "CN", _ORGANISATION: "O", _UNIT: "OU"}
@@ -21,7 +22,7 @@ _DNS_NAME, _ADDRESS = 0x82, 0x87
 _LONGEST = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Certificate:
     subject: str
     issuer: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from agent.fetch.failure import Failed
 from agent.fetch.messages import Headers, basic, described, request_head
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.route import Route
+from agent.records import field, frozen
 from agent.release import RELEASE
 
 if TYPE_CHECKING:
@@ -39,19 +39,19 @@ _FOR_EVERY_HOST = {"accept", "accept-encoding", "user-agent"}
 """Headers that say what is wanted, not who wants it: they go along when a redirect leads to another host."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
-    url: str = field(repr=False)
-    headers: Headers = field(default=(), repr=False)
+    url: str = field(shown=False)
+    headers: Headers = field(default=(), shown=False)
     """For that host alone, but for those that say what kind of answer is wanted."""
     method: str = "GET"
     """Redirects are followed for GET alone."""
     proxies: Proxies = DIRECT
-    authorities: tuple[bytes, ...] = field(default=(), repr=False)
+    authorities: tuple[bytes, ...] = field(default=(), shown=False)
     """PEM, in addition to those of the system."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """In seconds, but for the last two."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -42,7 +43,7 @@ class FileKind(enum.Enum):
     """Any reparse point: symbolic link, junction, mount point."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileState:
     kind: FileKind
     size: int
@@ -51,7 +52,7 @@ class FileState:
     read_only: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """Something below a watched folder changed; `path` is None when Windows lost count: look at it all."""
 
@@ -173,7 +174,7 @@ class RecoveryAction(enum.Enum):
     """SC_ACTION_OWN_RESTART: the service does so, and the SCM looks on."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recovery:
     """What the SCM does when the service's process dies without having said STOPPED."""
 
@@ -191,7 +192,7 @@ class SidType(enum.Enum):
     RESTRICTED = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServiceDefinition:
     """A service as it is wanted. The host quotes `command` by CommandLineToArgvW's rules.
 
@@ -215,7 +216,7 @@ class ServiceDefinition:
     sid_type: SidType = SidType.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstalledService:
     """A service as the SCM has it, whoever made it.
 
@@ -231,7 +232,7 @@ class InstalledService:
     """Fields of the definition that this Windows could not be asked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServiceStatus:
     state: ServiceState
     pid: int | None
@@ -242,7 +243,7 @@ class ServiceStatus:
     wait_hint_milliseconds: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServiceEvent:
     """`state` is what the service changed to; None when it was deleted, or its process vanished unsaid."""
 
@@ -363,7 +364,7 @@ class RegistryKind(enum.Enum):
     LONG_NUMBER = 11
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RegistryValue:
     kind: RegistryKind
     data: str | int | bytes | tuple[str, ...]
@@ -390,7 +391,7 @@ class Registry(Protocol):
 # Facts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowsVersion:
     major: int
     minor: int
@@ -403,13 +404,13 @@ class WindowsVersion:
     server: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiskSpace:
     total: int
     free: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NetworkAddress:
     interface: str
     address: str
@@ -417,7 +418,7 @@ class NetworkAddress:
     mac: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListeningPort:
     address: str
     port: int
@@ -490,7 +491,7 @@ class Power(Protocol):
     def cancel_reboot(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessInfo:
     pid: int
     parent: int
@@ -498,7 +499,7 @@ class ProcessInfo:
     """None where the caller may not know."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completed:
     exit_code: int
     output: bytes
@@ -569,7 +570,7 @@ class Loopback(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Host:
     """A machine. The command line opens one and hands it inward."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -164,7 +165,7 @@ class BadSddl(ValueError):
         self.place = place
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ace:
     kind: AceKind
     flags: AceFlags
@@ -190,7 +191,7 @@ def deny(sid: str, mask: int, flags: AceFlags = AceFlags(0)) -> Ace:  # noqa: B0
     return Ace(AceKind.DENY, flags, mask, sid)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SecurityDescriptor:
     """Owner, group and DACL. Equal descriptors are written alike; `equivalent` ones protect alike."""
 

@@ -7,11 +7,11 @@ service can stop while its process, shared with others, goes on.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from agent.host.errors import HostError, ServiceFailed, TimedOut
 from agent.host.port import ServiceState, ServiceStatus
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from agent.host.port import Clock
@@ -103,7 +103,7 @@ def _is_over(status: ServiceStatus, process_exit: int | None) -> bool:
 
 def _stopped(status: ServiceStatus, process_exit: int | None) -> ServiceStatus:
     exit_code = _PROCESS_ABORTED if process_exit else status.exit_code
-    return replace(status, state=ServiceState.STOPPED, pid=None, exit_code=exit_code)
+    return replaced(status, state=ServiceState.STOPPED, pid=None, exit_code=exit_code)
 
 
 def _failure(

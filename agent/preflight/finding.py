@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+
+from agent.records import frozen, replaced
 
 
 class Verdict(enum.Enum):
@@ -13,7 +14,7 @@ class Verdict(enum.Enum):
     NOT_CHECKED = "not checked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     check: str
     """Its id."""
@@ -23,4 +24,4 @@ class Finding:
 
     def forgiven(self) -> Finding:
         """An error that somebody knows of and goes on in spite of."""
-        return replace(self, verdict=Verdict.WARNING) if self.verdict is Verdict.ERROR else self
+        return replaced(self, verdict=Verdict.WARNING) if self.verdict is Verdict.ERROR else self

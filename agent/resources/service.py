@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from agent.host.errors import (
     TimedOut,
 )
 from agent.host.port import Recovery, ServiceState
+from agent.records import replaced
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
 from agent.resources.trees import is_file
@@ -182,8 +182,8 @@ def _forget_recovery(host: Host, name: str) -> None:
     """A process that is ended has failed, to Windows, which would start the service again."""
     installed = host.services.read(name)
     if installed is not None:
-        without = replace(installed.definition, recovery=Recovery())
-        host.services.restore(replace(installed, definition=without))
+        without = replaced(installed.definition, recovery=Recovery())
+        host.services.restore(replaced(installed, definition=without))
 
 
 def _ask_to_stop(host: Host, name: str, seconds: float) -> None:

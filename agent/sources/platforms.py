@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from agent.records import frozen
 from agent.sources.report import quoted
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class BadAnswer(Exception):
     """What a metadata service answered is not what was asked for. The text says so."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     name: str = ""
     """Empty for the machine's own."""
     provider_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     host_name: str
     domain: str = ""

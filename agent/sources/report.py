@@ -8,8 +8,9 @@ from __future__ import annotations
 import enum
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ class Severity(enum.Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     severity: Severity
     message: str
@@ -54,7 +55,7 @@ class Entry:
         return f"{self.severity.value}: {self.where}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     entries: tuple[Entry, ...] = ()
     omitted: int = 0

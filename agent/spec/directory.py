@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from agent.records import frozen
 from agent.spec.want import Key, Protection, Want
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Directory(Want):
     kind: ClassVar[str] = "directory"
 

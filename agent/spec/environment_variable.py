@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
+from agent.records import field, frozen
 from agent.spec.want import Key, Want
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnvironmentVariable(Want):
     kind: ClassVar[str] = "environment_variable"
 
     name: str
-    value: str = field(repr=False)
+    value: str = field(shown=False)
     secret: bool = False
     """Never shown: a proxy's password, say."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from agent.records import field, frozen
 from agent.spec.want import Key, Protection, Want
 
 if TYPE_CHECKING:
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from agent.spec.contents import Content
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class File(Want):
     kind: ClassVar[str] = "file"
 
     path: PureWindowsPath
-    content: Content | None = field(repr=False)
+    content: Content | None = field(shown=False)
     """None for a file that has to be there already, and whose protection alone is ours."""
     protection: Protection = Protection.PRIVATE
     until: PureWindowsPath | None = None

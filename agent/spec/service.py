@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from agent.records import field, frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class StartType(enum.Enum):
     DISABLED = "disabled"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restart:
     """What Windows does when the service's process fails."""
 
@@ -30,7 +30,7 @@ class Restart:
     """After so long without a failure the count begins anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HealthCheck:
     """A question to the running program over loopback, answered with 200 when it is well."""
 
@@ -39,7 +39,7 @@ class HealthCheck:
     within_seconds: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service(Want):
     kind: ClassVar[str] = "service"
 
@@ -51,7 +51,7 @@ class Service(Want):
     start: StartType = StartType.AUTOMATIC
     dependencies: tuple[str, ...] = ()
     """Names of services that Windows has to start first, whoever made them."""
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, shown=False)
     restart: Restart | None = None
     preshutdown_seconds: float | None = None
     """How long Windows waits for it when it shuts down."""

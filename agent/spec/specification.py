@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ class Effect(enum.Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """Told by `plan`: what of a document was not taken as it stands, and why. Never holds a secret."""
 
@@ -38,7 +39,7 @@ class Inconsistent(ValueError):
     """Two resources of one name, or a circle. The text names them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Specification:
     """Made by `of`, which sees to its order."""
 

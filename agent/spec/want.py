@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import ClassVar
 
+from agent.records import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Key:
     """What a resource is known by. Windows' names have no case, so two that differ only in it are one."""
 

@@ -12,13 +12,13 @@ import shutil
 import stat
 import subprocess
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.port import Control, EventLevel
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.windows import open_windows
+from agent.records import replaced
 from contract.world import Sharing, runs_under_wine
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class WindowsWorld:
         if self.under_wine:
             from contract.wine_access import TokenAccess
 
-            self.host = replace(self.host, access=TokenAccess(_own_sid()))
+            self.host = replaced(self.host, access=TokenAccess(_own_sid()))
         # Right below C:, where no link of the machine's own is on the way.
         self.folder = PureWindowsPath(f"C:\\wmcb-contract-{secrets.token_hex(4)}")
 

@@ -6,13 +6,13 @@ import sys
 
 assert sys.platform == "win32"
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.host.principals import SIDS
 from agent.host.sddl import FILE_ALL, SYSTEM, SecurityDescriptor, specific
 from agent.host.windows.api import security
 from agent.host.windows.failure import telling
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from agent.host.port import Principal
@@ -39,5 +39,5 @@ class WindowsAccess:
 
 def judgeable(descriptor: SecurityDescriptor) -> SecurityDescriptor:
     """The same with what an access check insists on: a group, and no generic rights, for Authz maps none."""
-    aces = descriptor.aces and tuple(replace(ace, mask=specific(ace.mask)) for ace in descriptor.aces)
-    return replace(descriptor, group=descriptor.group or SYSTEM, aces=aces)
+    aces = descriptor.aces and tuple(replaced(ace, mask=specific(ace.mask)) for ace in descriptor.aces)
+    return replaced(descriptor, group=descriptor.group or SYSTEM, aces=aces)

@@ -6,8 +6,9 @@ Every method raises Win32Failure. The numbers are those of winsvc.h.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+
+from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ class RecoverySetting(NamedTuple):
 SettingValue = str | int | bool | RecoverySetting
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Registration:
     """What CreateService and ChangeServiceConfig take. In a change, None leaves a part as it is."""
 
@@ -54,7 +55,7 @@ class Registration:
     account: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServiceKey:
     """What only the service's registry key tells."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ class Unsound(Exception):
     """The contents are not what they should be. The text says how, never what they are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hash:
     """What the contents must hash to once they are unpacked."""
 
@@ -36,7 +37,7 @@ class Hash:
         return f"{self.algorithm}-{self.digest}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Packing:
     """How the contents of a source travel."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from agent.records import field, frozen, mutable
 from agent.sources.report import Place, Severity
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """An entry whose line and column nobody has looked for yet."""
 
@@ -18,7 +17,7 @@ class Finding:
     """It is about the key at that place, not the value."""
 
 
-@dataclass(slots=True)
+@mutable
 class Findings:
     """Collects, and counts what is beyond its room: a document can be wrong in a million places.
 

@@ -5,9 +5,9 @@ What can matter on a Windows node is here as it is; of the rest just enough to t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from agent.records import field, frozen
 from agent.sources.ignition.contents import PLAIN, Packing, in_blocks
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ RESPONSE_TIMEOUT = 10
 """Seconds, where a configuration names no limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inline:
     """Contents that came with the configuration."""
 
-    packed: bytes = field(repr=False)
+    packed: bytes = field(shown=False)
     packing: Packing = PLAIN
 
     def blocks(self, limit: int) -> Iterator[Bytes]:
@@ -38,7 +38,7 @@ class Inline:
         return b"".join(self.blocks(limit))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remote:
     """Contents that somebody must fetch, with the configuration's `network`."""
 
@@ -50,7 +50,7 @@ class Remote:
 Contents = Inline | Remote
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Owner:
     """By number or name, where it was said."""
 
@@ -58,7 +58,7 @@ class Owner:
     group: int | str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class File:
     path: str
     origin: Origin
@@ -70,7 +70,7 @@ class File:
     overwrite: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Directory:
     path: str
     origin: Origin
@@ -79,7 +79,7 @@ class Directory:
     overwrite: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     path: str
     origin: Origin
@@ -87,27 +87,27 @@ class Link:
     hard: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dropin:
     name: str
     origin: Origin
-    contents: str = field(repr=False)
+    contents: str = field(shown=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """A systemd unit. One without contents belongs to the system; this says only what is added to it."""
 
     name: str
     origin: Origin
-    contents: str = field(repr=False)
+    contents: str = field(shown=False)
     dropins: Mapping[str, Dropin]
     """By name, those with contents."""
     enabled: bool | None
     masked: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ignored:
     """Something that has no meaning on Windows."""
 
@@ -117,7 +117,7 @@ class Ignored:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Network:
     """How Ignition fetches what a configuration refers to."""
 
@@ -133,7 +133,7 @@ class Network:
     """PEM, in addition to those of the system."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Something to fetch by http or https. Its headers are for that host: a redirect goes without them."""
 
@@ -155,7 +155,7 @@ class Fetch(Protocol):
         """The answer's body in blocks. Raises FetchFailed, also while the blocks are taken."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Configuration:
     documents: Mapping[str, str]
     """The name and version of what was read: first what was given, then what was fetched, in this order."""

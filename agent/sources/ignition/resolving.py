@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import binascii
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
+from agent.records import field, frozen
 from agent.sources.ignition import compiling, urls
 from agent.sources.ignition.contents import Unsound
 from agent.sources.ignition.document import Document, NotReadable, decoded
@@ -41,7 +41,7 @@ _COUNTED = (("storage", "files"), ("storage", "directories"), ("storage", "links
 _REFERENCES = {2: "append", 3: "merge"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What nobody needs more of."""
 
@@ -57,12 +57,12 @@ class Limits:
     """Of all compressed files together."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     configuration: Configuration | None
     """None where the report is fatal."""
     report: Report
-    documents: Mapping[str, Document] = field(default_factory=dict, repr=False)
+    documents: Mapping[str, Document] = field(default_factory=dict, shown=False)
 
     def located(self, findings: Mapping[str, Findings]) -> Report:
         """What somebody found wrong with the configuration later, by document, with line and column."""

@@ -12,9 +12,9 @@ import difflib
 import enum
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from agent.records import frozen
 from agent.sources.report import Place, quoted
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _RANGES = {
 _EMPTY: dict[Scalar, str | int | bool] = {Scalar.TEXT: "", Scalar.FLAG: False}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """What a source field says. Data in the URL is decoded once; a URL that nobody asks for is dropped."""
 
@@ -48,7 +48,7 @@ class Source:
     data: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Where something was said, for messages about it."""
 
@@ -132,7 +132,7 @@ class MergedCheck(Check):
 Rule = Callable[[Record, Check], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Many:
     """A list. Those with keys are merged by them, and in version 3 no two items may have the same."""
 
@@ -146,7 +146,7 @@ class Many:
         return str(item)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     name: str
     kind: Scalar | Many | Struct
@@ -158,7 +158,7 @@ class Field:
     """Not being there means empty, in these versions; the newest one, whose shape records have, differs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Within:
     """A rule that not all versions have."""
 
@@ -167,12 +167,16 @@ class Within:
     until: int = NEWEST
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Struct:
     fields: tuple[Field, ...]
     rules: tuple[Rule | Within, ...] = ()
     one_name_space: frozenset[str] = frozenset()
     """Lists of which an item with some key may be in one only, such as files and directories."""
+
+    # One is itself alone: they are long, and looked up often.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 class Layout(NamedTuple):

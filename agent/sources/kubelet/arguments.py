@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agent.records import field, frozen, mutable, replaced
 from agent.sources.kubelet import command_line, flags, labels
 from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
@@ -46,7 +46,7 @@ _PRIORITY_SINCE = 20
 _DOCKER_BY_DEFAULT_UNTIL = 23
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arguments:
     words: tuple[str, ...]
     configure: Mapping[str, Value]
@@ -73,7 +73,7 @@ def translate(
     return translation.result()
 
 
-@dataclass(slots=True)
+@mutable
 class _Translation:
     node: Node
     kubelet: Kubelet
@@ -220,7 +220,7 @@ class _Translation:
         """The flag's old name."""
         renamed = flags.by_name()["bootstrap-kubeconfig"]
         self._drop(given, known.reason)
-        self._known(replace(given, name=renamed.name, known=renamed), renamed)
+        self._known(replaced(given, name=renamed.name, known=renamed), renamed)
 
     def container_runtime(self, given: Given, known: Flag) -> None:
         if known.last is not None and self.kubelet.minor > known.last:

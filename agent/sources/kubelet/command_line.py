@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.records import frozen
 from agent.sources.kubelet import flags
 from agent.sources.kubelet.fields import is_duration
 from agent.sources.kubelet.flags import Flag, Kind
@@ -37,7 +37,7 @@ class Unusable(Exception):
     """A word or value over which the kubelet would not start. The text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Given:
     """One flag as it was given; `known` is its row in the table, if it has one."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import enum
 import functools
-from dataclasses import dataclass
+
+from agent.records import frozen
 
 
 class Kind(enum.Enum):
@@ -35,7 +36,7 @@ class Treatment(enum.Enum):
     DROP = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flag:
     name: str
     kind: Kind

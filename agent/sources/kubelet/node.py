@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ RESERVED = {"cpu": "500m", "ephemeral-storage": "1Gi", "memory": "2Gi"}
 """As the Windows Machine Config Operator reserves it; 2 GiB is the least that Kubernetes recommends."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kubelet:
     minor: int = NEWEST
     sets_roles: bool = False
@@ -36,7 +37,7 @@ class Kubelet:
         return cls(int(found[1]), bool(_OPENSHIFT_BUILD.search(found["built"])))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """What is asked for wins over the document; what was found out fills what the document leaves open."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from agent.records import frozen
 from agent.sources.windows_paths import NotOnWindows, on_windows
 
 _ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -19,7 +19,7 @@ class UnusablePath(Exception):
         self.unquoted = unquoted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reference:
     """A file or folder that the kubelet is told of."""
 

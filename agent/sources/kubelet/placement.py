@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.records import frozen
 from agent.sources.windows_paths import WINDOWS_OWN, windows_path_fault
 from agent.spec import File, Protection
 
@@ -18,7 +18,7 @@ KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
 INSTALL_DIRECTORY = PureWindowsPath(r"C:\k")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogRunner:
     """A program that runs the kubelet as its child and keeps what that says in KUBELET_LOG.
 
@@ -35,7 +35,7 @@ class LogRunner:
     """Of which these arguments tell it, if any: it puts what stands there behind the kubelet's own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placement:
     kubelet: Content | None
     """None where kubelet.exe is in the install directory already, to be used there."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.records import frozen
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import words
 from agent.sources.systemd.service import EnvironmentFile, Origin, Service, Variable, is_variable_name
@@ -24,7 +24,7 @@ _NEWLINE = re.compile("[\n\r]")
 _END_OF_NAME = re.compile("[}:]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     variables: Mapping[str, Variable]
     missing: tuple[EnvironmentFile, ...]
@@ -32,7 +32,7 @@ class Environment:
     report: Report
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """One argument, its variables expanded."""
 

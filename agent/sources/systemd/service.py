@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent.records import field, frozen
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import specifiers, words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
@@ -25,13 +25,13 @@ EXEC_SETTINGS = (
 _VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     document: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """One command line: unquoted, its specifiers resolved, its variables not yet expanded."""
 
@@ -42,14 +42,14 @@ class Command:
     expands_variables: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     name: str
     value: str
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnvironmentFile:
     path: str
     """May hold * ? and [...]"""
@@ -57,7 +57,7 @@ class EnvironmentFile:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service:
     name: str
     commands: Mapping[str, tuple[Command, ...]] = field(default_factory=dict)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from agent.records import frozen
 from agent.sources.systemd.unit_files import BLANKS
 
 
@@ -15,7 +14,7 @@ class BadEscape(BadWord):
     """A backslash before something that it gives no meaning to."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     escapes: bool = False
     """Whether \\n and its kin are understood; if not, a backslash only takes the meaning off the next one."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.records import field, frozen, mutable
 from agent.sources.ignition.findings import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
@@ -48,7 +48,7 @@ _MOST_FOLDERS = 10_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compiled:
     specification: Specification | None
     """None where the report is fatal."""
@@ -68,7 +68,7 @@ def compiled(
     return Compiled(None if report.fatal else specification, report)
 
 
-@dataclass(slots=True)
+@mutable
 class _Compilation:
     configuration: Configuration
     placement: Placement

@@ -1,4 +1,4 @@
-/* The command line: a few options of ours, `--`, and the child's own, which is handed on untouched. */
+/* The command line: a few options of ours, `--`, and the child's own, which is handed on letter by letter. */
 #include "log_runner.h"
 
 Options options;
@@ -105,6 +105,9 @@ static void read_option(void)
         options.age = read_quantity(value, TIMES);
     } else if ((value = value_of(L"--log-file-count="))) {
         options.count = read_quantity(value, PIECES);
+    } else if ((value = value_of(L"--arguments-from="))) {
+        options.arguments[0] = 0;
+        append(options.arguments, value);
     } else {
         fail(L"not an option (and the program to run stands behind --):", word);
     }
@@ -135,5 +138,8 @@ void read_options(WCHAR *line)
     }
     if (!is_whole(options.path) || lstrlenW(options.path) > LONGEST_PATH) {
         fail(L"not the whole path of a log file (--log-file=):", options.path);
+    }
+    if (*options.arguments && !is_whole(options.arguments)) {
+        fail(L"not the whole path of a file (--arguments-from=):", options.arguments);
     }
 }

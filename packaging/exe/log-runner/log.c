@@ -248,6 +248,13 @@ void say(char severity, const WCHAR *form, DWORD_PTR first, DWORD_PTR second)
     }
 }
 
+/* Of what the service's start fails by: Windows tells of `error`, the log of what was wrong. */
+void give_up(const WCHAR *form, DWORD_PTR which, DWORD error)
+{
+    say('E', form, which, error);
+    ExitProcess(error);
+}
+
 DWORD milliseconds_until_tended(void)
 {
     ULONGLONG tick = GetTickCount64();

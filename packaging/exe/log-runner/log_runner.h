@@ -1,7 +1,8 @@
 /* wmcb-log.exe: runs a program as its child, and writes what that says to a log file that never grows too large.
  *
  *   wmcb-log.exe --log-file=C:\var\log\kubelet\kubelet.log [--log-file-size=100M] [--log-file-age=168h]
- *                [--log-file-count=5] -- C:\k\kubelet.exe ARGUMENTS...
+ *                [--log-file-count=5] [--arguments-from=C:\var\lib\kubelet\kubeadm-flags.env]
+ *                -- C:\k\kubelet.exe ARGUMENTS...
  *
  * A service's program has nowhere to say anything: Windows gives it no stdout and no stderr. So the service control
  * manager starts this one, and this one the program, which talks to the manager itself: Windows tells a service's
@@ -31,8 +32,9 @@ typedef struct {
     ULONGLONG size;  /* bytes of a log file that is full */
     ULONGLONG age;   /* after which a log file is left for a new one, and a file that was left is removed */
     ULONGLONG count; /* of files that were left, without the one in use */
+    WCHAR arguments[PATH_CAPACITY]; /* the file that further arguments are in; empty if there is to be none */
     WCHAR program[PATH_CAPACITY];
-    WCHAR *command; /* the program's command line, as it stands in ours */
+    WCHAR *command; /* the program's command line: as it stands in ours, and then those arguments */
 } Options;
 
 extern Options options;
@@ -46,10 +48,15 @@ DWORD klog_line(char line[1024], char severity, const WCHAR *form, DWORD_PTR fir
 /* descriptors.c */
 extern SECURITY_ATTRIBUTES private_file, private_folder;
 
+/* environment.c */
+#define COMMAND_CAPACITY 32768 /* Windows' own limit */
+void append_arguments(void);
+
 /* log.c */
 void open_log(void);
 void write_log(const BYTE *data, DWORD size);
 void say(char severity, const WCHAR *form, DWORD_PTR first, DWORD_PTR second);
+DECLSPEC_NORETURN void give_up(const WCHAR *form, DWORD_PTR which, DWORD error);
 void tend_log(void);
 DWORD milliseconds_until_tended(void);
 

@@ -56,11 +56,10 @@ void start(void)
     DWORD code = 0;
     read_options(GetCommandLineW());
     open_log();
+    append_arguments();
     reading.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL);
     if (!start_child(&child)) {
-        code = GetLastError();
-        say('E', L"%1!.300s! cannot be started: error %2!u!", (DWORD_PTR)options.program, code);
-        ExitProcess(code);
+        give_up(L"%1!.300s! cannot be started: error %2!u!", (DWORD_PTR)options.program, GetLastError());
     }
     say('I', L"%1!.300s! started as process %2!u!", (DWORD_PTR)options.program, GetProcessId(child.process));
     relay();

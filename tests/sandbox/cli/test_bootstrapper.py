@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.port import ServiceDefinition, ServiceState
+from agent.records import replaced
 from sandbox.cli.given import CONTAINERD, WORKER, program
 from sandbox.cli.metadata_service import AWS, Metadata
 
@@ -102,7 +102,7 @@ def test_advice_of_a_refusal_can_be_followed(bare: Machine) -> None:
     answer = initialize(bare)
     assert "say what it is called with --runtime-service" in answer.err
     bare.put(CONTAINERD.command[0], program())
-    bare.host.services.create(replace(CONTAINERD, name="other"))
+    bare.host.services.create(replaced(CONTAINERD, name="other"))
     assert initialize(bare, "--runtime-service", "other").code == 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from agent.cli.checking import IDS
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, StartType
 from agent.host.sandbox.power import SandboxClock
 from agent.preflight import runtime
+from agent.records import replaced
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Unfit(NamedTuple):
 
 
 def disable_containerd(machine: Machine) -> None:
-    machine.host.services.change(replace(CONTAINERD, start=StartType.DISABLED))
+    machine.host.services.change(replaced(CONTAINERD, start=StartType.DISABLED))
 
 
 def remove_containerd(machine: Machine) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import re
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import main
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from sandbox.cli.given import Machine
@@ -74,7 +74,7 @@ def recommanded(machine: Machine, *more: str) -> None:
     services = machine.host.services
     installed = services.read("kubelet")
     assert installed is not None
-    services.change(replace(installed.definition, command=(*installed.definition.command, *more)))
+    services.change(replaced(installed.definition, command=(*installed.definition.command, *more)))
 
 
 def test_of_a_long_command_line_the_words_that_differ_are_shown(machine: Machine) -> None:

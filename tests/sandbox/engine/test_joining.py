@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,7 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.records import replaced
 from agent.resources.kind import NotWell
 from agent.spec import Directory, File, HealthCheck, Inline, Service, Specification
 from sandbox.engine import nodes
@@ -126,7 +126,7 @@ def test_a_node_that_is_not_confirmed_is_taken_back(host: Host) -> None:
 SERVICE = Service("kubelet", nodes.KUBELET, makes=nodes.CERTIFICATE, log=C / "kubelet.log")
 IN_VAIN = {
     "within its start": (SERVICE, 60),
-    "within its health check": (replace(SERVICE, health=HealthCheck(10248, within_seconds=90)), 90),
+    "within its health check": (replaced(SERVICE, health=HealthCheck(10248, within_seconds=90)), 90),
 }
 
 
@@ -136,7 +136,7 @@ def test_a_kubelet_that_is_not_admitted_is_told_of(host: Host, service: Service,
     in_vain = Specification.of([Directory(nodes.K), File(nodes.KUBELET, Inline(b"MZ")), service])
     before = picture(host)
     with pytest.raises(TakenBack) as failure:
-        make_so(replace(host, clock=Hasty(host)), in_vain, "test", Silent())
+        make_so(replaced(host, clock=Hasty(host)), in_vain, "test", Silent())
     cause = failure.value.__cause__
     assert isinstance(cause, NotWell)
     assert str(cause) == f"service kubelet runs, but has not made {nodes.CERTIFICATE} after {seconds} seconds"

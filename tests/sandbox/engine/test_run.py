@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, t
 from agent.host.port import Principal, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
+from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Specification, Want
 from sandbox.engine import nodes
@@ -104,7 +104,7 @@ def of_the_variable(host: Host) -> None:
 def of_the_registration(host: Host) -> None:
     installed = host.services.read("kubelet")
     assert installed is not None
-    host.services.change(replace(installed.definition, command=("C:\\other.exe",)))
+    host.services.change(replaced(installed.definition, command=("C:\\other.exe",)))
 
 
 def of_the_event_source(host: Host) -> None:
@@ -164,7 +164,7 @@ def test_a_changed_configuration_restarts_the_service(host: Host) -> None:
 def test_a_description_changes_without_a_restart(host: Host) -> None:
     run(host, nodes.node())
     *others, service = nodes.wants()
-    told = replace(service, description="x")  # type: ignore[type-var]
+    told = replaced(service, description="x")
     planned = preview(host, Specification.of([*others, told]))
     assert planned.pauses == ()
     assert [change.action for change in planned.changes] == [Action.CHANGE]
@@ -228,7 +228,7 @@ def refusing(host: Host, method: str) -> Host:
 
     broken = Services()
     setattr(broken, method, refuse)
-    return replace(host, services=broken)  # type: ignore[arg-type]
+    return replaced(host, services=broken)
 
 
 @pytest.mark.parametrize("method", ["create", "start"])
@@ -248,7 +248,7 @@ def test_a_failed_upgrade_is_taken_back(host: Host) -> None:
         def get(self, *_: object) -> int:
             return 500
 
-    ill = replace(host, loopback=Ill(), clock=Hasty(host))
+    ill = replaced(host, loopback=Ill(), clock=Hasty(host))
     with pytest.raises(TakenBack) as failure:
         make_so(ill, nodes.node(program=b"MZ 2", config=b"{2}"), "test", Silent())
     assert "answers 500 after 60 seconds" in str(failure.value.__cause__)

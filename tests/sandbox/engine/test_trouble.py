@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +14,7 @@ from agent.host.errors import InUse, NoSpace, ServiceFailed, TimedOut
 from agent.host.port import Principal, RecoveryAction, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE
+from agent.records import replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
@@ -38,7 +38,7 @@ def holding_the_journal(host: Host) -> Host:
 
 
 def ill(host: Host) -> Host:
-    return replace(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
+    return replaced(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
 
 
 def test_a_finished_run_whose_journal_is_held_is_not_taken_back(host: Host) -> None:
@@ -207,7 +207,7 @@ def test_what_does_not_stop_is_ended_and_not_started_again_by_windows(host: Host
         ended.append(pid)
 
     def process_of(name: str) -> Any:
-        return replace(host.services.status(name), pid=4242)
+        return replaced(host.services.status(name), pid=4242)
 
     services = {"wait": wait, "status": process_of}
     run(changed(host, services=services, processes={"end": end}), nodes.node(program=b"MZ 2"))
@@ -335,7 +335,7 @@ def test_a_paused_kubelet_is_healed(host: Host) -> None:
 
     def told(name: str) -> Any:
         state = ServiceState.PAUSED if paused else host.services.status(name).state
-        return replace(running, state=state)
+        return replaced(running, state=state)
 
     def stop(name: str) -> None:
         paused.clear()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import NotFound
 from agent.host.port import FileKind, ServiceState
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +103,7 @@ def powered(host: Host, power: Power) -> Host:
     ports: dict[str, Any] = {
         name: _Powered(getattr(host, name), mutations, power) for name, mutations in MUTATIONS.items()
     }
-    return replace(host, **ports)
+    return replaced(host, **ports)
 
 
 class Port:
@@ -118,7 +119,7 @@ class Port:
 
 def changed(host: Host, **ports: dict[str, Any]) -> Host:
     made: dict[str, Any] = {name: Port(getattr(host, name), **others) for name, others in ports.items()}
-    return replace(host, **made)
+    return replaced(host, **made)
 
 
 def stopped(host: Host, name: str) -> bool:
