@@ -53,27 +53,41 @@ class Answer:
             return 0.0
 
     def blocks(self, deadline: Deadline, silence: float) -> Iterator[bytes]:
-        received = 0
         gathered = bytearray()
-        while piece := self._piece(BLOCK - len(gathered), deadline, silence, received):
-            received += len(piece)
+        for piece in self.pieces(deadline, silence):
             gathered += piece
-            if len(gathered) == BLOCK:
-                yield bytes(gathered)
-                gathered.clear()
-        if self.size is not None and received < self.size:
-            raise self._broken(received)
+            while len(gathered) >= BLOCK:
+                yield bytes(gathered[:BLOCK])
+                del gathered[:BLOCK]
         if gathered:
             yield bytes(gathered)
+
+    def pieces(self, deadline: Deadline, silence: float) -> Iterator[bytes]:
+        """The body, as it comes."""
+        received = 0
+        while piece := self._piece(deadline, silence, received):
+            received += len(piece)
+            yield piece
+        if self.size is not None and received < self.size:
+            raise self._broken(received)
+
+    @property
+    def leaves_open(self) -> bool:
+        """The wire is of further use, once all of the body has come."""
+        return not self._response.will_close
+
+    def release(self) -> None:
+        """Closes all but the wire."""
+        self._response.close()
 
     def close(self) -> None:
         self._response.close()
         self._wire.close()
 
-    def _piece(self, most: int, deadline: Deadline, silence: float, received: int) -> bytes:
+    def _piece(self, deadline: Deadline, silence: float, received: int) -> bytes:
         with deadline.within(silence, f"{self._place} sends nothing more after {received:,} bytes"):
             try:
-                return self._response.read1(min(_READ, most))
+                return self._response.read1(_READ)
             except http.client.HTTPException:
                 raise self._broken(received) from None
 

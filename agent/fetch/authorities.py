@@ -36,8 +36,8 @@ def trusting_only(authorities: Iterable[bytes]) -> ssl.SSLContext:
 
 
 def trusting_anybody() -> ssl.SSLContext:
-    """To look at a server's certificate, or to ask what is proved in another way. Nothing secret is to be
-    sent there.
+    """To look at a server's certificate, or to ask for what is proved in another way. Nothing is to be
+    believed, and no secret sent, unless the user wants it so.
     """
     context = _context()
     context.check_hostname = False

@@ -35,9 +35,11 @@ class Doubt(enum.Enum):
 class NotTrusted(Failed):
     """The server's certificate is not believed."""
 
-    def __init__(self, text: str, doubt: Doubt, signer: str = "") -> None:
+    def __init__(self, text: str, doubt: Doubt, place: str, signer: str = "") -> None:
         super().__init__(text)
         self.doubt = doubt
+        self.place = place
+        """Whose it is, as the text has it."""
         self.signer = signer
         """Who vouches for it, where nobody who is trusted does."""
 

@@ -62,7 +62,7 @@ def of_certificate(
     why = _seen(fault.verify_code, shown, known) if shown else None
     doubt = _doubt(fault.verify_code)
     signer = shown[-1].issuer if shown and doubt is Doubt.AUTHORITY else ""
-    return NotTrusted(f"the certificate of {place} {why or _unseen(fault)}", doubt, signer)
+    return NotTrusted(f"the certificate of {place} {why or _unseen(fault)}", doubt, place, signer)
 
 
 def _doubt(code: int) -> Doubt:

@@ -1,0 +1,99 @@
+"""Where an API server is, who vouches for it, and who asks it."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import tempfile
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.fetch import authorities, certificates
+from agent.fetch.failure import Failed as FetchFailed
+from agent.kube.failure import NotUsable
+from agent.records import field, frozen
+
+if TYPE_CHECKING:
+    from agent.fetch.certificates import Certificate
+    from agent.fetch.messages import Headers
+
+_NO_TOKEN = re.compile(r"[^\x21-\x7e]")
+
+
+@frozen
+class Access:
+    """All contents, no paths: made by `Kubeconfig.access`."""
+
+    server: str
+    """An https URL."""
+    name: str = "the kubeconfig"
+    """What errors call the document that this comes from."""
+    authorities: bytes = field(default=b"", shown=False)
+    """PEM; the only ones to trust. Empty for those of the system."""
+    server_name: str = ""
+    """That the server's certificate is to be for, where it is not the host's."""
+    insecure: bool = False
+    """Whoever answers is believed."""
+    proxy: str = field(default="", shown=False)
+    """The only way there, whatever proxies there are otherwise; empty for these."""
+    token: str = field(default="", shown=False)
+    user: str = field(default="", shown=False)
+    password: str = field(default="", shown=False)
+    certificate: bytes = field(default=b"", shown=False)
+    """PEM, of the client, with those above it."""
+    key: bytes = field(default=b"", shown=False)
+
+    def headers(self) -> Headers:
+        """Raises NotUsable."""
+        if self.token:
+            if _NO_TOKEN.search(self.token):
+                raise NotUsable(f"{self.name}: its token has a character that no token can have")
+            return (("Authorization", f"Bearer {self.token}"),)
+        if self.user or self.password:
+            told = b64encode(f"{self.user}:{self.password}".encode()).decode()
+            return (("Authorization", f"Basic {told}"),)
+        return ()
+
+    def own_certificate(self) -> Certificate | None:
+        """What the client shows of itself, for people."""
+        try:
+            return certificates.read(next(authorities.certificates_in(self.certificate)))
+        except (FetchFailed, ValueError):
+            return None
+
+    def context(self) -> ssl.SSLContext:
+        """For TLS with the server. Raises NotUsable."""
+        context = self._trust()
+        if self.certificate:
+            self._identify(context)
+        return context
+
+    def _trust(self) -> ssl.SSLContext:
+        if self.insecure:
+            return authorities.trusting_anybody()
+        if not self.authorities:
+            return authorities.trusting(())
+        try:
+            return authorities.trusting_only((self.authorities,))
+        except FetchFailed:
+            raise NotUsable(f"{self.name}: its certificate authority is no certificate in PEM form") from None
+
+    def _identify(self, context: ssl.SSLContext) -> None:
+        """Python's ssl takes keys from files alone. The folder is the user's own before anything is in it
+        (mode 0700, and from Python 3.13 on a DACL to the same end on Windows), and is gone a moment later.
+        """
+        with tempfile.TemporaryDirectory(prefix="wmcb-") as folder:
+            pair = Path(folder, "client.pem")
+            pair.touch(mode=0o600)
+            pair.write_bytes(self.certificate + b"\n" + self.key)
+            try:
+                # Without a password to give, OpenSSL would ask for one at the console.
+                context.load_cert_chain(pair, password=_no_password)
+            except (ssl.SSLError, ValueError):
+                why = "no pair in PEM form without a password"
+                raise NotUsable(f"{self.name}: its client certificate and key are {why}") from None
+
+
+def _no_password() -> str:
+    raise ValueError("keys with a password are not taken")

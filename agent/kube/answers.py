@@ -1,0 +1,99 @@
+"""What the API server answers: objects, and refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agent.fetch.messages import described
+from agent.kube import failure
+from agent.kube.failure import Refused, Unreachable
+
+if TYPE_CHECKING:
+    Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+    Object = Mapping[str, Json]
+
+_LONGEST = 400
+_CLASSES: dict[int, type[Refused]] = {
+    401: failure.Unauthorized,
+    403: failure.Forbidden,
+    404: failure.NotFound,
+    409: failure.Conflict,
+    410: failure.Gone,
+    422: failure.Invalid,
+    429: failure.Busy,
+}
+_TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
+
+
+def at(value: Json | Object, *path: str | int) -> Json:
+    """What stands there, or None: of what a stranger has said, nothing can be relied on."""
+    found: Json = dict(value) if isinstance(value, Mapping) else value
+    for step in path:
+        if isinstance(found, dict) and isinstance(step, str):
+            found = found.get(step)
+        elif isinstance(found, list) and isinstance(step, int) and step < len(found):
+            found = found[step]
+        else:
+            return None
+    return found
+
+
+def text_at(value: Json | Object, *path: str | int) -> str:
+    """The same where it is text, and else nothing."""
+    found = at(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def items_at(value: Json | Object, *path: str | int) -> list[Json]:
+    """The same where it is a list, and else an empty one."""
+    found = at(value, *path)
+    return found if isinstance(found, list) else []
+
+
+def read_object(body: bytes, place: str) -> dict[str, Json]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise Unreachable(f"what {place} answers is no object of Kubernetes'; is it an API server?")
+    return value
+
+
+def refusal(place: str, doing: str, status: int, body: bytes, wait: float) -> Refused:
+    """`doing` says what it was asked for."""
+    try:
+        told = read_object(body, place)
+    except Unreachable:
+        told = {}
+    if at(told, "kind") != "Status":
+        told = {}
+    return of_status(place, doing, status, told, wait)
+
+
+def of_status(place: str, doing: str, status: int, told: dict[str, Json], wait: float = 0.0) -> Refused:
+    """Of an object of kind Status, or nothing where the answer was something else."""
+    reason = plain(text_at(told, "reason"))
+    message = plain(text_at(told, "message"))
+    seconds = at(told, "details", "retryAfterSeconds")
+    if isinstance(seconds, int) and not isinstance(seconds, bool):
+        wait = max(wait, min(float(seconds), 3600.0))
+    said = f": {message}" if message else ""
+    transient = status == _TOO_MANY_REQUESTS or status >= _SERVER_ERRORS
+    kind = failure.Busy if status >= _SERVER_ERRORS else _CLASSES.get(status, Refused)
+    return kind(
+        f"{place} answers {described(status)} to {doing}{said}",
+        status,
+        reason,
+        transient=transient,
+        wait=wait if transient else 0.0,
+    )
+
+
+def plain(text: str) -> str:
+    """What a stranger wrote, fit for one line of a console."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+    return "".join(character if character.isprintable() else "?" for character in cut)

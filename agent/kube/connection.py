@@ -1,0 +1,95 @@
+"""One connection to an API server, kept open from request to request."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agent.fetch.answer import Answer
+from agent.fetch.deadline import Deadline
+from agent.fetch.failure import Failed as FetchFailed
+from agent.fetch.failure import NotTrusted as FetchNotTrusted
+from agent.fetch.messages import request_head
+from agent.kube.failure import NotTrusted, Unreachable
+from agent.records import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.fetch.deadline import Clock
+    from agent.fetch.messages import Headers
+    from agent.fetch.route import Route
+    from agent.kube.limits import Limits
+
+_SEND_SECONDS = 30.0
+
+
+@frozen
+class Request:
+    method: str
+    target: str
+    headers: Headers = field(shown=False)
+    body: bytes = field(default=b"", shown=False)
+
+
+@frozen
+class Reply:
+    status: int
+    body: bytes = field(shown=False)
+    wait: float
+    """Seconds that the server asks to be left alone for."""
+
+
+class Connection:
+    def __init__(self, route: Route, place: str, clock: Clock, seconds: float) -> None:
+        """Raises Failed, after `seconds` at the latest."""
+        self._place = place
+        self._clock = clock
+        self._deadline = Deadline(clock)
+        self.open = True
+        """Another request may go over it."""
+        with _own_failures(), self._deadline.within(seconds, f"no connection to {place}"):
+            self._wire = route.opened(self._deadline)
+
+    def ask(self, request: Request, limits: Limits, seconds: float) -> Reply:
+        """Raises Failed, after `seconds` at the latest; then it is of no more use."""
+        self.open = False
+        with _own_failures(), self._deadline.within(seconds, f"no whole answer from {self._place}"):
+            answer = self._asked(request, limits)
+            body = self._body(answer, limits)
+            self.open = answer.leaves_open
+            answer.release()
+            return Reply(answer.status, body, answer.wait(self._clock.time()))
+
+    def close(self) -> None:
+        self.open = False
+        self._wire.close()
+
+    def _asked(self, request: Request, limits: Limits) -> Answer:
+        head = request_head(request.method, request.target, request.headers)
+        with self._deadline.within(_SEND_SECONDS, f"{self._place} does not take the request"):
+            self._wire.send(head + request.body)
+        with self._deadline.within(limits.answer, f"no answer from {self._place}"):
+            return Answer(self._wire, request.method, self._place)
+
+    def _body(self, answer: Answer, limits: Limits) -> bytes:
+        body = bytearray()
+        try:
+            for piece in answer.pieces(self._deadline, limits.silence):
+                body += piece
+                if len(body) > limits.size:
+                    raise Unreachable(f"the answer of {self._place} is larger than {limits.size:,} bytes")
+        except BaseException:
+            answer.close()
+            raise
+        return bytes(body)
+
+
+@contextmanager
+def _own_failures() -> Iterator[None]:
+    try:
+        yield
+    except FetchNotTrusted as fault:
+        raise NotTrusted(str(fault), fault.doubt, fault.place, fault.signer) from None
+    except FetchFailed as fault:
+        raise Unreachable(str(fault), transient=fault.transient, wait=fault.wait) from None

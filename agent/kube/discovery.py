@@ -1,0 +1,170 @@
+"""Finding a cluster that can be trusted, from what a person or a machine's maker was given.
+
+By a token: what the cluster says of itself is asked for without trust. Whoever answers has to know the
+token's secret, since it signs; and has to be the cluster whose authority's key was given, since many know a
+token.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.fetch import authorities, certificates
+from agent.fetch.deadline import SystemClock
+from agent.fetch.failure import Doubt
+from agent.fetch.failure import Failed as FetchFailed
+from agent.fetch.proxies import DIRECT, Proxies
+from agent.kube import kubeconfig, tokens
+from agent.kube.access import Access
+from agent.kube.answers import text_at
+from agent.kube.client import Client, config_map
+from agent.kube.effort import Effort
+from agent.kube.explanations import NEW_TOKEN
+from agent.kube.failure import Failed, NotProven, NotSigned, NotTrusted, NotUsable, Refused, Unreachable
+from agent.kube.limits import Limits
+from agent.kube.pins import HOW, Pins, pin
+from agent.records import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent.fetch.certificates import Certificate
+    from agent.fetch.deadline import Clock
+    from agent.kube.answers import Object
+    from agent.kube.kubeconfig import Cluster
+    from agent.kube.tokens import BootstrapToken
+
+CLUSTER_INFO = config_map("kube-public", "cluster-info")
+_LARGEST = 4 << 20
+"""Bytes of an answer from whom nobody vouches for."""
+_ATTEMPT_SECONDS = 15.0
+_WHAT = "cluster-info"
+
+
+class Discovery:
+    """Every method raises Failed, after `seconds` at the latest."""
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        proxies: Proxies = DIRECT,
+        notice: Callable[[str], None] = lambda _: None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`notice` is told, in a line for a person, of what is to be known and of what is tried again."""
+        self._proxies = proxies
+        self._notice = notice
+        self._clock = clock or SystemClock()
+        self._seconds = seconds
+
+    def by_token(
+        self, endpoint: str, token: str, hashes: Iterable[str], *, any_authority: bool = False
+    ) -> Cluster:
+        """`endpoint` is host and port. Without hashes any authority will do, if it is said so: then whoever
+        knows the token can pretend to be the cluster.
+
+        Tried again: no answer, an answer that is an error, and a token that the cluster does not know, which
+        may be one that it was just given. Final at once: a wrong signature, a key whose hash is another, a
+        server whose certificate none of the authorities vouches for, another answer to who trusts.
+        """
+        pins, own = Pins(hashes), tokens.parse(token)
+        if not pins and not any_authority:
+            raise NotUsable(
+                f"a token alone does not show which cluster answers; give its CA's hash as well: {HOW}"
+            )
+        effort = Effort(self._clock, self._seconds, self._notice)
+        server = f"https://{endpoint}"
+        unproven = Access(server, _WHAT, insecure=True)
+        found = self._signed(unproven, own, effort)
+        cluster = _cluster(found, endpoint)
+        if not pins:
+            return cluster
+        self._check(cluster, pins, endpoint)
+        proven = replaced(unproven, insecure=False, authorities=cluster.authority)
+        again = self._signed(proven, own, effort)
+        if again != found:
+            raise NotProven(
+                f"{endpoint} says something else of the cluster over a connection that is trusted than over "
+                "one that is not: more than one answers there; nothing was taken from it"
+            )
+        return cluster
+
+    def _signed(self, access: Access, token: BootstrapToken, effort: Effort) -> str:
+        """The kubeconfig in cluster-info, shown to be from somebody who knows the token."""
+        while True:
+            try:
+                return _proven(self._asked(access, effort), token, access)
+            except Failed as fault:
+                effort.again(_judged(fault))
+
+    def _asked(self, access: Access, effort: Effort) -> Object:
+        limits = Limits(patience=0.0, attempt=effort.share(_ATTEMPT_SECONDS), size=_LARGEST)
+        with Client(access, proxies=self._proxies, limits=limits, clock=self._clock) as client:
+            return client.get(CLUSTER_INFO)
+
+    def _check(self, cluster: Cluster, pins: Pins, endpoint: str) -> None:
+        found = _certificates(cluster, endpoint)
+        known = [one for one in found if one in pins]
+        if not known:
+            seen = ", ".join(pin(one) for one in found)
+            raise NotProven(
+                f"the cluster at {endpoint} has another certificate authority than was given: {seen}; "
+                f"nothing was taken from it; the right hash is told by {HOW}"
+            )
+        for one in found:
+            if one not in pins:
+                self._notice(
+                    f"{endpoint} has one more authority, {one.subject}, whose hash was not given "
+                    f"({pin(one)}); it is trusted, as kubeadm does, since it stands beside one whose hash was"
+                )
+
+
+def _proven(told: Object, token: BootstrapToken, access: Access) -> str:
+    place = access.server.removeprefix("https://")
+    content = text_at(told, "data", "kubeconfig")
+    signature = text_at(told, "data", f"jws-kubeconfig-{token.id}")
+    if not signature:
+        raise NotSigned(
+            f"the cluster at {place} does not know the token {token.id}: it has expired, or was made a "
+            f"moment ago, or for another cluster; {NEW_TOKEN}",
+            transient=True,
+        )
+    if not content:
+        raise NotProven(f"{place} has a cluster-info without a kubeconfig: no node can join by a token there")
+    if not token.vouches_for(content, signature):
+        raise NotProven(
+            f"whoever answers at {place} does not know the secret of the token {token.id}: the part after "
+            "the dot is wrong, or it is not your cluster; nothing was taken from it"
+        )
+    return content
+
+
+def _judged(fault: Failed) -> Failed:
+    """As kubeadm, which waits for a control plane that is being made: no answer is final but one that proves
+    that it is the wrong one. A clock is put right while machines start.
+    """
+    if isinstance(fault, Refused | Unreachable):
+        fault.transient = True
+    if isinstance(fault, NotTrusted):
+        fault.transient = fault.doubt is Doubt.TIME
+    return fault
+
+
+def _cluster(content: str, endpoint: str) -> Cluster:
+    name = f"the kubeconfig in cluster-info at {endpoint}"
+    found = kubeconfig.read(content.encode("utf-8", "surrogatepass"), name).cluster()
+    if not found.authority:
+        raise NotProven(
+            f"{name} has no certificate authority (certificate-authority-data); no node can join by it"
+        )
+    return found
+
+
+def _certificates(cluster: Cluster, endpoint: str) -> list[Certificate]:
+    try:
+        return [certificates.read(der) for der in authorities.certificates_in(cluster.authority)]
+    except (FetchFailed, ValueError):
+        raise NotProven(
+            f"the certificate authority in cluster-info at {endpoint} is no certificate"
+        ) from None

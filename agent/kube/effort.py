@@ -1,0 +1,51 @@
+"""Asking until there is an answer, at longer and longer intervals."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.fetch.deadline import Clock
+    from agent.kube.failure import Failed
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_LEAST = 0.1
+_random = random.SystemRandom()
+
+
+class Effort:
+    def __init__(self, clock: Clock, seconds: float, notice: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._notice = notice
+        self._began = clock.monotonic()
+        self._pause = _FIRST_PAUSE
+        self._attempts = 1
+
+    def share(self, most: float) -> float:
+        """Seconds for an attempt: all but the first have to end in time."""
+        if self._attempts == 1:
+            return most
+        return min(most, max(self._began + self._seconds - self._clock.monotonic(), _LEAST))
+
+    def again(self, fault: Failed) -> None:
+        """Waits until it is time to ask again; raises `fault`, with all attempts, where that is no use."""
+        if not fault.transient:
+            raise fault
+        # Machines that were started together do not ask together.
+        pause = max(self._pause * _random.uniform(0.75, 1.0), fault.wait)
+        if self._clock.monotonic() + pause >= self._began + self._seconds:
+            fault.args = (f"{fault}{self._tried(fault)}",)
+            raise fault
+        self._notice(f"{fault}; asking again in {pause:.1f} seconds")
+        self._clock.sleep(pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._attempts += 1
+
+    def _tried(self, fault: Failed) -> str:
+        seconds = round(self._clock.monotonic() - self._began)
+        wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
+        return f"{wait} (asked {self._attempts} times in {seconds} seconds)" if self._attempts > 1 else wait

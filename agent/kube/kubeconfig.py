@@ -1,0 +1,382 @@
+"""A kubeconfig: read as the kubelet reads it, written as kubeadm writes it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import yaml
+
+from agent import documents
+from agent.fetch import address, authorities
+from agent.fetch.failure import Failed as FetchFailed
+from agent.kube.access import Access
+from agent.kube.failure import NotUsable
+from agent.records import field, frozen, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from agent.documents import Place, Value
+
+    ReadFile = Callable[[str], bytes]
+    """Takes a path as the kubeconfig has it; one that is relative starts at the kubeconfig's own folder."""
+
+_TOKEN_USER = "tls-bootstrap-token-user"  # noqa: S105 - its name
+_CLUSTER = "kubernetes"
+_NOT_DONE_HERE = {
+    "exec": "programs that fetch credentials are not run",
+    "auth-provider": "plug-ins that fetch credentials are not known",
+    "as": "nobody is impersonated",
+    "as-uid": "nobody is impersonated",
+    "as-groups": "nobody is impersonated",
+    "as-user-extra": "nobody is impersonated",
+}
+
+
+@frozen
+class Cluster:
+    server: str
+    authority: bytes = field(default=b"", shown=False)
+    """PEM."""
+    authority_path: str = ""
+    server_name: str = ""
+    insecure: bool = False
+    proxy: str = field(default="", shown=False)
+
+
+@frozen
+class User:
+    """What is there counts before what a path leads to."""
+
+    token: str = field(default="", shown=False)
+    token_path: str = ""
+    certificate: bytes = field(default=b"", shown=False)
+    certificate_path: str = ""
+    key: bytes = field(default=b"", shown=False)
+    key_path: str = ""
+    name: str = field(default="", shown=False)
+    password: str = field(default="", shown=False)
+    not_done: tuple[str, ...] = ()
+    """Settings that ask for what is not done here; an error only for whom the user is needed."""
+
+    @property
+    def has_credentials(self) -> bool:
+        certificate = bool(self.certificate or self.certificate_path)
+        key = bool(self.key or self.key_path)
+        named = bool(self.name and self.password)
+        return bool(self.token or self.token_path) or named or (certificate and key)
+
+
+@frozen
+class Context:
+    cluster: str
+    user: str
+    namespace: str = ""
+
+
+@frozen
+class Kubeconfig:
+    clusters: Mapping[str, Cluster]
+    users: Mapping[str, User] = field(default_factory=dict)
+    contexts: Mapping[str, Context] = field(default_factory=dict)
+    current: str = ""
+    """The context to use."""
+    name: str = "the kubeconfig"
+    """What errors call it."""
+
+    def cluster(self) -> Cluster:
+        """Of the current context; one without a name goes first, as in cluster-info. Raises NotUsable."""
+        if "" in self.clusters:
+            return self.clusters[""]
+        return self.clusters[self._context().cluster]
+
+    def user(self) -> User:
+        """Of the current context; nobody where there is none, or no such user. Raises NotUsable."""
+        context = self.contexts.get(self.current)
+        return self.users.get(context.user, User()) if context else User()
+
+    def embedded(self, read: ReadFile) -> Kubeconfig:
+        """With the contents of files in place of their paths, for the current context. Raises NotUsable."""
+        found, user = self.cluster(), self.user()
+        for setting in user.not_done:
+            self._refuse(f"user.{setting}", f"{_NOT_DONE_HERE[setting]}; use a token or a client certificate")
+        cluster = replaced(
+            found,
+            authority=found.authority or self._contents("certificate-authority", found.authority_path, read),
+            authority_path="",
+        )
+        key = user.key or self._contents("client-key", user.key_path, read)
+        token = user.token.encode() or self._contents("tokenFile", user.token_path, read)
+        certificate = user.certificate or self._contents("client-certificate", user.certificate_path, read)
+        if bool(certificate) != bool(key):
+            self._refuse("user", "a client certificate and its key go together; one of the two is missing")
+        user = replaced(
+            user,
+            token=token.decode("latin-1").strip(),
+            token_path="",
+            certificate=certificate,
+            certificate_path="",
+            key=key,
+            key_path="",
+        )
+        self._check_authority(cluster)
+        clusters = {name: cluster if one is found else one for name, one in self.clusters.items()}
+        users = dict(self.users)
+        if self.current in self.contexts and self.contexts[self.current].user in users:
+            users[self.contexts[self.current].user] = user
+        return replaced(self, clusters=clusters, users=users)
+
+    def access(self, read: ReadFile) -> Access:
+        """What a client needs, paths followed. Raises NotUsable."""
+        whole = self.embedded(read)
+        cluster, user = whole.cluster(), whole.user()
+        if not cluster.server.lower().startswith("https://"):
+            self._refuse(
+                "cluster.server", "it is no https URL; nothing is sent over a connection without TLS"
+            )
+        try:
+            address.parse(cluster.server)
+        except FetchFailed as fault:
+            self._refuse("cluster.server", str(fault))
+        try:
+            address.parse(cluster.proxy or cluster.server)
+        except FetchFailed as fault:
+            self._refuse("cluster.proxy-url", str(fault))
+        return Access(
+            cluster.server,
+            self.name,
+            authorities=cluster.authority,
+            server_name=cluster.server_name,
+            insecure=cluster.insecure,
+            proxy=cluster.proxy,
+            token=user.token,
+            user=user.name,
+            password=user.password,
+            certificate=user.certificate,
+            key=user.key,
+        )
+
+    def with_cluster_named(self, name: str) -> Kubeconfig:
+        """With the current cluster alone, under another name. Raises NotUsable."""
+        cluster, context = self.cluster(), self._context()
+        contexts = {**self.contexts, self.current: replaced(context, cluster=name)}
+        return replaced(self, clusters={name: cluster}, contexts=contexts)
+
+    def written(self) -> bytes:
+        """YAML, as Kubernetes' own tools write it: keys in order, nothing that is empty."""
+        whole = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": self.current,
+            "clusters": _listed("cluster", {n: _of_cluster(one) for n, one in self.clusters.items()}),
+            "contexts": _listed("context", {n: _of_context(one) for n, one in self.contexts.items()}),
+            "users": _listed("user", {n: _of_user(one) for n, one in self.users.items()}),
+        }
+        return yaml.dump(whole, Dumper=_Dumper, default_flow_style=False, width=1 << 30).encode()
+
+    def _context(self) -> Context:
+        if self.current not in self.contexts:
+            self._refuse("current-context", "there is no context of that name")
+        context = self.contexts[self.current]
+        if context.cluster not in self.clusters:
+            self._refuse("context.cluster", "there is no cluster of that name")
+        return context
+
+    def _contents(self, setting: str, path: str, read: ReadFile) -> bytes:
+        if not path:
+            return b""
+        try:
+            return read(path)
+        except OSError as fault:
+            why = fault.strerror or f"error {fault.errno}"
+            raise NotUsable(f"{self.name}: {setting} names {path}, which cannot be read: {why}") from None
+
+    def _check_authority(self, cluster: Cluster) -> None:
+        try:
+            if cluster.authority:
+                authorities.trusting_only((cluster.authority,))
+        except FetchFailed:
+            self._refuse("cluster.certificate-authority", "it is no certificate in PEM form")
+
+    def _refuse(self, place: str, why: str) -> NoReturn:
+        raise NotUsable(f"{self.name}: {place}: {why}")
+
+
+def with_token(cluster: Cluster, token: str, name: str = "the bootstrap kubeconfig") -> Kubeconfig:
+    """As kubeadm makes bootstrap-kubelet.conf, but for the cluster's name, which it learns later."""
+    context = f"{_TOKEN_USER}@{_CLUSTER}"
+    return Kubeconfig(
+        {_CLUSTER: cluster},
+        {_TOKEN_USER: User(token)},
+        {context: Context(_CLUSTER, _TOKEN_USER)},
+        context,
+        name,
+    )
+
+
+def read(contents: bytes, name: str) -> Kubeconfig:
+    """`name` is what errors call it. Raises NotUsable, whose text names the field and quotes no value."""
+    try:
+        document = documents.read_document(contents)
+    except documents.NotReadable as fault:
+        raise NotUsable(f"{name}{_spot(fault)}: {fault}") from None
+    return _Reader(name, document.value).kubeconfig()
+
+
+def _spot(fault: documents.NotReadable) -> str:
+    return f" line {fault.at[0]}, column {fault.at[1]}" if fault.at else ""
+
+
+class _Reader:
+    def __init__(self, name: str, value: dict[str, Value]) -> None:
+        self._name = name
+        self._value = value
+
+    def kubeconfig(self) -> Kubeconfig:
+        for setting, wanted in (("kind", "Config"), ("apiVersion", "v1")):
+            if self._text(self._value, (), setting) not in ("", wanted):
+                self._refuse((setting,), f"it has to be {wanted}")
+        return Kubeconfig(
+            {name: self._cluster(value, place) for name, value, place in self._named("clusters", "cluster")},
+            {name: self._user(value, place) for name, value, place in self._named("users", "user")},
+            {name: self._context(value, place) for name, value, place in self._named("contexts", "context")},
+            self._text(self._value, (), "current-context"),
+            self._name,
+        )
+
+    def _named(self, section: str, inside: str) -> Iterator[tuple[str, dict[str, Value], Place]]:
+        items = self._value.get(section)
+        if items is not None and not isinstance(items, list):
+            self._refuse((section,), "a list was expected")
+        seen = set()
+        for number, item in enumerate(items or ()):
+            place: Place = (section, number)
+            if not isinstance(item, dict):
+                self._refuse(place, "a mapping was expected")
+            name = self._text(item, place, "name")
+            if name in seen:
+                self._refuse((*place, "name"), "another one before it has the same name")
+            seen.add(name)
+            value = item.get(inside)
+            if value is not None and not isinstance(value, dict):
+                self._refuse((*place, inside), "a mapping was expected")
+            yield name, value or {}, (*place, inside)
+
+    def _cluster(self, value: dict[str, Value], place: Place) -> Cluster:
+        return Cluster(
+            self._text(value, place, "server"),
+            self._data(value, place, "certificate-authority-data"),
+            self._text(value, place, "certificate-authority"),
+            self._text(value, place, "tls-server-name"),
+            self._flag(value, place, "insecure-skip-tls-verify"),
+            self._text(value, place, "proxy-url"),
+        )
+
+    def _user(self, value: dict[str, Value], place: Place) -> User:
+        return User(
+            self._text(value, place, "token"),
+            self._text(value, place, "tokenFile"),
+            self._data(value, place, "client-certificate-data"),
+            self._text(value, place, "client-certificate"),
+            self._data(value, place, "client-key-data"),
+            self._text(value, place, "client-key"),
+            self._text(value, place, "username"),
+            self._text(value, place, "password"),
+            tuple(setting for setting in _NOT_DONE_HERE if value.get(setting)),
+        )
+
+    def _context(self, value: dict[str, Value], place: Place) -> Context:
+        return Context(
+            self._text(value, place, "cluster"),
+            self._text(value, place, "user"),
+            self._text(value, place, "namespace"),
+        )
+
+    def _text(self, mapping: dict[str, Value], place: Place, key: str) -> str:
+        value = mapping.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self._refuse((*place, key), "text was expected; what looks like a number needs quotes")
+        return value
+
+    def _flag(self, mapping: dict[str, Value], place: Place, key: str) -> bool:
+        value = mapping.get(key)
+        if value is not None and not isinstance(value, bool):
+            self._refuse((*place, key), "true or false was expected")
+        return value or False
+
+    def _data(self, mapping: dict[str, Value], place: Place, key: str) -> bytes:
+        text = self._text(mapping, place, key)
+        try:
+            return base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+        except (binascii.Error, ValueError):
+            self._refuse((*place, key), "it is not base64")
+
+    def _refuse(self, place: Place, why: str) -> NoReturn:
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+        raise NotUsable(f"{self._name}: {path.removeprefix('.')}: {why}")
+
+
+def _listed(inside: str, named: dict[str, dict[str, Any]]) -> list[dict[str, Any]] | None:
+    return [{"name": name, inside: named[name]} for name in sorted(named)] or None
+
+
+def _of_cluster(cluster: Cluster) -> dict[str, Any]:
+    filled = _filled(
+        {
+            "certificate-authority": cluster.authority_path,
+            "certificate-authority-data": _base64(cluster.authority),
+            "insecure-skip-tls-verify": cluster.insecure,
+            "proxy-url": cluster.proxy,
+            "tls-server-name": cluster.server_name,
+        }
+    )
+    return {**filled, "server": cluster.server}
+
+
+def _of_context(context: Context) -> dict[str, Any]:
+    return {
+        "cluster": context.cluster,
+        "user": context.user,
+        **_filled({"namespace": context.namespace}),
+    }
+
+
+def _of_user(user: User) -> dict[str, Any]:
+    return _filled(
+        {
+            "client-certificate": user.certificate_path,
+            "client-certificate-data": _base64(user.certificate),
+            "client-key": user.key_path,
+            "client-key-data": _base64(user.key),
+            "password": user.password,
+            "token": user.token,
+            "tokenFile": user.token_path,
+            "username": user.name,
+        }
+    )
+
+
+def _filled(settings: dict[str, str | bool]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value}
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the same text twice is no anchor
+        return True
+
+
+def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # Kubernetes' library has double quotes around what would be no text without them.
+    quoted = documents.plain(text) != text
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
+
+
+_Dumper.add_representer(str, _represented)

@@ -1,0 +1,253 @@
+"""Kubeconfigs: what is read, what is refused, and what is written as Kubernetes' own tools do."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agent.kube import kubeconfig
+from agent.kube.access import Access
+from agent.kube.failure import NotUsable
+from agent.kube.kubeconfig import Cluster, Context, Kubeconfig, User
+from agent.records import replaced
+from unit.fetch.authority import issue
+from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of
+
+JOINS = Path(__file__).parents[2] / "data" / "kubeadm-join-v1.36"
+FILES = {
+    "ca.crt": ROOT.pem,
+    r"C:\pki\client.pem": b"certificate and key",
+    "token": b"secret-of-a-file\n",
+}
+CA = base64.b64encode(ROOT.pem).decode()
+
+
+def from_files(path: str) -> bytes:
+    if path not in FILES:
+        raise FileNotFoundError(2, "No such file")
+    return FILES[path]
+
+
+def no_files(path: str) -> bytes:
+    raise AssertionError(path)
+
+
+def document(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> bytes:
+    whole = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "x",
+        "clusters": [
+            {"name": "other", "cluster": {"server": "https://other"}},
+            {"name": "c", "cluster": {"server": "https://10.0.0.1:6443", **(cluster or {})}},
+        ],
+        "users": [{"name": "v", "user": {"token": "another"}}, {"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "n"}}],
+    }
+    return json.dumps(whole).encode()
+
+
+def access(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> Access:
+    return kubeconfig.read(document(user, cluster), "a.conf").access(from_files)
+
+
+BASE = Access("https://10.0.0.1:6443", "a.conf")
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "expected"),
+    [
+        pytest.param({"token": "t"}, {}, {"token": "t"}, id="token"),
+        pytest.param({"token": "t", "tokenFile": "missing"}, {}, {"token": "t"}, id="token before its file"),
+        pytest.param({"tokenFile": "token"}, {}, {"token": "secret-of-a-file"}, id="token in a file"),
+        pytest.param({"username": "n", "password": "p"}, {}, {"user": "n", "password": "p"}, id="password"),
+        pytest.param(
+            {"client-certificate": r"C:\pki\client.pem", "client-key": r"C:\pki\client.pem"}, {},
+            {"certificate": b"certificate and key", "key": b"certificate and key"},
+            id="certificate in a file",
+        ),
+        pytest.param(
+            {"client-certificate-data": "Yw==", "client-key-data": "a\n2\r\nU=", "client-key": "missing"}, {},
+            {"certificate": b"c", "key": b"ke"}, id="certificate in line",
+        ),
+        pytest.param({}, {"certificate-authority-data": CA}, {"authorities": ROOT.pem}, id="CA in line"),
+        pytest.param({}, {"certificate-authority": "ca.crt"}, {"authorities": ROOT.pem}, id="CA in a file"),
+        pytest.param(
+            {}, {"tls-server-name": "n", "insecure-skip-tls-verify": True, "proxy-url": "http://p:1"},
+            {"server_name": "n", "insecure": True, "proxy": "http://p:1"}, id="how to get there",
+        ),
+        pytest.param({}, {"unheard-of": [1], "disable-compression": True}, {}, id="unknown settings"),
+        pytest.param({"token": None}, {"certificate-authority": ""}, {}, id="nothing set"),
+    ],
+)  # fmt: skip
+def test_what_is_read(user: dict[str, Any], cluster: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert access(user, cluster) == replaced(BASE, **expected)
+
+
+def test_yaml_as_cluster_info_has_it() -> None:
+    found = kubeconfig.read(kubeconfig_of("https://a:1", ROOT).encode(), "cluster-info")
+    assert found.cluster() == Cluster("https://a:1", ROOT.pem)
+    assert found.user() == User()
+    assert not found.user().has_credentials
+
+
+@pytest.mark.parametrize(
+    ("user", "has"),
+    [
+        ({"token": "t"}, True),
+        ({"tokenFile": "t"}, True),
+        ({"username": "n"}, False),
+        ({"username": "n", "password": "p"}, True),
+        ({"client-certificate": "c"}, False),
+        ({"client-certificate": "c", "client-key-data": "Yw=="}, True),
+        ({}, False),
+    ],
+)
+def test_credentials(user: dict[str, Any], has: bool) -> None:
+    assert kubeconfig.read(document(user), "a.conf").user().has_credentials is has
+
+
+def inside(user: str = "{}", cluster: str = "{server: 'https://h'}", rest: str = "") -> str:
+    return (
+        f"clusters: [{{name: c, cluster: {cluster}}}]\nusers: [{{name: u, user: {user}}}]\n"
+        f"contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\ncurrent-context: x\n{rest}"
+    )
+
+
+REFUSED = [
+    ("users: 1", "a.conf: users: a list was expected"),
+    ("users: [1]", "a.conf: users[0]: a mapping was expected"),
+    ("users: [{name: 1}]", "a.conf: users[0].name: text was expected; what looks like a number needs quotes"),
+    ("users: [{name: a, user: []}]", "a.conf: users[0].user: a mapping was expected"),
+    ("clusters: [{name: a}, {name: a}]", "a.conf: clusters[1].name: another one before it has the same name"),
+    ("kind: ConfigMap", "a.conf: kind: it has to be Config"),
+    ("apiVersion: v2", "a.conf: apiVersion: it has to be v1"),
+    ("{", "a.conf line 1, column 2: it is not JSON: Expecting property name enclosed in double quotes"),
+    ("a: [", "a.conf line 2, column 1: it is not YAML"),
+    ("- 1", "a.conf: a mapping of settings was expected"),
+    (inside("{token: 123456.1234567890123456}"), "a.conf: users[0].user.token: text was expected; what"),
+    (inside("{client-key-data: HIDDEN!}"), "a.conf: users[0].user.client-key-data: it is not base64"),
+    (inside("{client-key-data: é}"), "a.conf: users[0].user.client-key-data: it is not base64"),
+    (inside(cluster="{insecure-skip-tls-verify: HIDDEN}"), "a.conf: clusters[0].cluster.insecure-skip-tls-"),
+    (inside("{exec: {command: HIDDEN}}"), "a.conf: user.exec: programs that fetch credentials are not run"),
+    (inside("{as: HIDDEN}"), "a.conf: user.as: nobody is impersonated; use a token or a client certificate"),
+    (inside("{client-key: 'ca.crt'}"), "a.conf: user: a client certificate and its key go together"),
+    (
+        inside("{tokenFile: 'C:\\gone'}"),
+        "a.conf: tokenFile names C:\\gone, which cannot be read: No such file",
+    ),
+    (inside(cluster="{server: 'http://h'}"), "a.conf: cluster.server: it is no https URL; nothing is sent"),
+    (inside(cluster="{server: 'h:6443'}"), "a.conf: cluster.server: it is no https URL"),
+    (inside(cluster="{}"), "a.conf: cluster.server: it is no https URL"),
+    (inside(cluster="{server: 'https://h:x'}"), "a.conf: cluster.server: it is no http or https URL"),
+    (
+        inside(cluster="{server: 'https://h', proxy-url: 'socks5://HIDDEN'}"),
+        "a.conf: cluster.proxy-url: it is no http or https URL",
+    ),
+    (
+        inside(cluster="{server: 'https://h', certificate-authority-data: SElEREVO}"),
+        "a.conf: cluster.certificate-authority: it is no certificate in PEM form",
+    ),
+    ("clusters: []", "a.conf: current-context: there is no context of that name"),
+    (
+        "contexts: [{name: x, context: {cluster: HIDDEN}}]\ncurrent-context: x",
+        "a.conf: context.cluster: there is no cluster of that name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), REFUSED, ids=[says[8:50] for _, says in REFUSED])
+def test_what_is_refused(text: str, says: str) -> None:
+    with pytest.raises(NotUsable) as caught:
+        kubeconfig.read(text.encode(), "a.conf").access(from_files)
+    told = str(caught.value)
+    assert told.startswith(says)
+    assert "HIDDEN" not in told
+    assert "\n" not in told
+
+
+def test_what_nobody_uses_is_not_judged() -> None:
+    text = inside("{token: t}", rest="x: 1").replace("users: [", "users: [{name: v, user: {exec: {a: 1}}}, ")
+    assert kubeconfig.read(text.encode(), "a.conf").access(no_files).token == "t"  # noqa: S105
+
+
+# Written
+
+
+def test_bootstrap_kubelet_conf_is_kubeadms() -> None:
+    text = (JOINS / "usual" / "etc" / "kubernetes" / "bootstrap-kubelet.conf").read_text()
+    expected = text.replace("@TOKEN@", TOKEN).replace("@CA_DATA@", CA)
+    made = kubeconfig.with_token(Cluster("https://10.77.0.1:6443", ROOT.pem), TOKEN)
+    assert made.with_cluster_named("kubernetes").written().decode() == expected
+
+
+def test_the_clusters_own_name() -> None:
+    made = kubeconfig.with_token(Cluster("https://h", ROOT.pem), TOKEN).with_cluster_named("prod")
+    assert list(made.clusters) == ["prod"]
+    assert made.cluster().server == "https://h"
+    assert made.contexts == {
+        "tls-bootstrap-token-user@kubernetes": Context("prod", "tls-bootstrap-token-user")
+    }
+
+
+def test_cluster_info_with_a_name() -> None:
+    found = kubeconfig.read(document({"token": "t"}), "discovery.conf").with_cluster_named("prod")
+    assert list(found.clusters) == ["prod"]
+    assert found.access(no_files).server == "https://10.0.0.1:6443"
+
+
+@pytest.mark.parametrize("name", ["usual", "joined"])
+def test_what_is_read_is_written_again(name: str) -> None:
+    (path,) = (JOINS / name / "etc" / "kubernetes").glob("*.conf")
+    text = path.read_text().replace("@TOKEN@", TOKEN).replace("@CA_DATA@", CA)
+    assert kubeconfig.read(text.encode(), "a.conf").written().decode() == text
+
+
+@pytest.mark.parametrize(
+    ("token", "written"),
+    [
+        ("abcdef.0123456789abcdef", "abcdef.0123456789abcdef"),
+        ("123456.1234567890123456", '"123456.1234567890123456"'),
+        ("123456.12345678901234e5", '"123456.12345678901234e5"'),
+        ("true", '"true"'),
+        ("y", '"y"'),
+        ("0x10", '"0x10"'),
+        ("", None),
+    ],
+)
+def test_text_stays_text(token: str, written: str | None) -> None:
+    made = kubeconfig.with_token(Cluster("https://h"), token).written().decode()
+    lines = [line.partition(": ")[2] for line in made.splitlines() if "token: " in line]
+    assert lines == ([written] if written else [])
+    assert kubeconfig.read(made.encode(), "again").user().token == token
+
+
+def test_everything_comes_back() -> None:
+    own = issue("node")
+    whole = Kubeconfig(
+        {
+            "c": Cluster("https://h", ROOT.pem, "", "n", True, "http://p"),
+            "d": Cluster("https://i", b"", "C:\\ca"),
+        },
+        {
+            "u": User(certificate=own.pem, key=b"\0\xff", name="n\u2028é: #", password="- x"),  # noqa: S106
+            "v": User(token_path="C:\\t", certificate_path="c", key_path="k"),  # noqa: S106
+        },
+        {"x": Context("c", "u", "ns"), "": Context("d", "v")},
+        "x",
+        "a.conf",
+    )
+    written = whole.written()
+    assert kubeconfig.read(written, "a.conf") == whole
+    assert list(yaml.safe_load(written)) == sorted(yaml.safe_load(written))
+
+
+def test_no_secret_in_a_repr() -> None:
+    user = {"token": "HIDDEN", "password": "HIDDEN", "username": "n", "client-key-data": "SElEREVO"}
+    found = kubeconfig.read(document(user, {"proxy-url": "http://u:HIDDEN@p"}), "a.conf")
+    assert "HIDDEN" not in repr(found)
