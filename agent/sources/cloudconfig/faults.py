@@ -1,0 +1,74 @@
+"""What is wrong with user data, or of no use in it: by part, line and field, never quoting contents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen, mutable
+from agent.sources.report import Entry, Place, Report, Severity, bounded
+from agent.spec import Effect, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_NOTES = 500
+
+
+@frozen
+class Origin:
+    """Where something was said."""
+
+    part: str
+    """user data, or part 2 of it, as a person would look for it."""
+    place: Place = ()
+    line: int | None = None
+    column: int | None = None
+
+    def below(self, *steps: str | int) -> Origin:
+        """A field that is not there, or that has no line of its own."""
+        return Origin(self.part, (*self.place, *steps), self.line, self.column)
+
+    def __str__(self) -> str:
+        return f"{self.part} line {self.line}" if self.line is not None else self.part
+
+
+class Refused(Exception):
+    """It cannot go on. The text says why, on one line."""
+
+    def __init__(self, origin: Origin, why: str) -> None:
+        super().__init__(why)
+        self.origin = origin
+
+
+@mutable
+class Findings:
+    """Collects errors, and notes of what is left out."""
+
+    errors: list[Entry] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def error(self, origin: Origin, why: str) -> None:
+        self.errors.append(Entry(Severity.ERROR, why, origin.part, origin.place, origin.line, origin.column))
+
+    def refused(self, fault: Refused) -> None:
+        self.error(fault.origin, str(fault))
+
+    def ignore(self, subject: str, why: str) -> None:
+        self._note(Note(Effect.IGNORED, subject, why))
+
+    def warn(self, subject: str, why: str) -> None:
+        self._note(Note(Effect.WARNING, subject, why))
+
+    def change(self, subject: str, why: str) -> None:
+        self._note(Note(Effect.CHANGED, subject, why))
+
+    def take(self, notes: Iterable[Note]) -> None:
+        for note in notes:
+            self._note(note)
+
+    def report(self) -> Report:
+        return bounded(self.errors)
+
+    def _note(self, note: Note) -> None:
+        if len(self.notes) < _MOST_NOTES:
+            self.notes.append(note)

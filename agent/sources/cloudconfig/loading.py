@@ -1,0 +1,208 @@
+"""From the bytes of user data to what it asks of the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen, mutable, replaced
+from agent.sources.cloudconfig import (
+    cluster_api,
+    command_lists,
+    document,
+    includes,
+    merging,
+    scripts,
+    template,
+)
+from agent.sources.cloudconfig.document import Node
+from agent.sources.cloudconfig.faults import Findings, Origin, Refused
+from agent.sources.cloudconfig.model import Command, Join, UserData, WrittenFile
+from agent.sources.cloudconfig.parts import Kind, Part, parts, template_of
+from agent.sources.cloudconfig.settings import Settings, settings
+from agent.sources.report import Report, quoted
+from agent.spec import Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.sources import ignition
+    from agent.sources.cloudconfig.written_files import Entry
+
+_MOST_INCLUDED = 20
+
+
+@frozen
+class Outcome:
+    user_data: UserData | None
+    """None where the report is fatal."""
+    report: Report
+
+
+def load(
+    name: str,
+    raw: bytes,
+    metadata: Mapping[str, object] | None = None,
+    fetch: ignition.Fetch | None = None,
+    included: Mapping[PureWindowsPath, bytes] | None = None,
+) -> Outcome:
+    """What user data asks for. Nothing is raised for a bad one.
+
+    `name` is what reports call it. `metadata` is what templates can name; `template.instance_data` makes it
+    from a cloud's. Without `fetch`, user data that is elsewhere is an error. `included` are files that boot
+    hooks have written, of those that an earlier call of this awaited.
+    """
+    findings = Findings()
+    reading = _Reading(metadata or {}, includes.Includes(fetch, included or {}), findings)
+    try:
+        reading.take(parts(name, raw))
+        made = reading.made()
+    except Refused as fault:
+        findings.refused(fault)
+        made = None
+    report = findings.report()
+    return Outcome(None if report.fatal else made, report)
+
+
+@mutable
+class _Reading:
+    metadata: Mapping[str, object]
+    includes: includes.Includes
+    findings: Findings
+    boot_hooks: list[Command] = field(default_factory=list)
+    config: Node | None = None
+    scripts: list[tuple[int, Command]] = field(default_factory=list)
+    """Each with how many entries of runcmd there are before it."""
+    documents: int = 0
+    names: dict[str, int] = field(default_factory=dict)
+
+    def take(self, listed: Sequence[Part]) -> None:
+        for part in listed:
+            self._take(part)
+
+    def _take(self, part: Part) -> None:
+        if part.kind is Kind.TEMPLATE:
+            part = self._rendered(part)
+        if part.kind is Kind.CONFIG:
+            self._take_config(part)
+        elif part.kind is Kind.SCRIPT:
+            self._take_scripts(scripts.commands(part))
+        elif part.kind is Kind.SCRIPT_EACH_BOOT:
+            self._take_scripts(scripts.commands(part, each_boot=True))
+        elif part.kind is Kind.BOOT_HOOK:
+            self.boot_hooks += map(self._named, scripts.boot_hook(part))
+        elif part.kind is Kind.INCLUDE:
+            self._take_included(part)
+        else:
+            why = f"nothing here knows what to do with {quoted(part.content_type)}"
+            self.findings.ignore(part.name, why)
+
+    def _rendered(self, part: Part) -> Part:
+        try:
+            text = template.rendered(part.text, self.metadata)
+        except template.TemplateFault as fault:
+            raise Refused(Origin(part.name, (), fault.line, fault.column), str(fault)) from None
+        made = template_of(part, text)
+        if made.kind is Kind.TEMPLATE:
+            raise Refused(Origin(part.name, line=2), "it is a template of a template")
+        # Its lines are counted as whoever wrote it counts them, with the header's.
+        return replaced(made, text=f"\n{made.text}") if made.kind is Kind.CONFIG else made
+
+    def _take_config(self, part: Part) -> None:
+        read = document.read(part.name, part.text)
+        for origin in read.repeated:
+            key = document.key_name(str(origin.place[-1]))
+            self.findings.warn(
+                f"key {key}", f"it is there a second time, which takes the place of the first ({origin})"
+            )
+        self.config = merging.merged(self.config or Node({}, read.root.origin), read.root, part.merge)
+
+    def _take_scripts(self, made: Iterator[Command]) -> None:
+        self.scripts += ((self._number_of_entries(), self._named(command)) for command in made)
+
+    def _named(self, command: Command) -> Command:
+        """By a name that no other has: what has been run is remembered by it."""
+        self.names[command.name] = number = self.names.get(command.name, 0) + 1
+        return replaced(command, name=f"{command.name} ({number})") if number > 1 else command
+
+    def _number_of_entries(self) -> int:
+        runcmd = self.config.mapping.get("runcmd") if self.config else None
+        return len(runcmd.value) if runcmd and isinstance(runcmd.value, list) else 0
+
+    def _take_included(self, part: Part) -> None:
+        for name, raw in self.includes.of(part):
+            self.documents += 1
+            if self.documents > _MOST_INCLUDED:
+                raise Refused(Origin(part.name), f"more than {_MOST_INCLUDED} documents are included")
+            self.take(parts(name, raw))
+
+    def made(self) -> UserData:
+        if self.includes.awaited:
+            if not self.boot_hooks:
+                why = "only a boot hook can have written the file that it includes, and there is none"
+                raise Refused(self.includes.awaited_by, why)
+            notes = tuple(self.findings.notes)
+            return UserData(tuple(self.boot_hooks), awaited=tuple(self.includes.awaited), notes=notes)
+        config = self.config or Node({}, Origin("user data"))
+        return _user_data(self.boot_hooks, settings(config, self.findings), self.scripts, self.findings)
+
+
+def _user_data(
+    boot_hooks: Sequence[Command],
+    said: Settings,
+    own: Sequence[tuple[int, Command]],
+    findings: Findings,
+) -> UserData:
+    split = cluster_api.split(said.commands, findings)
+    files, join = _files(said.files, split.join, findings)
+    _warn_of_no_join(said.files, join, findings)
+    before = [command for entries, command in own if not join or entries <= split.entries_before]
+    after = [command for entries, command in own if join and entries > split.entries_before]
+    where = ("runcmd, before the join", "runcmd, after the join") if join else ("runcmd", "")
+    return UserData(
+        (
+            *boot_hooks,
+            *said.boot_commands,
+            *files,
+            *said.time,
+            *before,
+            *command_lists.batch(where[0], split.before),
+        ),
+        join,
+        (
+            *cluster_api.sentinel(join),
+            *command_lists.batch(where[1], split.after),
+            *after,
+        ),
+        said.host_name,
+        notes=tuple(findings.notes),
+    )
+
+
+def _files(
+    entries: Sequence[Entry], join: Join | None, findings: Findings
+) -> tuple[list[WrittenFile], Join | None]:
+    made = []
+    for entry in entries:
+        if join and cluster_api.is_retry_script(entry.linux, entry.content):
+            join = cluster_api.with_verbosity_of(join, entry.content)
+            findings.ignore(
+                f"file {entry.linux}",
+                "a script for bash that calls kubeadm again and again; the join is done here",
+            )
+            continue
+        file = entry.written()
+        if join and entry.path == join.configuration:
+            # It holds a bootstrap token, and /run of a Linux machine is empty again after a restart.
+            cluster_api.refuse_control_plane(entry.content, entry.origin)
+            file = replaced(file, protection=Protection.PRIVATE, until=join.sentinel)
+        made.append(file)
+    return made, join
+
+
+def _warn_of_no_join(entries: Sequence[Entry], join: Join | None, findings: Findings) -> None:
+    if join is None and any(entry.linux == cluster_api.JOIN_CONFIGURATION for entry in entries):
+        why = (
+            "it configures a join, and no entry of runcmd begins with kubeadm join: the machine will not join"
+        )
+        findings.warn(f"file {cluster_api.JOIN_CONFIGURATION}", why)

@@ -1,0 +1,193 @@
+"""User data taken apart: what of it is cloud-config, a script, a boot hook, or elsewhere.
+
+A part is what its type says; where that says little, or says shell script, it is what it begins with, as
+cloud-init has it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen
+from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.unpacking import Unreadable, text_of, unpacked
+from agent.sources.report import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import Message
+
+
+class Kind(enum.Enum):
+    CONFIG = "text/cloud-config"
+    SCRIPT = "text/x-shellscript"
+    SCRIPT_EACH_BOOT = "text/x-shellscript-per-boot"
+    BOOT_HOOK = "text/cloud-boothook"
+    INCLUDE = "text/x-include-url"
+    TEMPLATE = "text/jinja2"
+    OTHER = "other"
+    """It belongs to somebody else: for cloud-init that is a part without a handler."""
+
+
+@frozen
+class Part:
+    name: str
+    """For a person: user data, or part 2 (setup.ps1) of user data."""
+    kind: Kind
+    text: str = field(shown=False)
+    file_name: str = ""
+    merge: str = ""
+    """Its header Merge-Type: how it is to be merged with the parts before it."""
+    content_type: str = ""
+
+
+_BEGINNINGS = (
+    ("#cloud-config-archive", "text/cloud-config-archive"),
+    ("#cloud-config-jsonp", "text/cloud-config-jsonp"),
+    ("#cloud-config", Kind.CONFIG.value),
+    ("#cloud-boothook", Kind.BOOT_HOOK.value),
+    ("#include", Kind.INCLUDE.value),
+    ("#part-handler", "text/part-handler"),
+    ("## template:", Kind.TEMPLATE.value),
+    ("##template:", Kind.TEMPLATE.value),
+    ("#ps1", Kind.SCRIPT.value),
+    ("#!", Kind.SCRIPT.value),
+    ("rem cmd", Kind.SCRIPT.value),
+    ("<powershell>", Kind.SCRIPT.value),
+    ("<script>", Kind.SCRIPT.value),
+)
+_LONGEST_BEGINNING = max(len(start) for start, _ in _BEGINNINGS)
+_KINDS = {
+    **{kind.value: kind for kind in Kind},
+    "text/x-include-once-url": Kind.INCLUDE,
+    "text/x-shellscript-per-instance": Kind.SCRIPT,
+    "text/x-shellscript-per-once": Kind.SCRIPT,
+}
+_SAYS_LITTLE = frozenset({
+    "", "text/plain", "text/x-not-multipart", "text/x-shellscript", "application/octet-stream",
+    "application/gzip", "application/gzip-compressed", "application/gzipped", "application/x-gzip",
+    "application/x-gzip-compressed", "application/x-compress", "application/x-compressed",
+    "application/x-gunzip",
+})  # fmt: skip
+_REFUSED = {
+    "text/cloud-config-archive": "such an archive is not read here; send its entries as multipart MIME",
+    "text/cloud-config-jsonp": "JSON patches are not understood here; send one whole cloud-config",
+    "text/part-handler": "a part handler is a Python program, for which a Windows node has no interpreter",
+}
+_HEADER = re.compile(r"[!-9;-~]+:.*|[ \t].*|From .*")
+_MIME = re.compile(r"^(mime-version|content-type)[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_MOST_PARTS = 100
+_MOST_BOUNDARIES = 50
+_BOUNDARY = re.compile(rb"boundary", re.IGNORECASE)
+
+
+def parts(name: str, raw: bytes) -> list[Part]:
+    """Raises Refused."""
+    try:
+        data = unpacked(raw)
+        text = text_of(data)
+    except Unreadable as fault:
+        raise Refused(Origin(name), str(fault)) from None
+    if not text.strip():
+        raise Refused(Origin(name), "it is empty; cloud-config, a script or multipart MIME is expected")
+    if not is_multipart(text):
+        return [_part(name, "", text)]
+    return list(_parts_of(name, data))
+
+
+def is_multipart(text: str) -> bool:
+    """Its first lines are a message's headers, and one of them is MIME's."""
+    headers = text.lstrip().partition("\n\n")[0][:8192]
+    lines = headers.split("\n")
+    return bool(_MIME.search(headers)) and all(_HEADER.fullmatch(line) for line in lines[:20])
+
+
+def begins_as(text: str) -> str:
+    """The type of what begins so; empty where nothing is known to begin so."""
+    start = text.lstrip()[:_LONGEST_BEGINNING].lower()
+    return next((kind for beginning, kind in _BEGINNINGS if start.startswith(beginning)), "")
+
+
+def template_of(part: Part, text: str) -> Part:
+    """What a template turned out to be."""
+    return _part(part.name, begins_as(text), text, part.file_name, part.merge)
+
+
+def _parts_of(name: str, data: bytes) -> Iterator[Part]:
+    from email import message_from_bytes
+
+    if len(_BOUNDARY.findall(data)) > _MOST_BOUNDARIES:
+        raise Refused(Origin(name), f"it nests more than {_MOST_BOUNDARIES} multipart messages")
+    number = 0
+    for message in message_from_bytes(data.lstrip()).walk():
+        if fault := _fault(message):
+            raise Refused(Origin(name), fault)
+        if message.get_content_maintype() == "multipart":
+            continue
+        number += 1
+        if number > _MOST_PARTS:
+            raise Refused(Origin(name), f"it has more than {_MOST_PARTS} parts")
+        yield from _part_of(name, number, message)
+
+
+def _part_of(name: str, number: int, message: Message) -> Iterator[Part]:
+    file_name = _single_line(message.get_filename() or "")
+    called = f"{name} part {number}" + (f" ({file_name})" if file_name else "")
+    payload = message.get_payload(decode=True)
+    if not isinstance(payload, bytes) or not payload.strip():
+        return
+    try:
+        text = text_of(unpacked(payload))
+    except Unreadable as fault:
+        raise Refused(Origin(called), str(fault)) from None
+    if is_multipart(text):
+        raise Refused(Origin(called), "it is multipart MIME, packed into a part; send its parts as they are")
+    merge = message.get("Merge-Type") or message.get("X-Merge-Type") or ""
+    yield _part(called, message.get_content_type(), text, file_name, str(merge))
+
+
+def _part(name: str, said: str, text: str, file_name: str = "", merge: str = "") -> Part:
+    content_type = said.lower()
+    if content_type in _SAYS_LITTLE:
+        content_type = begins_as(text) or (content_type if "shellscript" in content_type else "")
+    if content_type == Kind.CONFIG.value and begins_as(text) == Kind.TEMPLATE.value:
+        content_type = Kind.TEMPLATE.value
+    if content_type in _REFUSED:
+        raise Refused(Origin(name), _REFUSED[content_type])
+    if not content_type and not said:
+        raise Refused(Origin(name, line=1, column=1), _unknown(text))
+    return Part(name, _KINDS.get(content_type, Kind.OTHER), text, file_name, merge, content_type or said)
+
+
+def _unknown(text: str) -> str:
+    if text.lstrip().startswith("{"):
+        return "it is JSON, maybe Ignition, and that is for --ignition; user data begins with #cloud-config"
+    return (
+        "it begins like no user data that is known here: "
+        "#cloud-config, ## template: jinja, #ps1_sysnative, rem cmd, or multipart MIME"
+    )
+
+
+_DEFECTS = {
+    "CloseBoundaryNotFoundDefect": "its last boundary is missing; was it cut short?",
+    "StartBoundaryNotFoundDefect": "no part begins with the boundary that its header names",
+    "NoBoundaryInMultipartDefect": "it is multipart, and names no boundary",
+    "MultipartInvariantViolationDefect": "it says that it is multipart, and has no parts",
+    "InvalidMultipartContentTransferEncodingDefect": "as a whole it has an encoding, which only parts can",
+}
+
+
+def _fault(message: Message) -> str | None:
+    message.get_payload(decode=True)
+    names = [type(defect).__name__ for defect in message.defects]
+    known = next((_DEFECTS[name] for name in names if name in _DEFECTS), None)
+    if known is None and any("Base64" in name for name in names):
+        return "a part of it is not base64, though its header says so, or it is damaged"
+    return known
+
+
+def _single_line(text: str) -> str:
+    """As a message can show it."""
+    return quoted(text)[1:-1]

@@ -1,0 +1,90 @@
+"""What a script is, and the command that runs it. By file name and first line, as cloudbase-init decides."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.model import Command
+from agent.spec import Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.sources.cloudconfig.parts import Part
+
+_POWERSHELL = re.compile(r"#(ps1|ps1_sysnative|ps1_x86)\s")
+_CMD = re.compile(r"rem\s+cmd\s", re.IGNORECASE)
+_PYTHON = re.compile(r"#!\s*/usr/bin/env\s+python\s")
+_INTERPRETER = re.compile(r"#!")
+_TAGGED = (
+    (re.compile(r"<script>([\s\S]+?)</script>"), Shell.CMD),
+    (re.compile(r"<powershell>([\s\S]+?)</powershell>"), Shell.POWERSHELL),
+)
+_BY_NAME = {"cmd": Shell.CMD, "bat": Shell.CMD, "ps1": Shell.POWERSHELL}
+_NOT_HERE = {
+    "sh": "it is a script for a Linux shell, which a Windows node has not",
+    "py": "it is a Python script, for which a Windows node has no interpreter",
+    "exe": "it is a program; a script that fetches and runs it is expected",
+}
+_WRITE = "write it for PowerShell (first line #ps1_sysnative) or cmd.exe (first line rem cmd)"
+_BOOT_HOOK = re.compile(r"\s*#cloud-boothook[^\n]*\n?", re.IGNORECASE)
+_AWS_SECRETS = (
+    "this boot hook is a script for a Linux shell. If it is Cluster API's for AWS, which fetches the user "
+    "data from a secret, set spec.template.spec.cloudInit.insecureSkipSecretsManager: true in the "
+    f"AWSMachineTemplate; else {_WRITE}"
+)
+
+
+def commands(part: Part, *, each_boot: bool = False) -> Iterator[Command]:
+    """Raises Refused."""
+    name = f"script {part.file_name}" if part.file_name else f"script, {part.name}"
+    extension = part.file_name.rpartition(".")[2].lower() if "." in part.file_name else ""
+    for shell, text in _scripts(part.text, extension, Origin(part.name, line=1)):
+        yield command(name, shell, text, each_boot=each_boot)
+
+
+def boot_hook(part: Part) -> Iterator[Command]:
+    """Raises Refused."""
+    text = _BOOT_HOOK.sub("", part.text, count=1) if _BOOT_HOOK.match(part.text) else part.text
+    origin = Origin(part.name, line=1)
+    if _INTERPRETER.match(text.lstrip()):
+        raise Refused(origin, _AWS_SECRETS)
+    name = f"boot hook {part.file_name}" if part.file_name else f"boot hook, {part.name}"
+    for shell, script in _scripts(text.lstrip(), "", origin):
+        yield command(name, shell, script, each_boot=True)
+
+
+def command(name: str, shell: Shell, text: str, *, each_boot: bool = False) -> Command:
+    """With the line ends of Windows: cmd.exe misses labels behind others. Windows PowerShell takes a script
+    that is not marked as UTF-8 for one in the machine's own code page.
+    """
+    script = text.replace("\r\n", "\n").replace("\n", "\r\n").encode(errors="surrogatepass")
+    marked = shell is not Shell.CMD and not script.isascii()
+    return Command(name, shell, b"\xef\xbb\xbf" + script if marked else script, each_boot)
+
+
+def _scripts(text: str, extension: str, origin: Origin) -> Iterator[tuple[Shell, str]]:
+    if extension in _NOT_HERE:
+        raise Refused(origin, f"{_NOT_HERE[extension]}; {_WRITE}")
+    if extension in _BY_NAME:
+        yield _BY_NAME[extension], text
+    elif _CMD.match(text):
+        yield Shell.CMD, text
+    elif _PYTHON.match(text):
+        raise Refused(origin, f"{_NOT_HERE['py']}; {_WRITE}")
+    elif _INTERPRETER.match(text):
+        raise Refused(origin, f"{_NOT_HERE['sh']}; {_WRITE}")
+    elif _POWERSHELL.match(text):
+        yield Shell.POWERSHELL, text
+    else:
+        yield from _tagged(text, origin)
+
+
+def _tagged(text: str, origin: Origin) -> Iterator[tuple[Shell, str]]:
+    """As EC2 has it: first all batch files, then all of PowerShell."""
+    found = [(shell, code.strip()) for tags, shell in _TAGGED for code in tags.findall(text) if code.strip()]
+    if not found:
+        raise Refused(origin, f"it does not say what it is written for; {_WRITE}")
+    yield from found

@@ -1,0 +1,188 @@
+"""write_files: where each file goes on Windows, what it holds, who may read it."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen, replaced
+from agent.sources.cloudconfig.document import Node, kind_of
+from agent.sources.cloudconfig.faults import Findings, Origin, Refused
+from agent.sources.cloudconfig.model import WrittenFile
+from agent.sources.cloudconfig.unpacking import LARGEST, Unreadable, from_base64, gunzipped
+from agent.sources.report import quoted
+from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
+from agent.spec import Inline, Key, Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_BASE64 = "base64"
+_GZIP = "gzip"
+_STEPS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("gz", "gzip"), (_GZIP,)),
+    **dict.fromkeys(("b64", "base64"), (_BASE64,)),
+    **dict.fromkeys(("gz+base64", "gzip+base64", "gz+b64", "gzip+b64"), (_BASE64, _GZIP)),
+    **dict.fromkeys(("", "text/plain"), ()),
+}
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {_BASE64: from_base64, _GZIP: gunzipped}
+
+DEFAULT_MODE = 0o644
+_OTHERS_MAY_READ = 0o004
+_KNOWN = frozenset({"path", "content", "encoding", "permissions", "owner", "append", "defer"})
+_ADMINISTRATORS = frozenset({"", "root", "administrator", "administrators", "system"})
+_TRUE = frozenset({"1", "on", "yes", "true", "y", "t"})
+
+
+@frozen
+class Entry:
+    """One file as the document has it."""
+
+    linux: str
+    """Its path in the document."""
+    path: PureWindowsPath
+    content: bytes = field(shown=False)
+    protection: Protection
+    protection_said: bool
+    appended: bool
+    origin: Origin
+
+    def written(self) -> WrittenFile:
+        return WrittenFile(self.path, Inline(self.content), self.protection, self.appended)
+
+
+def entries(node: Node, findings: Findings) -> list[Entry]:
+    """Each path once: what is written twice is what was written last, with what was appended to it."""
+    listed = node.value if isinstance(node.value, list) else [node]
+    if node.value is None:
+        return []
+    made: dict[Key, Entry] = {}
+    room = LARGEST
+    for item in listed:
+        try:
+            entry = _entry(item, findings)
+        except Refused as fault:
+            findings.refused(fault)
+            continue
+        room -= len(entry.content)
+        if room < 0:
+            findings.error(item.origin, f"with it, the files are larger than {LARGEST:,} bytes")
+            break
+        key = Key("file", str(entry.path))
+        before = made.get(key)
+        made[key] = _added(before, entry) if before and entry.appended else entry
+    return list(made.values())
+
+
+def _added(before: Entry, more: Entry) -> Entry:
+    """What is added without a word of permissions does not open a file to others."""
+    who = more if more.protection_said else before
+    content = before.content + more.content
+    return replaced(before, content=content, protection=who.protection, protection_said=True)
+
+
+def _entry(item: Node, findings: Findings) -> Entry:
+    if not isinstance(item.value, dict):
+        raise Refused(item.origin, f"a file is a mapping with path and content; this is {kind_of(item)}")
+    fields = item.value
+    given = fields.get("path")
+    if given is None or not isinstance(given.value, str) or not given.value:
+        raise Refused((given or item).origin, "path has to be the absolute path of a file")
+    if "source" in fields:
+        why = "a file is not fetched here; put its content into the document"
+        raise Refused(fields["source"].origin, why)
+    subject = f"file {quoted(given.value)[1:-1]}"
+    for key in fields.keys() - _KNOWN:
+        findings.warn(subject, f"its field {quoted(key)} is not known here")
+    _note_owner(fields.get("owner"), subject, findings)
+    return Entry(
+        given.value,
+        path_on_windows(given),
+        _content(fields, subject, item, findings),
+        protection(_mode(fields.get("permissions"), subject, findings)),
+        "permissions" in fields,
+        flag(fields.get("append")),
+        given.origin,
+    )
+
+
+def path_on_windows(given: Node) -> PureWindowsPath:
+    """Raises Refused, and quotes nothing: what stands there in error may be a secret."""
+    try:
+        return windows_path(given.text)
+    except NotOnWindows as fault:
+        raise Refused(given.origin, f"this cannot be a path on Windows: {fault.unquoted}") from None
+
+
+def windows_path(path: str) -> PureWindowsPath:
+    """Of a path of Linux, or one with a drive's letter. Raises NotOnWindows."""
+    if path.startswith("/") and not path.startswith("//"):
+        return PureWindowsPath(on_windows(path))
+    own = PureWindowsPath(path)
+    if not own.is_absolute() or own.drive.startswith("\\"):
+        raise NotOnWindows("it has to begin with / or with a drive, such as C:\\")
+    if ".." in own.parts:
+        raise NotOnWindows("it leads back out of a folder")
+    # Whoever names C:\Windows with its drive means it, as with cloudbase-init: only each name has to be one.
+    inner = PureWindowsPath(own.anchor, *own.parts[2:]) if own.parts[1:2] and len(own.parts) > 2 else own
+    if windows_path_fault(inner):
+        raise NotOnWindows(
+            "it is no path for a file, or a name in it is none that Windows takes as it stands"
+        )
+    return own
+
+
+def protection(mode: int) -> Protection:
+    return Protection.PROGRAM if mode & _OTHERS_MAY_READ else Protection.PRIVATE
+
+
+def flag(node: Node | None) -> bool:
+    """As cloud-init takes it: true, or a word for it."""
+    if node is None or isinstance(node.value, dict | list):
+        return False
+    return node.value if isinstance(node.value, bool) else node.text.strip().lower() in _TRUE
+
+
+def _content(fields: dict[str, Node], subject: str, item: Node, findings: Findings) -> bytes:
+    content, encoding = fields.get("content"), fields.get("encoding")
+    if content is None or content.value is None:
+        return b""
+    if not isinstance(content.value, str | bytes):
+        raise Refused(content.origin, f"content has to be text; this is {kind_of(content)}")
+    made = content.value.encode(errors="surrogatepass") if isinstance(content.value, str) else content.value
+    for step in _steps(encoding, subject, findings):
+        try:
+            made = _UNPACK[step](made)
+        except Unreadable as fault:
+            raise Refused((content or item).origin, str(fault)) from None
+    return made
+
+
+def _steps(encoding: Node | None, subject: str, findings: Findings) -> Iterable[str]:
+    said = encoding.text.strip().lower() if encoding else ""
+    if said not in _STEPS:
+        findings.warn(
+            subject, f"its encoding {quoted(said)} is not known, so that its content is taken as it stands"
+        )
+    return _STEPS.get(said, ())
+
+
+def _mode(permissions: Node | None, subject: str, findings: Findings) -> int:
+    if permissions is None or permissions.value is None:
+        return DEFAULT_MODE
+    value = permissions.value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value)
+    try:
+        return int(permissions.text, 8)
+    except ValueError:
+        findings.warn(
+            subject, "its permissions are no octal number, so that others may read it, as with 0644"
+        )
+        return DEFAULT_MODE
+
+
+def _note_owner(owner: Node | None, subject: str, findings: Findings) -> None:
+    named = {word.strip().lower() for word in owner.text.split(":")} if owner else set()
+    if named - _ADMINISTRATORS:
+        findings.ignore(subject, "its owner: on Windows it belongs to the administrators")

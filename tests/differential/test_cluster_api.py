@@ -1,0 +1,118 @@
+"""Cluster API's own packages, asked to render: what we keep of them, and whatever else they may render."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from agent.sources import cloudconfig, ignition
+from agent.sources.cloudconfig import Command, WrittenFile
+from differential.cluster_api import orders, render, rendered_file
+
+_LETTERS = "aZ09 \"'`\\/%&|<>^()!@#$:;,.{}[]~*?=+-_\té☃\N{GRINNING FACE}"
+_HARD = (
+    "- x",
+    "key: value",
+    "# remark",
+    "yes",
+    "0644",
+    "''",
+    '"',
+    "\\",
+    "%PATH%",
+    "@echo off",
+    "---",
+    "|",
+    "é",
+)
+_JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
+
+
+def test_what_we_keep_is_what_the_package_renders() -> None:
+    known = orders()
+    for (name, order), data in zip(known.items(), render(known.values()), strict=True):
+        assert rendered_file(name, order).read_bytes() == data, (
+            f"{name}: run `PYTHONPATH=tests python -m differential.cluster_api`"
+        )
+
+
+def _command(chance: random.Random) -> str:
+    if chance.random() < 0.2:
+        return chance.choice(_HARD)
+    text = "".join(chance.choices(_LETTERS, k=chance.randint(1, 40)))
+    # Two of them would be for the template engine.
+    return text.replace("{", "{ ")
+
+
+def _order(chance: random.Random) -> dict[str, Any]:
+    names = [f"/opt/file {number}" for number in range(chance.randint(0, 3))]
+    return {
+        "format": "cloud-config",
+        "machine": "worker",
+        "joinConfiguration": _JOIN,
+        "input": {
+            "BootCommands": [_command(chance) for _ in range(chance.randint(0, 2))],
+            "PreKubeadmCommands": [_command(chance) for _ in range(chance.randint(0, 4))],
+            "PostKubeadmCommands": [_command(chance) for _ in range(chance.randint(0, 4))],
+            "KubeadmVerbosity": chance.choice(("", "--v 0", "--v 10")),
+            "AdditionalFiles": [
+                {
+                    "path": name,
+                    "content": "".join(f"x{_command(chance)}\n" for _ in range(chance.randint(1, 3))),
+                    "permissions": chance.choice(("", "0600", "0644")),
+                }
+                for name in names
+            ],
+        },
+    }
+
+
+def _script(made: tuple[cloudconfig.Step, ...], name: str) -> bytes:
+    found = [step.script for step in made if isinstance(step, Command) and step.name == name]
+    return b"".join(found)
+
+
+def _batch(commands: list[str]) -> bytes:
+    if not any(command.strip() for command in commands):
+        return b""
+    return "".join(f"{command}\r\n" for command in commands).encode()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_goes_in_comes_out(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    wanted = [_order(chance) for _ in range(100)]
+    for order, raw in zip(wanted, render(wanted), strict=True):
+        outcome = cloudconfig.load("user data", raw, {})
+        made, given = outcome.user_data, order["input"]
+        assert made, (order, outcome.report)
+        assert _script(made.before, "bootcmd") == _batch(given["BootCommands"])
+        assert _script(made.before, "runcmd, before the join") == _batch(given["PreKubeadmCommands"])
+        assert _script(made.after, "runcmd, after the join") == _batch(given["PostKubeadmCommands"])
+        files = {
+            step.path.name: b"".join(step.content.blocks())
+            for step in made.before
+            if isinstance(step, WrittenFile)
+        }
+        for file in given["AdditionalFiles"]:
+            # A block of YAML keeps one line end at its end.
+            assert files[file["path"].rpartition("/")[2]] == file["content"].rstrip("\n").encode() + b"\n"
+        assert files["kubeadm-join-config.yaml"] == b"---\n" + _JOIN.encode()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_same_in_ignition(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    wanted = [_order(chance) | {"format": "ignition"} for _ in range(30)]
+    for order in wanted:
+        order["input"] |= {"AdditionalFiles": [], "BootCommands": []}
+    for order, raw in zip(wanted, render(wanted), strict=True):
+        document = ignition.load("user data", raw)
+        outcome = cloudconfig.from_ignition(document)
+        made, given = outcome.user_data, order["input"]
+        assert made, (order, outcome.report)
+        pre, post = given["PreKubeadmCommands"], given["PostKubeadmCommands"]
+        assert _script(made.before, "commands before kubeadm").split() == _batch(pre).split()
+        assert _script(made.after, "commands after kubeadm").split() == _batch(post).split()
