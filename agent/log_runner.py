@@ -25,16 +25,19 @@ def program() -> bytes | None:
     return wmcb_log_runner.PROGRAM
 
 
-def arguments(log: PureWindowsPath) -> tuple[str, ...]:
+def arguments(log: PureWindowsPath, more: PureWindowsPath | None = None) -> tuple[str, ...]:
     """What stands between wmcb-log.exe and the whole path of the program whose log it is to write.
 
-    The last one apart, these are also kube-log-runner's, which has known them since Kubernetes 1.34.
+    Of the file `more` the program gets, at each start, what KUBELET_KUBEADM_ARGS says there: a backslash is
+    one, quotes hold a word together, and a file that is not there is none. But for that and the number of
+    files these are also kube-log-runner's options, which has known them since Kubernetes 1.34.
     """
     return (
         f"--log-file={log}",
         f"--log-file-size={LARGEST_BYTES}",
         f"--log-file-age={LONGEST_HOURS}h",
         f"--log-file-count={MOST_FILES}",
+        *((f"--arguments-from={more}",) if more else ()),
         "--",
     )
 

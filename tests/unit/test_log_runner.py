@@ -30,3 +30,8 @@ def test_its_arguments_stand_before_the_program() -> None:
         "--log-file-count=5",
         "--",
     )
+
+
+def test_a_file_of_further_arguments_is_named() -> None:
+    *_, named, end = log_runner.arguments(PureWindowsPath(r"C:\k.log"), PureWindowsPath(r"C:\my env\k.env"))
+    assert (named, end) == (r"--arguments-from=C:\my env\k.env", "--")

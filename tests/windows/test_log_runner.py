@@ -8,16 +8,14 @@ import subprocess
 import time
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from itertools import count
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import pefile  # type: ignore[import-untyped]
 import pytest
 
 from agent import log_runner
 from agent.host import commandline, protection
-from lab import repository, windows_python
 from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.sddl import read_by_samba
@@ -25,66 +23,16 @@ from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import PROGRAM
+from windows.kubelet_log import BUILT, KUBELET, OWN_LINE, PYTHON, RUNNER, Log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lab.processes import Process
-    from lab.running import Circumstances, Result, Running
 
-BUILT = repository.ROOT / "build" / log_runner.NAME
-RUNNER = rf"C:\k\{log_runner.NAME}"
-KUBELET = r"C:\k\kubelet.exe"
-PYTHON = windows_python.PROGRAM
 MEGABYTE = 1_000_000
 DISK_FULL = 112
 FOR_NOBODY_ELSE = 0o750
-
-OWN_LINE = re.compile(rb"[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ wmcb-log:0\] .*\n")
-
-_places = count(1)
-
-
-class Log:
-    """A log in a folder of its own on a node, and the runner that writes it."""
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.folder = rf"C:\var\log\{next(_places)}"
-        self.path = rf"{self.folder}\kubelet.log"
-        self.place.mkdir(parents=True)
-
-    @property
-    def place(self) -> Path:
-        return self.node.path(self.folder)
-
-    def line(self, *options: str, command: str) -> str:
-        return " ".join([RUNNER, f"--log-file={self.path}", *options, "--", command])
-
-    def start(self, program: str, *options: str, **circumstances: Unpack[Circumstances]) -> Running:
-        """Python running a program, whose output is logged."""
-        command = commandline.join([PYTHON, "-c", program])
-        return self.node.start_line(self.line(*options, command=command), **circumstances)
-
-    def run(self, program: str, *options: str, **circumstances: Unpack[Circumstances]) -> Result:
-        return self.start(program, *options, **circumstances).wait()
-
-    def left(self) -> list[Path]:
-        return sorted(self.place.glob("kubelet-*.log"))
-
-    def everything(self) -> bytes:
-        """What all files hold, the oldest first."""
-        current = self.node.path(self.path)
-        files = [*self.left(), *([current] if current.exists() else [])]
-        return b"".join(file.read_bytes() for file in files)
-
-    def output(self) -> bytes:
-        """The same without what the runner says itself."""
-        return OWN_LINE.sub(b"", self.everything())
-
-    def said(self) -> list[str]:
-        """What the runner said itself."""
-        return [line.decode().partition("] ")[2].rstrip("\n") for line in OWN_LINE.findall(self.everything())]
 
 
 @pytest.fixture(scope="module")

@@ -45,12 +45,14 @@ LOG_RUNNER = Program(
     (
         *(
             f"log-runner/{name}"
-            for name in ("start", "arguments", "child", "log", "rotation", "descriptors", "text")
+            for name in (
+                "start", "arguments", "environment", "child", "log", "rotation", "descriptors", "text",
+            )
         ),
         "launcher/memory",
     ),
     ("kernel32",),
-)
+)  # fmt: skip
 
 ZIG: Sequence[str] = (sys.executable, "-m", "ziglang")
 
