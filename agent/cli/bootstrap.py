@@ -13,9 +13,10 @@ from agent.cli.colours import Colours
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.kubelet_program import kubelet_program
-from agent.cli.machine import open_as_administrator, open_machine, open_to_look
+from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.progress import display
-from agent.cli.streams import say, tell
+from agent.cli.result import show_result
+from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
 from agent.release import RELEASE
@@ -40,16 +41,7 @@ def run(request: Request) -> int:
     specification = fit_for(request, host, Asking(ignored_checks(request)))
     with recorded(host, MAKE_A_NODE, display(request)) as told:
         done = engine.make_so(host, specification, RELEASE, told)
-    for key, differences in done.kept_otherwise:
-        fields = ", ".join(each.field for each in differences)
-        if request.has(VERBOSE):
-            tell(f"wmcb: warning: this machine keeps {fields} of {key} in its own way")
-    if request.value(OUTPUT, "text") == "json":
-        say(shown_plan.result_document(done))
-    elif not done.plan.changes:
-        say("nothing to do: this machine is the node that is wanted")
-    else:
-        say("\n".join(["this machine is a node", *(f"  {line}" for line in shown_plan.of_result(done))]))
+    show_result(request, host, done)
     return DONE
 
 
@@ -71,7 +63,7 @@ def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
 
 def plan(request: Request) -> int:
     """What `run` would do."""
-    host = open_to_look(request)
+    host = open_or_imagine(request)
     asking = Asking(ignored_checks(request))
     specification = asked_for(request, host, asking)
     try:

@@ -6,9 +6,12 @@ import sys
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
 from agent.cli.failure import BadUsage, Refused
+from agent.cli.streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent.cli.arguments import Request
     from agent.host.port import Host
 
@@ -22,7 +25,41 @@ def is_sandbox(request: Request) -> bool:
 def open_machine(request: Request) -> Host:
     """The machine to ask and to change."""
     if is_sandbox(request):
-        return _open_sandbox(request)
+        return _sandbox(request)
+    return _this_windows(request)
+
+
+def open_as_administrator(request: Request) -> Host:
+    """The same, for commands that change it."""
+    host = open_machine(request)
+    if not host.access.is_administrator():
+        command = " ".join(request.words) or "to make a node"
+        raise Refused(
+            f"{command} needs an administrator: start it from an elevated prompt", where="administrator"
+        )
+    return host
+
+
+def open_to_look(request: Request) -> Host:
+    """For commands that change nothing: they make nothing either, no sandbox where there is none yet."""
+    if is_sandbox(request):
+        return _sandbox_to_look(request)
+    return _this_windows(request)
+
+
+def open_or_imagine(request: Request) -> Host:
+    """The same, for what can be shown anywhere: on another system a bare machine stands for Windows."""
+    if is_imagined(request):
+        return _bare_machine()
+    return open_to_look(request)
+
+
+def is_imagined(request: Request) -> bool:
+    """Whether `open_or_imagine` gives a machine that is nowhere."""
+    return sys.platform != "win32" and not is_sandbox(request)
+
+
+def _this_windows(request: Request) -> Host:
     if sys.platform == "win32":
         from agent.host.windows import open_windows
 
@@ -32,16 +69,6 @@ def open_machine(request: Request) -> Host:
             f"{' '.join(request.words) or 'to make a node'} needs Windows; this is {sys.platform}"
             f" ({SANDBOX.name} DIR tries it out in a folder)"
         )
-
-
-def open_to_look(request: Request) -> Host:
-    """For commands that change nothing. On another system a bare machine stands for Windows."""
-    if is_sandbox(request):
-        return open_machine(request)
-    if sys.platform == "win32":
-        return open_machine(request)
-    else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
-        return _bare_machine()
 
 
 def _bare_machine() -> Host:
@@ -56,19 +83,36 @@ def _bare_machine() -> Host:
     return open_sandbox(Path(folder.name), run_services=False)
 
 
-def open_as_administrator(request: Request) -> Host:
-    """The same, for commands that change it."""
-    host = open_machine(request)
-    if not host.access.is_administrator():
-        command = " ".join(request.words) or "to make a node"
-        raise Refused(f"{command} needs an administrator: start it from an elevated prompt")
-    return host
-
-
-def _open_sandbox(request: Request) -> Host:
-    from pathlib import Path
-
+def _sandbox(request: Request) -> Host:
     from agent.host.sandbox import open_sandbox
+
+    directory = _sandbox_folder(request)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
+    return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))
+
+
+def _sandbox_to_look(request: Request) -> Host:
+    from agent.host.sandbox import is_sandbox_folder
+
+    directory = _sandbox_folder(request)
+    if is_sandbox_folder(directory):
+        return _sandbox(request)
+    try:
+        is_bare = not directory.exists() or not any(directory.iterdir())
+    except OSError as error:
+        raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
+    if not is_bare:
+        fault = "it is no sandbox yet, and other things are in it; name a folder of the sandbox's own"
+        raise BadUsage.of(SANDBOX.name, str(directory), fault)
+    tell(f"wmcb: there is no sandbox in {directory} yet; a machine fresh from its installation stands for it")
+    return _bare_machine()
+
+
+def _sandbox_folder(request: Request) -> Path:
+    from pathlib import Path
 
     given = request.value(SANDBOX, "")
     if not given.strip():
@@ -77,8 +121,4 @@ def _open_sandbox(request: Request) -> Host:
     directory = Path(given)
     if directory.resolve() == Path(directory.resolve().anchor):
         raise BadUsage.of(SANDBOX.name, given, "that is a whole disk; name a folder of the sandbox's own")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
-    return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))
+    return directory

@@ -7,7 +7,6 @@ For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
@@ -18,10 +17,11 @@ from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.failure import DONE, REFUSED, BadUsage
 from agent.cli.kubelet_program import kubelet_program
-from agent.cli.machine import open_machine
+from agent.cli.machine import open_to_look
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.preflight import Finding, Verdict
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "gree
 def show(request: Request) -> int:
     """REFUSED if an error remains."""
     asking = Asking(ignored_checks(request))
-    host = open_machine(request)
+    host = open_to_look(request)
     program, of_program = _program(request, host, asking)
     wished = wishes(request, host, asking, program)
     specification, of_document = _document(request, host, asking, wished)
@@ -59,7 +59,7 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
     if not request.has(asking.kubelet):
         return None, _not_given(programs.CHECK, asking.kubelet.name)
     try:
-        program = kubelet_program(request, host, replace(asking, ignored=()))
+        program = kubelet_program(request, host, replaced(asking, ignored=()))
     except BadUsage as fault:
         return None, Finding(programs.CHECK, Verdict.ERROR, str(fault))
     told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"

@@ -10,7 +10,7 @@ from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, Failure
-from agent.cli.machine import open_as_administrator, open_to_look
+from agent.cli.machine import open_as_administrator, open_or_imagine
 from agent.cli.progress import display
 from agent.cli.streams import say
 from agent.engine import run as engine
@@ -42,7 +42,7 @@ def run(request: Request) -> int:
 
 def _preview(request: Request, *, as_json: bool) -> int:
     try:
-        planned = engine.preview(open_to_look(request), Specification())
+        planned = engine.preview(open_or_imagine(request), Specification())
     except CannotBeSo as obstacle:
         raise Failure(str(obstacle)) from obstacle
     if as_json:

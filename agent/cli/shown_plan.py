@@ -13,6 +13,7 @@ within one document.
         notes       what of the documents was not taken as it stands: effect ("changed", "dropped", "added",
                     "ignored", "warning"), subject, reason, before, after
         left        only of what was done: what had to stay, in lines for a person
+        remarks     only of what was done: what else somebody should know of it, in lines
     status:
         format      1
         title       what the node was made from
@@ -196,8 +197,8 @@ def plan_document(plan: Plan) -> str:
     return document(**_of_plan(plan))
 
 
-def result_document(done: Done) -> str:
-    return document(**_of_plan(done.plan), left=list(done.left))
+def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
+    return document(**_of_plan(done.plan), left=list(done.left), remarks=list(remarks))
 
 
 def status_document(status: Status, logs: Logs) -> str:

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 
+def is_sandbox_folder(directory: pathlib.Path) -> bool:
+    """Whether there is a machine in it already."""
+    from agent.host.sandbox.state import FOLDER_NAME
+
+    return (directory / FOLDER_NAME).is_dir()
+
+
 def open_sandbox(directory: pathlib.Path, *, run_services: bool = False) -> Host:
     """The machine in that folder, newly installed if it is empty.
 

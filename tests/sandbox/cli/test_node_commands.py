@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 C_WMCB = PureWindowsPath(r"C:\ProgramData\wmcb")
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
+NOT_STARTED = (
+    "  service kubelet was not started, but written down as running:"
+    " a sandbox starts programs with --sandbox-run alone\n"
+)
 
 
 def resources(machine: Machine) -> int:
@@ -40,7 +44,9 @@ def node(machine: Machine) -> Machine:
 def test_a_node_is_made(machine: Machine) -> None:
     number = resources(machine)
     answer = machine.wmcb(*machine.node)
-    assert (answer.code, answer.out) == (0, f"this machine is a node\n  {number} created, 0 as they were\n")
+    assert (answer.code, answer.out) == (
+        0, f"this machine is a node\n  {number} created, 0 as they were\n{NOT_STARTED}"
+    )  # fmt: skip
     assert re.fullmatch(r"create \d+ directories and \d+ files\ncreate service kubelet\n", answer.err)
     assert machine.host.services.status("kubelet").state is ServiceState.RUNNING
     assert machine.host.files.read(KUBELET) == program()
@@ -86,7 +92,7 @@ def test_drift_is_told_and_mended(node: Machine) -> None:
     assert "    state: STOPPED -> RUNNING" in answer.out.splitlines()
     assert answer.out.splitlines()[-1].startswith(f"{number - 2} of {number} as wanted")
     mended = node.wmcb(*node.node)
-    assert mended.out == f"this machine is a node\n  2 changed, {number - 2} as they were\n"
+    assert mended.out == f"this machine is a node\n  2 changed, {number - 2} as they were\n{NOT_STARTED}"
     assert node.wmcb("status").code == 0
 
 
@@ -218,8 +224,18 @@ def test_a_result_for_programs(machine: Machine) -> None:
     answer = machine.wmcb(*machine.node, "--output", "json")
     number = len(answer.document["changes"])
     assert answer.document["left"] == []
+    assert answer.document["remarks"] == [NOT_STARTED.strip()]
     again = machine.wmcb(*machine.node, "--output", "json").document
-    assert (again["changes"], len(again["unchanged"])) == ([], number)
+    assert (again["changes"], len(again["unchanged"]), again["remarks"]) == ([], number, [])
+
+
+def test_a_program_that_this_system_cannot_run_is_not_said_to_run(machine: Machine) -> None:
+    answer = machine.wmcb("--sandbox-run", *machine.node)
+    assert answer.code == 0
+    assert answer.out.splitlines()[-1] == (
+        "  service kubelet was not started, but written down as running:"
+        " its program is none that this system can run"
+    )
 
 
 def test_a_status_for_programs(node: Machine) -> None:

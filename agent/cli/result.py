@@ -1,0 +1,55 @@
+"""What is said of a run that made a node, or found one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import shown_plan
+from agent.cli.arguments import OUTPUT, SANDBOX_RUN, VERBOSE
+from agent.cli.machine import is_sandbox
+from agent.cli.streams import say, tell
+from agent.host.port import ServiceState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.cli.arguments import Request
+    from agent.engine.planning import Plan
+    from agent.engine.run import Done
+    from agent.host.port import Host
+
+
+def show_result(request: Request, host: Host, done: Done) -> None:
+    """On standard output."""
+    if request.has(VERBOSE):
+        _tell_what_is_kept_otherwise(done)
+    remarks = list(_not_started(request, host, done.plan))
+    if request.value(OUTPUT, "text") == "json":
+        say(shown_plan.result_document(done, remarks))
+    elif not done.plan.changes:
+        say("nothing to do: this machine is the node that is wanted")
+    else:
+        lines = [*shown_plan.of_result(done), *remarks]
+        say("\n".join(["this machine is a node", *(f"  {line}" for line in lines)]))
+
+
+def _tell_what_is_kept_otherwise(done: Done) -> None:
+    for key, differences in done.kept_otherwise:
+        fields = ", ".join(each.field for each in differences)
+        tell(f"wmcb: warning: this machine keeps {fields} of {key} in its own way")
+
+
+def _not_started(request: Request, host: Host, plan: Plan) -> Iterator[str]:
+    """A sandbox takes a program that its system cannot run for one that runs."""
+    if not is_sandbox(request):
+        return
+    why = f"a sandbox starts programs with {SANDBOX_RUN.name} alone"
+    if request.has(SANDBOX_RUN):
+        why = "its program is none that this system can run"
+    for change in plan.changes:
+        key = change.target.key
+        if key.kind != "service" or host.services.read(key.name) is None:
+            continue
+        status = host.services.status(key.name)
+        if status.state is ServiceState.RUNNING and status.pid is None:
+            yield f"{key} was not started, but written down as running: {why}"

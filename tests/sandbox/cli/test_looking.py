@@ -1,0 +1,85 @@
+"""A command that only looks makes nothing: no sandbox either, where there is none."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli import main
+from sandbox.cli.given import WORKER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sandbox.cli.given import Machine
+
+NODE = ("--ignition", "{ignition}", "--kubelet", "{kubelet}", "--kubelet-version=1.31")
+LOOKING: list[tuple[tuple[str, ...], int, str]] = [
+    (("status",), 1, "wmcb has put nothing on this machine"),
+    (("plan", *NODE), 0, "to create, 0 as they are to be"),
+    ((*NODE, "--dry-run"), 0, "to create, 0 as they are to be"),
+    (("preflight",), 3, "containerd-service"),
+    (("reset", "--dry-run"), 0, "0 as they are to be"),
+]
+COMMANDS = [command for command, _, _ in LOOKING]
+
+
+def everything_in(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("place", ["nope", "nope/deeper", "empty"])
+@pytest.mark.parametrize(("command", "code", "says"), LOOKING, ids=[" ".join(c) for c, _, _ in LOOKING])
+def test_where_there_is_no_sandbox_none_is_made(
+    command: tuple[str, ...], code: int, says: str, place: str, machine: Machine
+) -> None:
+    folder = machine.folder / "elsewhere"
+    (folder / "empty").mkdir(parents=True)
+    words = [word.format(ignition=WORKER, kubelet=machine.kubelet) for word in command]
+    machine.output.readouterr()
+    assert main.run(["--sandbox", str(folder / place), *words]) == code
+    told = machine.output.readouterr()
+    assert says in told.out
+    assert told.err.splitlines()[0] == (
+        f"wmcb: there is no sandbox in {folder / place} yet;"
+        " a machine fresh from its installation stands for it"
+    )
+    assert everything_in(folder) == ["empty"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_folder_of_somebody_else_is_not_taken_for_one(command: tuple[str, ...], machine: Machine) -> None:
+    folder = machine.folder / "elsewhere"
+    folder.mkdir()
+    (folder / "file").touch()
+    words = [word.format(ignition=WORKER, kubelet=machine.kubelet) for word in command]
+    machine.output.readouterr()
+    assert main.run(["--sandbox", str(folder), *words]) == 2
+    told = machine.output.readouterr()
+    assert told == (
+        "",
+        f"wmcb: --sandbox {folder}: it is no sandbox yet, and other things are in it;"
+        " name a folder of the sandbox's own\n",
+    )
+    assert everything_in(folder) == ["file"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_in_a_sandbox_nothing_is_made(command: tuple[str, ...], machine: Machine) -> None:
+    before = everything_in(machine.place)
+    words = [word.format(ignition=WORKER, kubelet=machine.kubelet) for word in command]
+    machine.wmcb(*words)
+    assert everything_in(machine.place) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the machine itself is looked at")
+@pytest.mark.parametrize("command", ["status", "preflight", "reset"])
+def test_without_windows_there_is_nothing_to_look_at(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([command]) == 2
+    assert capsys.readouterr().err == (
+        f"wmcb: {command} needs Windows; this is {sys.platform} (--sandbox DIR tries it out in a folder)\n"
+    )
