@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agent.cli.progress import Display
     from agent.engine.journal import Step
     from agent.engine.planning import Change, Plan
-    from agent.engine.run import Undone
     from agent.engine.target import Target
+    from agent.engine.undoing import Undone
     from agent.host.port import Host
     from agent.spec import Key
 

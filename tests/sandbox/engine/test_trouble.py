@@ -9,7 +9,7 @@ import pytest
 
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
-from agent.engine.run import TakenBack, preview, reset, status, take_back
+from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.errors import InUse, NoSpace, ServiceFailed, TimedOut
 from agent.host.port import Principal, RecoveryAction, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
@@ -23,6 +23,7 @@ from sandbox.engine.test_run import OPEN, STATE, Hasty, run
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import PureWindowsPath
 
     from agent.host.port import Host
@@ -390,3 +391,68 @@ def test_damage_of_what_was_put_by_is_told(host: Host) -> None:
         reset(host, "test", Silent())
     assert "has been damaged since" in str(failure.value.__cause__)
     assert status(host).is_well
+
+
+# What is changed between a step and the end of its run
+
+
+def changed_when_it_starts(host: Host, deed: Callable[[int], object]) -> Host:
+    """`deed` is done at each start of the kubelet, before it starts, and told how often it has been."""
+    times: list[int] = []
+
+    def start(name: str) -> None:
+        times.append(1)
+        deed(len(times))
+        host.services.start(name)
+
+    return changed(host, services={"start": start})
+
+
+MEANWHILE: dict[str, Callable[[Host], object]] = {
+    "content": lambda host: host.files.write(nodes.CONFIG, b"{of somebody else}", PRIVATE_FILE),
+    "a descriptor": lambda host: host.files.set_descriptor(nodes.CONFIG, OPEN),
+    "a folder's descriptor": lambda host: host.files.set_descriptor(nodes.CONFIG.parent, OPEN),
+    "a variable": lambda host: host.environment.set("NODE_ROLE", "other"),
+    "a file beside the program": lambda host: host.files.write(nodes.K / "version.dll", b"planted", OPEN),
+    "a removal": lambda host: host.files.remove(nodes.CONFIG),
+}
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_what_somebody_changes_after_its_step_is_made_anew(host: Host, what: str) -> None:
+    run(changed_when_it_starts(host, lambda time: time > 1 or MEANWHILE[what](host)), nodes.node())
+    assert host.files.read(nodes.CONFIG) == b"{}"
+    assert host.files.descriptor(nodes.CONFIG).equivalent(PRIVATE_FILE)
+    assert host.files.descriptor(nodes.CONFIG.parent).equivalent(PRIVATE_DIRECTORY)
+    assert status(host).is_well
+    assert preview(host, nodes.node()).changes == ()
+
+
+def test_a_service_that_has_taken_it_over_is_restarted(host: Host) -> None:
+    stops: list[str] = []
+
+    def stop(name: str) -> None:
+        stops.append(name)
+        host.services.stop(name)
+
+    tampered = changed_when_it_starts(host, lambda time: time > 1 or MEANWHILE["content"](host))
+    run(changed(tampered, services={"stop": stop}), nodes.node())
+    assert stops == ["kubelet"]
+
+
+def test_a_quarrel_is_taken_back(host: Host) -> None:
+    before = picture(host)
+    with pytest.raises(TakenBack) as failure:
+        run(changed_when_it_starts(host, lambda _: MEANWHILE["content"](host)), nodes.node())
+    told = rf"file {nodes.CONFIG} does not stay as it is made (sha256); another program changes it"
+    assert str(failure.value.__cause__) == told
+    assert picture(host) == before
+
+
+def test_what_is_changed_while_a_run_is_confirmed_is_drift(host: Host) -> None:
+    def confirm() -> None:
+        host.files.write(nodes.CONFIG, b"{of somebody else}", PRIVATE_FILE)
+
+    make_so(host, nodes.node(), "test", Silent(), confirm)
+    (drifted,) = [standing for standing in status(host).resources if standing.differences]
+    assert drifted.record.target.key.name == str(nodes.CONFIG)

@@ -1,0 +1,138 @@
+"""A plan carried out, step by step, each written into the journal before it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.engine.journal import Deed, Step
+from agent.engine.planning import Action, Change, differences, plan
+from agent.engine.target import Record, Target
+from agent.resources import kind_named
+from agent.resources.kind import CannotBeSo, NotWell, pausable
+from agent.spec import Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.engine.inventory import Inventory
+    from agent.engine.journal import Journal
+    from agent.engine.planning import Plan
+    from agent.engine.progress import Progress
+    from agent.engine.state_folder import StateFolder
+    from agent.host.port import Host
+    from agent.resources.kind import State
+    from agent.spec import Key
+
+_ROUNDS = 3
+"""After so many it is clear that somebody else keeps changing what is made."""
+
+
+class Making:
+    """Of one run."""
+
+    def __init__(self, host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> None:
+        self._host = host
+        self._folder = folder
+        self._journal = journal
+        self._progress = progress
+        self.left: list[str] = []
+        """What of former things had to stay, a line each."""
+        self.settled: dict[Key, State | None] = {}
+        """How each resource was right after its step: what came later was not done here."""
+
+    def carry_out(self, planned: Plan) -> None:
+        for target in planned.pauses:
+            self._progress.pausing(target)
+            self._pause(target)
+        for change in planned.changes:
+            if change.is_over:
+                continue  # its turn comes when all is well
+            if change.target in planned.pauses:
+                # Windows may have started it anew meanwhile, with only half of what it uses changed.
+                self._pause(change.target)
+            self._change(change)
+        for change in planned.resumes:
+            self._resume(change)
+
+    def make_sure(self, specification: Specification, inventory: Inventory) -> None:
+        """What somebody else has changed since its step is made anew, as a whole: a service may have it."""
+        for _ in range(_ROUNDS):
+            again = self._difference(specification, inventory.records)
+            changes = [change for change in again.changes if not change.is_over]
+            if not changes:
+                return
+            self.carry_out(again)
+        fields = ", ".join(each.field for each in changes[0].differences)
+        raise NotWell(
+            f"{changes[0].target.key} does not stay as it is made ({fields}); another program changes it"
+        )
+
+    def _difference(self, specification: Specification, remembered: Mapping[Key, Record]) -> Plan:
+        """To how it was after each step. What had no step was as wanted, and need not be looked at again."""
+        wants = [
+            want
+            for want in specification.wants
+            if self.settled.get(want.key) is not None or pausable(kind_named(want.key.kind))
+        ]
+        records = {want.key: remembered[want.key] for want in wants if want.key in remembered}
+        for want in wants:
+            if (settled := self.settled.get(want.key)) is not None:
+                records[want.key] = Record(Target.of(want), None, settled)
+        return plan(self._host, Specification(tuple(wants)), records)
+
+    def end_what_is_over(self, specification: Specification) -> None:
+        """Also what has done its duty in this very run: only now is it sure that nothing needs it."""
+        for target in map(Target.of, specification.wants):
+            if target.kind.is_over(self._host, target.manner):
+                found = target.observe(self._host)
+                if found is not None:
+                    self._change(Change(Action.REMOVE, target, found))
+                self.settled[target.key] = None
+
+    def _pause(self, target: Target) -> None:
+        kind, found = pausable(target.kind), target.observe(self._host)
+        if kind is not None and found is not None and kind.is_active(found):
+            self._journal.add(Step(Deed.PAUSE, target.key, found, target.manner))
+            kind.pause(self._host, target.key.name, target.manner)
+
+    def _resume(self, change: Change) -> None:
+        target, kind = change.target, pausable(change.target.kind)
+        assert kind is not None
+        assert change.before is not None
+        self._journal.add(Step(Deed.RESUME, target.key, target.observe(self._host), target.manner))
+        self._leave(kind.resume(self._host, target.key.name, change.before))
+
+    def _change(self, change: Change) -> None:
+        self._progress.changing(change)
+        target, kind, name = change.target, change.target.kind, change.target.key.name
+        before = target.observe(self._host)  # not as it was planned: a pause, or another change, came between
+        if target.want is not None and (obstacle := kind.obstacle(target.want, before)):
+            raise CannotBeSo(obstacle)
+        self._journal.add(Step(Deed.CHANGE, target.key, before, target.manner))
+        if target.want is None or change.is_over:
+            self._put_by(change, before, change.before)
+            kept = self._folder.at_step(len(self._journal.steps))
+            self._leave(kind.restore(self._host, name, change.before, target.manner, kept))
+            return
+        self._put_by(change, before, target.wanted)
+        kind.apply(self._host, target.want, before)
+        self.settled[target.key] = _checked(target, target.observe(self._host))
+
+    def _put_by(self, change: Change, before: State | None, becomes: State | None) -> None:
+        """After the journal has its line: what is put by may be gone from its place."""
+        if before is not None:
+            change.target.kind.keep(self._host, change.target.key.name, before, becomes, self._folder)
+
+    def _leave(self, remark: str | None) -> None:
+        if remark:
+            self.left.append(remark)
+
+
+def _checked(target: Target, found: State | None) -> State | None:
+    for different in differences(target, found, None):
+        if different.field in target.kind.firm:
+            # Without the values: a command line can hold a secret.
+            raise NotWell(
+                f"{target.key}: {different.field} reads back as something else; another program changes it"
+            )
+    return found
