@@ -8,6 +8,7 @@ import queue
 import socket
 import ssl
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agent.fetch.failure import Failed, broken, of_connection, of_name
@@ -32,6 +33,9 @@ class Wire(Protocol):
     def receive(self, size: int) -> bytes:
         """What there is, at most `size` bytes; nothing at the end."""
 
+    def abort(self) -> None:
+        """From any thread: whoever waits for it finds it cut off."""
+
     def close(self) -> None: ...
 
 
@@ -48,6 +52,11 @@ class Tcp:
     def receive(self, size: int) -> bytes:
         self._socket.settimeout(_finite(self._deadline.left()))
         return self._guarded(lambda: self._socket.recv(size))
+
+    def abort(self) -> None:
+        # Closed under somebody who waits for it, a socket would keep him waiting on some systems.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._socket.close()
@@ -89,6 +98,9 @@ class Tls:
         except ssl.SSLError as fault:
             # With TLS 1.3 the server judges a client only after the client takes TLS for agreed on.
             raise of_session(fault, self._place) from None
+
+    def abort(self) -> None:
+        self._inner.abort()
 
     def close(self) -> None:
         self._inner.close()

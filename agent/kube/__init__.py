@@ -16,7 +16,9 @@ What a kubeconfig names by path is read by a callable that the caller gives.
     contents = config.with_cluster_named("kubernetes").written()
 
 - `kubeconfig`: `read(contents, name)` and `with_token`; `.cluster()`, `.access(read_file)`, `.written()`
-- `client`: `Client` with `get`, `find`, `list`, `create`, `patch`
+- `client`: `Client` with `get`, `find`, `list`, `watch`, `create`, `patch`
+- `following`: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is now
+  and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states
 - `answers`: `at`, `text_at`, `items_at`: what stands somewhere in an object, whatever else there is
 - `discovery`: whom to trust, by a token and the hash of the authority's key
 - `failure`: `Failed` and its kinds; each is one line for a person, without a secret

@@ -53,36 +53,60 @@ class Connection:
 
     def ask(self, request: Request, limits: Limits, seconds: float) -> Reply:
         """Raises Failed, after `seconds` at the latest; then it is of no more use."""
-        self.open = False
         with _own_failures(), self._deadline.within(seconds, f"no whole answer from {self._place}"):
-            answer = self._asked(request, limits)
-            body = self._body(answer, limits)
-            self.open = answer.leaves_open
+            return self.rest(self.begun(request, limits), limits)
+
+    def begun(self, request: Request, limits: Limits) -> Answer:
+        """As soon as the answer's head is there. Raises Failed."""
+        self.open = False
+        head = request_head(request.method, request.target, request.headers)
+        with _own_failures():
+            with self._deadline.within(_SEND_SECONDS, f"{self._place} does not take the request"):
+                self._wire.send(head + request.body)
+            with self._deadline.within(limits.answer, f"no answer from {self._place}"):
+                return Answer(self._wire, request.method, self._place)
+
+    def rest(self, answer: Answer, limits: Limits) -> Reply:
+        """All of it. Raises Failed."""
+        body = bytearray()
+        try:
+            with _own_failures():
+                for piece in answer.pieces(self._deadline, limits.silence):
+                    body += piece
+                    self._check(len(body), limits)
+        finally:
             answer.release()
-            return Reply(answer.status, body, answer.wait(self._clock.time()))
+        self.open = answer.leaves_open
+        return Reply(answer.status, bytes(body), answer.wait(self._clock.time()))
+
+    def lines(self, answer: Answer, limits: Limits, seconds: float) -> Iterator[bytes]:
+        """Each as soon as it is there, until the answer ends, or for `seconds`. Raises Failed."""
+        end = self._clock.monotonic() + seconds
+        gathered = b""
+        try:
+            with _own_failures(), self._deadline.within(seconds, f"nothing from {self._place}"):
+                for piece in answer.pieces(self._deadline, limits.silence):
+                    *lines, gathered = (gathered + piece).split(b"\n")
+                    self._check(len(gathered), limits)
+                    yield from filter(None, lines)
+        except Unreachable:
+            if self._clock.monotonic() < end:
+                raise
+        finally:
+            answer.release()
+
+    def abort(self) -> None:
+        """From any thread: whoever waits for it does so no longer."""
+        self.open = False
+        self._wire.abort()
 
     def close(self) -> None:
         self.open = False
         self._wire.close()
 
-    def _asked(self, request: Request, limits: Limits) -> Answer:
-        head = request_head(request.method, request.target, request.headers)
-        with self._deadline.within(_SEND_SECONDS, f"{self._place} does not take the request"):
-            self._wire.send(head + request.body)
-        with self._deadline.within(limits.answer, f"no answer from {self._place}"):
-            return Answer(self._wire, request.method, self._place)
-
-    def _body(self, answer: Answer, limits: Limits) -> bytes:
-        body = bytearray()
-        try:
-            for piece in answer.pieces(self._deadline, limits.silence):
-                body += piece
-                if len(body) > limits.size:
-                    raise Unreachable(f"the answer of {self._place} is larger than {limits.size:,} bytes")
-        except BaseException:
-            answer.close()
-            raise
-        return bytes(body)
+    def _check(self, size: int, limits: Limits) -> None:
+        if size > limits.size:
+            raise Unreachable(f"the answer of {self._place} is larger than {limits.size:,} bytes")
 
 
 @contextmanager

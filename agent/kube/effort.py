@@ -11,16 +11,26 @@ if TYPE_CHECKING:
     from agent.fetch.deadline import Clock
     from agent.kube.failure import Failed
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_FIRST_PAUSE = 0.2
 _LEAST = 0.1
 _random = random.SystemRandom()
 
 
 class Effort:
-    def __init__(self, clock: Clock, seconds: float, notice: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        seconds: float,
+        notice: Callable[[str], None],
+        sleep: Callable[[float], None] | None = None,
+        longest: float = 5.0,
+    ) -> None:
+        """No pause is longer than `longest`, unless the server wants it."""
         self._clock = clock
         self._seconds = seconds
         self._notice = notice
+        self._sleep = sleep or clock.sleep
+        self._longest = longest
         self._began = clock.monotonic()
         self._pause = _FIRST_PAUSE
         self._attempts = 1
@@ -41,8 +51,8 @@ class Effort:
             fault.args = (f"{fault}{self._tried(fault)}",)
             raise fault
         self._notice(f"{fault}; asking again in {pause:.1f} seconds")
-        self._clock.sleep(pause)
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._sleep(pause)
+        self._pause = min(2 * self._pause, self._longest)
         self._attempts += 1
 
     def _tried(self, fault: Failed) -> str:

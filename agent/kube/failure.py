@@ -47,6 +47,10 @@ class NotSigned(Failed):
     """Discovery: the cluster does not know the token, or not yet."""
 
 
+class NotInTime(Failed):
+    """What was waited for did not come about, though the API server answered all the while."""
+
+
 class Refused(Failed):
     """The API server's answer was an error."""
 

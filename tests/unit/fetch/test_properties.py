@@ -37,6 +37,8 @@ class Said:
         data, self._data = self._data[:size], self._data[size:]
         return data
 
+    def abort(self) -> None: ...
+
     def close(self) -> None: ...
 
 

@@ -1,0 +1,146 @@
+"""What there is in a collection, now and from now on, whatever becomes of connection and server."""
+
+from __future__ import annotations
+
+import math
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agent.fetch.deadline import SystemClock
+from agent.kube.answers import text_at
+from agent.kube.effort import Effort
+from agent.kube.failure import Failed, Gone, NotInTime, Unreachable
+from agent.records import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+
+    from agent.fetch.deadline import Clock
+    from agent.kube.answers import Object
+    from agent.kube.client import Client
+    from agent.kube.watch import Event, Watch
+
+    State = Mapping[str, Object]
+    """By name, with its namespace before it where it has one: `kube-system/coredns`."""
+
+_LONGEST_PAUSE = 30.0
+_SHORTEST_WATCH = 1.0
+
+
+class Following:
+    """Lists once, and then watches, with bookmarks.
+
+    A watch that ends or breaks off goes on from the last version that was seen; where the server has
+    forgotten that (410 Gone), all is listed again. So an object that stays as it is costs a request in five
+    to ten minutes.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        path: str,
+        *,
+        fields: str = "",
+        labels: str = "",
+        notice: Callable[[str], None] = lambda _: None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`notice` is told, in a line for a person, of each failure after which it goes on."""
+        self._client = client
+        self._path = path
+        self._fields = fields
+        self._labels = labels
+        self._notice = notice
+        self._clock = clock or SystemClock()
+        self._over = threading.Event()
+        self._sleep = clock.sleep if clock else self._wait
+        self._watch: Watch | None = None
+        self._known: dict[str, Object] | None = None
+        self._version = ""
+
+    def states(self, seconds: float = math.inf) -> Generator[State, None, None]:
+        """The whole state at first and after each change, until `stop`, or for `seconds`.
+
+        What passes is tried again until then. Raises Failed for the rest: who asks is not known any more, or
+        not allowed to; who answers is not trusted.
+        """
+        end = self._clock.monotonic() + seconds
+        effort = self._effort(end)
+        while not self._over.is_set() and self._clock.monotonic() < end:
+            try:
+                if not self._version and self._list(end):
+                    yield self._state()
+                for event in self._events(end):
+                    effort = self._effort(end)
+                    if self._take(event):
+                        yield self._state()
+            except Failed as fault:
+                if isinstance(fault, Gone):
+                    self._version = ""
+                    fault.transient = True
+                effort.again(fault)
+
+    def stop(self) -> None:
+        """From any thread: ends the states, also while they are waited for."""
+        self._over.set()
+        if self._watch:
+            self._watch.stop()
+
+    def _effort(self, end: float) -> Effort:
+        left = end - self._clock.monotonic()
+        return Effort(self._clock, left, self._notice, self._sleep, _LONGEST_PAUSE)
+
+    def _wait(self, seconds: float) -> None:
+        self._over.wait(seconds)
+
+    def _state(self) -> State:
+        return dict(self._known or {})
+
+    def _list(self, end: float) -> bool:
+        """Whether it is another state than before."""
+        left = max(end - self._clock.monotonic(), 0.0)
+        limits = self._client.limits
+        once = replaced(limits, patience=0.0, attempt=min(limits.attempt, left))
+        listed = self._client.list(self._path, fields=self._fields, labels=self._labels, limits=once)
+        before, self._known = self._known, {_name(thing): thing for thing in listed.items}
+        self._version = listed.version
+        return before != self._known
+
+    def _events(self, end: float) -> Iterator[Event]:
+        began = self._clock.monotonic()
+        watch = self._client.watch(self._path, self._version, fields=self._fields, labels=self._labels)
+        self._watch = watch
+        if self._over.is_set():
+            return
+        some = False
+        for event in watch.events(end - began):
+            some = True
+            yield event
+        if not some and self._clock.monotonic() - began < min(_SHORTEST_WATCH, end - began):
+            raise Unreachable(f"{self._client.place} ends a watch as soon as it has begun", transient=True)
+
+    def _take(self, event: Event) -> bool:
+        """Whether it changes anything."""
+        assert self._known is not None
+        self._version = event.version or self._version
+        before = dict(self._known)
+        if event.kind == "DELETED":
+            self._known.pop(_name(event.thing), None)
+        elif event.kind in ("ADDED", "MODIFIED"):
+            self._known[_name(event.thing)] = event.thing
+        return before != self._known
+
+
+def until(following: Following, satisfied: Callable[[State], bool], seconds: float, failing: str) -> State:
+    """The first state that will do. Raises Failed: NotInTime, which says `failing`, where there is none."""
+    with closing(following.states(seconds)) as states:
+        for state in states:
+            if satisfied(state):
+                return state
+    raise NotInTime(f"{failing} within {seconds:g} seconds")
+
+
+def _name(thing: Object) -> str:
+    namespace, name = text_at(thing, "metadata", "namespace"), text_at(thing, "metadata", "name")
+    return f"{namespace}/{name}" if namespace else name

@@ -1,0 +1,113 @@
+"""One request that the API server answers for minutes: a line for each change, as it happens."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import TYPE_CHECKING
+
+from agent.kube.answers import at, of_status, read_object, refusal, text_at
+from agent.kube.failure import Failed, Unreachable
+from agent.kube.transport import Asked
+from agent.records import frozen, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+
+    from agent.kube.answers import Json
+    from agent.kube.connection import Connection
+    from agent.kube.limits import Limits
+    from agent.kube.transport import Transport
+
+_SHORTEST, _LONGEST = 300, 600
+"""Seconds until the server ends it: not the same for all, so that they do not come again together."""
+_SILENCE = 150.0
+"""Seconds. The API server sends a bookmark about every minute: with two missing, nobody is there any more."""
+_ERRORS = 300
+_random = random.SystemRandom()
+
+
+@frozen
+class Event:
+    kind: str
+    """ADDED, MODIFIED, DELETED; BOOKMARK, of whose object only the version counts."""
+    thing: dict[str, Json]
+
+    @property
+    def version(self) -> str:
+        return text_at(self.thing, "metadata", "resourceVersion")
+
+
+class Watch:
+    def __init__(
+        self,
+        transport: Transport,
+        limits: Limits,
+        path: str,
+        version: str,
+        selectors: Mapping[str, str],
+    ) -> None:
+        self._transport = transport
+        self._limits = limits
+        self._path = path
+        self._version = version
+        self._selectors = selectors
+        self._connection: Connection | None = None
+        self._stopped = False
+
+    def events(self, seconds: float = math.inf) -> Iterator[Event]:
+        """Ends when the server ends it, and after `seconds`. Raises Failed; Gone for a version too old."""
+        asked = self._asked(seconds)
+        try:
+            for line in self._lines(asked, seconds):
+                yield self._event(line, asked)
+        except Failed as fault:
+            if not self._stopped:
+                raise self._transport.explained(fault) from None
+
+    def stop(self) -> None:
+        """From any thread: ends the events, also while they are waited for."""
+        self._stopped = True
+        if self._connection:
+            self._connection.abort()
+
+    def _asked(self, seconds: float) -> Asked:
+        most = min(_random.randint(_SHORTEST, _LONGEST), max(math.ceil(min(seconds, _LONGEST)), 1))
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(most),
+            **self._selectors,
+        }
+        return Asked("GET", self._path, query)
+
+    def _lines(self, asked: Asked, seconds: float) -> Generator[bytes, None, None]:
+        request = self._transport.request(asked)
+        # A connection of its own: it is closed by whoever no longer wants to wait.
+        self._connection = connection = self._transport.connected(min(self._limits.attempt, seconds))
+        try:
+            if self._stopped:
+                return
+            answer = connection.begun(request, self._limits)
+            if answer.status >= _ERRORS:
+                reply = connection.rest(answer, self._limits)
+                raise refusal(self._transport.place, asked.described, reply.status, reply.body, reply.wait)
+            yield from connection.lines(answer, replaced(self._limits, silence=_SILENCE), seconds)
+        finally:
+            connection.close()
+
+    def _event(self, line: bytes, asked: Asked) -> Event:
+        try:
+            told = read_object(line, self._transport.place)
+        except Unreachable as fault:
+            fault.transient = True  # whoever began a watch is an API server
+            raise
+        kind, thing = text_at(told, "type"), at(told, "object")
+        if not isinstance(thing, dict):
+            thing = {}
+        if kind == "ERROR":
+            code = at(thing, "code")
+            status = code if isinstance(code, int) else 500
+            raise of_status(self._transport.place, asked.described, status, thing)
+        return Event(kind, thing)
