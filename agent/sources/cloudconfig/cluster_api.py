@@ -31,6 +31,7 @@ _TOKEN = re.compile(
 _ECHO = re.compile(r"\s*echo\s+success\s*>\s*(?P<path>\S+)\s*", re.IGNORECASE)
 _SENTINEL_NAME = "bootstrap-success.complete"
 _VERBOSITY = re.compile(r"--config=\S+[ \t]+--v[ =]([0-9]{1,2})\b")
+_LONGEST_SCRIPT = 1 << 14
 _MENTIONED = re.compile(r"\bkubeadm(\.exe)?\"?\s+join\b", re.IGNORECASE)
 _CONTROL_PLANE = re.compile(
     r"^\"?controlPlane\"?[ \t]*:(?![ \t]*(?:null|~)?[ \t]*(?:#.*)?(?:\n(?![ \t])|\Z))", re.MULTILINE
@@ -95,7 +96,7 @@ def is_retry_script(path: str, content: bytes) -> bool:
 
 def with_verbosity_of(join: Join, script: bytes) -> Join:
     """What the retry script passes on to kubeadm."""
-    found = _VERBOSITY.search(script.decode(errors="replace"))
+    found = _VERBOSITY.search(script[:_LONGEST_SCRIPT].decode(errors="replace"))
     more = ("--v", found[1]) if found else ()
     return Join((*join.arguments, *more), join.configuration, join.sentinel)
 
@@ -203,7 +204,7 @@ def _after_redirection(text: str, at: int, line: Line, findings: Findings) -> in
     )
     target = _TOKEN.match(text, at)
     # 2>&1 has its target in itself.
-    return target.end() if target and target["word"] and not text[:at].endswith(("&1", "&2")) else at
+    return target.end() if target and target["word"] and not text.endswith(("&1", "&2"), 0, at) else at
 
 
 def _rest(operator: str, rest: str, line: Line, findings: Findings) -> str:

@@ -65,6 +65,10 @@ def read(part: str, text: str, first_line: int = 1) -> Document:
     return Document(root, tuple(builder.repeated))
 
 
+class _NoScalar(Exception):
+    pass
+
+
 class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
     """PyYAML's own rules for what a scalar is."""
 
@@ -73,7 +77,7 @@ class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
         yaml.resolver.Resolver.__init__(self)
 
     def made(self, event: yaml.ScalarEvent) -> Scalar:
-        """Raises ValueError, or an error of YAML's."""
+        """Raises _NoScalar."""
         tag = event.tag
         if tag is None or tag == "!":
             tag = self.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
@@ -81,10 +85,14 @@ class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
             if event.tag in (None, "!"):
                 # A date: as the text that it is.
                 return str(event.value)
-            raise ValueError("this tag has no meaning here")
+            raise _NoScalar("this tag has no meaning here")
         if tag in (_PREFIX + "int", _PREFIX + "float") and len(event.value) > _LONGEST_NUMBER:
-            raise ValueError("this number has too many digits")
-        made: Scalar = self.construct_object(yaml.ScalarNode(tag, event.value))
+            raise _NoScalar("this number has too many digits")
+        try:
+            made: Scalar = self.construct_object(yaml.ScalarNode(tag, event.value))
+        except (yaml.YAMLError, ValueError, KeyError):
+            # What they say quotes the value.
+            raise _NoScalar("this is not what its tag says") from None
         return made
 
 
@@ -157,10 +165,8 @@ class _Builder:
             return
         try:
             value = self._scalars.made(event)
-        except yaml.YAMLError:
-            self._fail(event, "this is not what its tag says")
-        except ValueError as fault:
-            self._fail(event, str(fault) if "invalid literal" not in str(fault) else "this is no number")
+        except _NoScalar as fault:
+            self._fail(event, str(fault))
         node = Node(value, self._origin(event))
         if event.anchor:
             self._anchors[event.anchor] = (node, 1)

@@ -66,9 +66,14 @@ class Findings:
         for note in notes:
             self._note(note)
 
+    @property
+    def full(self) -> bool:
+        """Of notes: a further one is not kept, so its words need no care."""
+        return len(self.notes) >= _MOST_NOTES
+
     def report(self) -> Report:
         return bounded(self.errors)
 
     def _note(self, note: Note) -> None:
-        if len(self.notes) < _MOST_NOTES:
+        if not self.full:
             self.notes.append(note)

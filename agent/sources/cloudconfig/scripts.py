@@ -18,10 +18,7 @@ _POWERSHELL = re.compile(r"#(ps1|ps1_sysnative|ps1_x86)\s")
 _CMD = re.compile(r"rem\s+cmd\s", re.IGNORECASE)
 _PYTHON = re.compile(r"#!\s*/usr/bin/env\s+python\s")
 _INTERPRETER = re.compile(r"#!")
-_TAGGED = (
-    (re.compile(r"<script>([\s\S]+?)</script>"), Shell.CMD),
-    (re.compile(r"<powershell>([\s\S]+?)</powershell>"), Shell.POWERSHELL),
-)
+_TAGGED = (("script", Shell.CMD), ("powershell", Shell.POWERSHELL))
 _BY_NAME = {"cmd": Shell.CMD, "bat": Shell.CMD, "ps1": Shell.POWERSHELL}
 _NOT_HERE = {
     "sh": "it is a script for a Linux shell, which a Windows node has not",
@@ -84,7 +81,15 @@ def _scripts(text: str, extension: str, origin: Origin) -> Iterator[tuple[Shell,
 
 def _tagged(text: str, origin: Origin) -> Iterator[tuple[Shell, str]]:
     """As EC2 has it: first all batch files, then all of PowerShell."""
-    found = [(shell, code.strip()) for tags, shell in _TAGGED for code in tags.findall(text) if code.strip()]
+    found = [(shell, code) for tag, shell in _TAGGED for code in _between(text, tag)]
     if not found:
         raise Refused(origin, f"it does not say what it is written for; {_WRITE}")
     yield from found
+
+
+def _between(text: str, tag: str) -> Iterator[str]:
+    at = 0
+    while (start := text.find(f"<{tag}>", at)) >= 0 and (end := text.find(f"</{tag}>", start)) >= 0:
+        if code := text[start + len(tag) + 2 : end].strip():
+            yield code
+        at = end

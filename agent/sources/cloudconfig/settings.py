@@ -94,7 +94,7 @@ def _leave_out(key: str, node: Node, findings: Findings) -> None:
     elif key in _NEEDED:
         findings.warn(key, _NEEDED[key])
     else:
-        near = difflib.get_close_matches(key[:60], _TAKEN, 1)
+        near = [] if findings.full else difflib.get_close_matches(key[:60], _TAKEN, 1)
         meant = f"; is {near[0]} meant?" if near else ""
         findings.warn(
             f"key {key_name(key)}", f"it is not known here, and nothing is done for it ({node.origin}){meant}"

@@ -9,10 +9,8 @@ of the pen would name the machine CI_MISSING_JINJA_VAR; here it is refused with 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import NoReturn
 
 HEADER = re.compile(r"##\s*template:(?P<kind>.*)", re.IGNORECASE)
 
@@ -178,6 +176,7 @@ class _Expression:
         self.trims = False
         """It ended with -}}."""
         self.name = ""
+        self._blamed = at
 
     def value(self) -> object:
         value = self._primary()
@@ -242,17 +241,18 @@ class _Expression:
         if found is None or found.lastgroup is None:
             while self._text.startswith((" ", "\t"), self.at):
                 self.at += 1
+            self._blamed = self.at
             self._fail()
-        self._started = found.start(found.lastgroup)
+        self._blamed = found.start(found.lastgroup)
         self.at = found.end()
         return found.lastgroup, found[found.lastgroup]
 
     def _fail(self) -> NoReturn:
-        raise _NotUnderstood(_ONLY, min(self.at, len(self._text)))
+        raise _NotUnderstood(_ONLY, self._blamed)
 
 
 def _looked_up(value: object, key: str | int) -> object:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         if key in value:
             return value[key]
         # cloud-init knows each key by a second name too, in which nothing looks like an operator.

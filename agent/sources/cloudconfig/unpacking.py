@@ -13,7 +13,7 @@ LARGEST = 16 << 20
 
 _GZIP = b"\x1f\x8b"
 _MOST_LAYERS = 4
-_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{16,}+={0,2}")
 _BLANKS = re.compile(rb"\s+")
 
 
@@ -66,7 +66,7 @@ def _inner(data: bytes, limit: int) -> bytes | None:
     """None for what is not packed. Nothing that user data can begin with is base64."""
     if data.startswith(_GZIP):
         return gunzipped(data, limit)
-    if not _BASE64.fullmatch(data):
+    if not _BASE64.fullmatch(data.rstrip()):
         return None
     try:
         return from_base64(data)

@@ -56,7 +56,7 @@ def entries(node: Node, findings: Findings) -> list[Entry]:
     listed = node.value if isinstance(node.value, list) else [node]
     if node.value is None:
         return []
-    made: dict[Key, Entry] = {}
+    made: dict[Key, list[Entry]] = {}
     room = LARGEST
     for item in listed:
         try:
@@ -69,16 +69,18 @@ def entries(node: Node, findings: Findings) -> list[Entry]:
             findings.error(item.origin, f"with it, the files are larger than {LARGEST:,} bytes")
             break
         key = Key("file", str(entry.path))
-        before = made.get(key)
-        made[key] = _added(before, entry) if before and entry.appended else entry
-    return list(made.values())
+        if not entry.appended:
+            made[key] = []
+        made.setdefault(key, []).append(entry)
+    return [_added(written) for written in made.values()]
 
 
-def _added(before: Entry, more: Entry) -> Entry:
+def _added(written: list[Entry]) -> Entry:
     """What is added without a word of permissions does not open a file to others."""
-    who = more if more.protection_said else before
-    content = before.content + more.content
-    return replaced(before, content=content, protection=who.protection, protection_said=True)
+    first, *_ = written
+    said = [entry.protection for entry in written if entry.protection_said]
+    content = b"".join(entry.content for entry in written)
+    return replaced(first, content=content, protection=said[-1] if said else first.protection)
 
 
 def _entry(item: Node, findings: Findings) -> Entry:
