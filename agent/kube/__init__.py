@@ -20,7 +20,7 @@ What a kubeconfig names by path is read by a callable that the caller gives.
 - `following`: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is now
   and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states
 - `answers`: `at`, `text_at`, `items_at`: what stands somewhere in an object, whatever else there is
-- `discovery`: whom to trust, by a token and the hash of the authority's key
+- `discovery`: `Discovery` with `by_token`, `by_kubeconfig` and `by_url`: whom to trust, and as whom to ask
 - `failure`: `Failed` and its kinds; each is one line for a person, without a secret
 
 Everything is imported where it is used: ssl and all that it needs take longer than many a command.

@@ -3,24 +3,38 @@
 By a token: what the cluster says of itself is asked for without trust. Whoever answers has to know the
 token's secret, since it signs; and has to be the cluster whose authority's key was given, since many know a
 token.
+
+By a kubeconfig, from a file or an https URL: it says whom to trust, and whether that is who answers is found
+out before anything is made of it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.fetch import authorities, certificates
+from agent.fetch import address, authorities, certificates
 from agent.fetch.deadline import SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
+from agent.fetch.fetching import Fetcher, Request
+from agent.fetch.fetching import Limits as FetchLimits
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.kube import kubeconfig, tokens
 from agent.kube.access import Access
-from agent.kube.answers import text_at
+from agent.kube.answers import plain, text_at
 from agent.kube.client import Client, config_map
 from agent.kube.effort import Effort
 from agent.kube.explanations import NEW_TOKEN
-from agent.kube.failure import Failed, NotProven, NotSigned, NotTrusted, NotUsable, Refused, Unreachable
+from agent.kube.failure import (
+    Failed,
+    Forbidden,
+    NotProven,
+    NotSigned,
+    NotTrusted,
+    NotUsable,
+    Refused,
+    Unreachable,
+)
 from agent.kube.limits import Limits
 from agent.kube.pins import HOW, Pins, pin
 from agent.records import replaced
@@ -31,7 +45,7 @@ if TYPE_CHECKING:
     from agent.fetch.certificates import Certificate
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
-    from agent.kube.kubeconfig import Cluster
+    from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
     from agent.kube.tokens import BootstrapToken
 
 CLUSTER_INFO = config_map("kube-public", "cluster-info")
@@ -90,6 +104,80 @@ class Discovery:
             )
         return cluster
 
+    def by_kubeconfig(self, config: Kubeconfig, read_file: ReadFile, token: str = "") -> Kubeconfig:
+        """One that carries everything a kubelet needs to ask for its certificate. With a token for that
+        (tlsBootstrapToken) it is the token's, else the user's in `config`.
+
+        Tried again: no answer, and an answer that is an error; but a server that does not let everybody read
+        cluster-info (403) has been seen, and that was all that was wanted.
+        """
+        effort = Effort(self._clock, self._seconds, self._notice)
+        return self._seen(config.embedded(read_file), token, effort)
+
+    def by_url(self, url: str, token: str = "") -> Kubeconfig:
+        """The same, for a kubeconfig behind an https URL that the system's authorities vouch for. It can name
+        no files of this machine: it would choose what of them is sent, and where to.
+        """
+        effort = Effort(self._clock, self._seconds, self._notice)
+        place, contents = self._fetched(url)
+        config = kubeconfig.read(contents, f"the discovery kubeconfig from {place}")
+
+        def refuse(path: str) -> bytes:
+            raise NotUsable(f"{config.name} names a file, {plain(path)}; all contents have to be in it")
+
+        return self._seen(config.embedded(refuse), token, effort)
+
+    def _fetched(self, url: str) -> tuple[str, bytes]:
+        limits = FetchLimits(patience=self._seconds, total=self._seconds, size=_LARGEST)
+        try:
+            place = address.parse(url).place
+            body = Fetcher(self._clock, self._notice).body(Request(url, proxies=self._proxies), limits)
+        except FetchFailed as fault:
+            raise Unreachable(f"the discovery kubeconfig cannot be fetched: {fault}") from None
+        return place, body
+
+    def _seen(self, config: Kubeconfig, token: str, effort: Effort) -> Kubeconfig:
+        config.check()
+        if not token and not config.user().has_credentials:
+            raise NotUsable(
+                f"{config.name} has no credentials to join with: put them in, or give a bootstrap token "
+                "as well (discovery.tlsBootstrapToken)"
+            )
+        access = config.access(_no_files)
+        if access.insecure:
+            self._notice(f"{config.name} has insecure-skip-tls-verify set: whoever answers there is believed")
+        cluster = self._completed(config, self._told(access, effort))
+        if not cluster.authority:
+            raise NotUsable(
+                f"{config.name} has no certificate authority (certificate-authority-data), and cluster-info "
+                f"at {plain(cluster.server)} has none either; a kubelet needs one"
+            )
+        return kubeconfig.with_token(cluster, token) if token else config.with_cluster(cluster)
+
+    def _told(self, access: Access, effort: Effort) -> str:
+        """The kubeconfig in cluster-info; nothing where it may not be read."""
+        while True:
+            try:
+                return text_at(self._asked(access, effort), "data", "kubeconfig")
+            except Forbidden:
+                self._notice(f"{access.server} lets nobody read cluster-info; {access.name} is used as it is")
+                return ""
+            except Failed as fault:
+                effort.again(_judged(fault))
+
+    def _completed(self, config: Kubeconfig, told: str) -> Cluster:
+        cluster = config.cluster()
+        try:
+            found = kubeconfig.read(told.encode("utf-8", "surrogatepass"), _WHAT).cluster()
+        except NotUsable:
+            return cluster
+        if found.server != cluster.server:
+            self._notice(
+                f"{config.name} leads to {plain(cluster.server)}, where cluster-info names "
+                f"{plain(found.server)}; the first is used"
+            )
+        return cluster if cluster.authority else replaced(cluster, authority=found.authority)
+
     def _signed(self, access: Access, token: BootstrapToken, effort: Effort) -> str:
         """The kubeconfig in cluster-info, shown to be from somebody who knows the token."""
         while True:
@@ -118,6 +206,10 @@ class Discovery:
                     f"{endpoint} has one more authority, {one.subject}, whose hash was not given "
                     f"({pin(one)}); it is trusted, as kubeadm does, since it stands beside one whose hash was"
                 )
+
+
+def _no_files(path: str) -> bytes:
+    raise AssertionError(path)
 
 
 def _proven(told: Object, token: BootstrapToken, access: Access) -> str:

@@ -122,11 +122,10 @@ class Kubeconfig:
             key_path="",
         )
         self._check_authority(cluster)
-        clusters = {name: cluster if one is found else one for name, one in self.clusters.items()}
         users = dict(self.users)
         if self.current in self.contexts and self.contexts[self.current].user in users:
             users[self.contexts[self.current].user] = user
-        return replaced(self, clusters=clusters, users=users)
+        return replaced(self.with_cluster(cluster), users=users)
 
     def access(self, read: ReadFile) -> Access:
         """What a client needs, paths followed. Raises NotUsable."""
@@ -157,6 +156,25 @@ class Kubeconfig:
             certificate=user.certificate,
             key=user.key,
         )
+
+    def check(self) -> None:
+        """That all of it fits together, as kubeadm wants it of a discovery kubeconfig. Raises NotUsable."""
+        if self.current and self.current not in self.contexts:
+            self._refuse("current-context", "there is no context of that name")
+        for context in self.contexts.values():
+            if context.cluster not in self.clusters:
+                self._refuse("context.cluster", "there is no cluster of that name")
+            if context.user not in self.users:
+                self._refuse("context.user", "there is no user of that name")
+        for user in self.users.values():
+            if (user.token or user.token_path) and (user.name or user.password):
+                self._refuse("user", "it has both a token and a password; only one of them can be used")
+
+    def with_cluster(self, cluster: Cluster) -> Kubeconfig:
+        """With another in place of the current one. Raises NotUsable."""
+        found = self.cluster()
+        clusters = {name: cluster if one is found else one for name, one in self.clusters.items()}
+        return replaced(self, clusters=clusters)
 
     def with_cluster_named(self, name: str) -> Kubeconfig:
         """With the current cluster alone, under another name. Raises NotUsable."""
@@ -299,7 +317,7 @@ class _Reader:
         if value is None:
             return ""
         if not isinstance(value, str):
-            self._refuse((*place, key), "text was expected; what looks like a number needs quotes")
+            self._refuse((*place, key), "text was expected; what looks like a number, yes or no needs quotes")
         return value
 
     def _flag(self, mapping: dict[str, Value], place: Place, key: str) -> bool:

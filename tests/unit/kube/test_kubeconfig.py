@@ -122,7 +122,10 @@ def inside(user: str = "{}", cluster: str = "{server: 'https://h'}", rest: str =
 REFUSED = [
     ("users: 1", "a.conf: users: a list was expected"),
     ("users: [1]", "a.conf: users[0]: a mapping was expected"),
-    ("users: [{name: 1}]", "a.conf: users[0].name: text was expected; what looks like a number needs quotes"),
+    (
+        "users: [{name: 1}]",
+        "a.conf: users[0].name: text was expected; what looks like a number, yes or no needs quotes",
+    ),
     ("users: [{name: a, user: []}]", "a.conf: users[0].user: a mapping was expected"),
     ("clusters: [{name: a}, {name: a}]", "a.conf: clusters[1].name: another one before it has the same name"),
     ("kind: ConfigMap", "a.conf: kind: it has to be Config"),
