@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from agent.engine.target import Record
 from agent.records import field, frozen
+from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from agent.engine.state_folder import StateFolder
     from agent.spec import Key
@@ -37,6 +38,7 @@ class Inventory:
             document = json.loads(content)
             check_format(str(folder.inventory), document["format"])
             records = [Record.from_document(each) for each in document["resources"]]
+            check_kinds(str(folder.inventory), (record.target.key for record in records))
             return cls({record.target.key: record for record in records}, document["run"], document["title"])
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(f"{folder.inventory} is damaged; put it back from a backup") from fault
@@ -55,6 +57,16 @@ def needed_contents(records: Mapping[Key, Record]) -> set[str]:
     """Hashes of what may have to come back."""
     befores = (record.before for record in records.values())
     return {str(before["sha256"]) for before in befores if before and "sha256" in before}
+
+
+def check_kinds(file: str, keys: Iterable[Key]) -> None:
+    for name in {key.kind for key in keys}:
+        try:
+            kind_named(name)
+        except UnknownKind as fault:
+            raise CannotBeSo(
+                f"{file} was written by a newer wmcb (it names a {name}, unknown here); use that one"
+            ) from fault
 
 
 def check_format(file: str, found: object) -> None:

@@ -11,7 +11,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING, cast
 
-from agent.engine.inventory import FORMAT, check_format
+from agent.engine.inventory import FORMAT, check_format, check_kinds
 from agent.engine.target import to_document, to_key
 from agent.records import frozen
 from agent.resources.kind import CannotBeSo
@@ -88,6 +88,7 @@ class Journal:
             head, *steps = [json.loads(line) for line in lines]
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
+            check_kinds(str(folder.journal), (step.key for step in done))
             return cls(folder, head["run"], done, whole if whole != content else b"")
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kind
 
 
+class UnknownKind(LookupError):
+    """There is no such kind in this version."""
+
+
 def kind_named(name: str) -> Kind:
-    kind: Kind = import_module(f"agent.resources.{name}").KIND
+    """Raises UnknownKind."""
+    module = f"agent.resources.{name}"
+    try:
+        kind: Kind = import_module(module).KIND
+    except (ModuleNotFoundError, AttributeError) as fault:
+        if isinstance(fault, ModuleNotFoundError) and fault.name != module:
+            raise
+        raise UnknownKind(name) from fault
     return kind

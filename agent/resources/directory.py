@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from agent.host.port import FileKind
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import descriptors
-from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.kind import Kind
 from agent.resources.trees import inside
 from agent.spec import Directory, Protection
 
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent.host.port import Host
+    from agent.host.sddl import SecurityDescriptor
     from agent.resources.kind import Kept, State, Value
     from agent.spec import Want
 
-_MOST_ENTRIES = 20_000
+_MOST_EXPOSED = 20_000
+"""Each stands in the journal. Of what nobody else can change there may be any number."""
 _LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "writable"}
 """What in a folder others could change: of programs all below it, of a private one the files in it, since
 what is below belongs to pods, or is a resource itself."""
@@ -58,7 +61,7 @@ class DirectoryResource(Kind):
         }
         for protection, field in _LOOKS.items():
             if field in wanted:
-                found[field] = dict(_exposed(host, path, protection))
+                found[field] = dict(islice(_exposed(host, path, protection), _MOST_EXPOSED + 1))
         return found
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
@@ -74,6 +77,10 @@ class DirectoryResource(Kind):
         assert isinstance(want, Directory)
         if found is not None and found["type"] != FileKind.DIRECTORY.value:
             return f"{want.path} is a {found['type']}, where a folder is to be; move it away"
+        if found is not None and any(
+            len(_mapping(found.get(look))) > _MOST_EXPOSED for look in _LOOKS.values()
+        ):
+            return f"{want.path} holds over {_MOST_EXPOSED} files that users can change; give another folder"
         return None
 
     def apply(self, host: Host, want: Want, found: State | None) -> None:
@@ -98,10 +105,15 @@ class DirectoryResource(Kind):
             return None  # nothing was done to it
         if there is None:
             _bring_back(host, path, before, kept)
-        elif not manner.get("shared"):
+        elif not manner.get("shared") or _is_ours(host.files.descriptor(path)):
             host.files.set_descriptor(path, descriptors.parsed(before["descriptor"]))
         _expose_again(host, path, before)
         return None
+
+
+def _is_ours(descriptor: SecurityDescriptor) -> bool:
+    """A folder that is shared now may have been given one when it was not."""
+    return any(descriptor.equivalent(ours) for ours in descriptors.OF_DIRECTORY.values())
 
 
 def _mapping(value: Value) -> Mapping[str, Value]:
@@ -113,12 +125,8 @@ def _exposed(host: Host, folder: PureWindowsPath, protection: Protection) -> Ite
 
     Whoever may write a program, or a library beside one, or a manifest, runs as SYSTEM by way of the service.
     """
-    count = 0
     caller = host.access.caller()
     for path, kind in _looked_at(host, folder, protection):
-        count += 1
-        if count > _MOST_ENTRIES:
-            raise CannotBeSo(f"{folder} holds over {_MOST_ENTRIES} files: give a folder for programs alone")
         if kind is FileKind.LINK:
             continue  # its target has its own protection, and the folder says who may change the link
         try:

@@ -12,7 +12,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.errors import InUse, NoSpace, ServiceFailed, TimedOut
 from agent.host.port import Principal, RecoveryAction, ServiceDefinition, ServiceState
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE
 from agent.records import replaced
 from agent.resources import kind_named
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.host.port import Host
+    from agent.host.sddl import SecurityDescriptor
 
 
 def holding_the_journal(host: Host) -> Host:
@@ -456,3 +457,69 @@ def test_what_is_changed_while_a_run_is_confirmed_is_drift(host: Host) -> None:
     make_so(host, nodes.node(), "test", Silent(), confirm)
     (drifted,) = [standing for standing in status(host).resources if standing.differences]
     assert drifted.record.target.key.name == str(nodes.CONFIG)
+
+
+# What is remembered
+
+
+def test_a_folder_that_becomes_shared_keeps_what_it_was_like_at_first(host: Host) -> None:
+    host.files.make_directory(nodes.ETC, OPEN)
+    before = picture(host)
+    run(host, Specification.of([Directory(nodes.ETC)]))
+    assert host.files.descriptor(nodes.ETC).equivalent(PRIVATE_DIRECTORY)
+    run(host, Specification.of([Directory(nodes.ETC, shared=True)]))
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_what_somebody_else_made_of_a_shared_folder_stays(host: Host) -> None:
+    host.files.make_directory(nodes.ETC, PROGRAM_DIRECTORY)
+    run(host, Specification.of([Directory(nodes.ETC, shared=True)]))
+    host.files.set_descriptor(nodes.ETC, OPEN)
+    reset(host, "test", Silent())
+    assert host.files.descriptor(nodes.ETC).equivalent(OPEN)
+
+
+def crowded(host: Host, number: int, descriptor: SecurityDescriptor) -> Host:
+    """Where a folder of programs holds so many files, without their having to be made."""
+
+    def names(path: PureWindowsPath) -> Any:
+        return [f"{each}.txt" for each in range(number)] if path == nodes.K else host.files.list(path)
+
+    def observe(path: PureWindowsPath) -> Any:
+        return host.files.observe(nodes.KUBELET if path.suffix == ".txt" else path)
+
+    def protection(path: PureWindowsPath) -> Any:
+        return descriptor if path.suffix == ".txt" else host.files.descriptor(path)
+
+    return changed(host, files={"list": names, "observe": observe, "descriptor": protection})
+
+
+def test_any_number_of_files_may_lie_beside_a_program(host: Host) -> None:
+    run(host, nodes.node())
+    assert status(crowded(host, 20_500, PROGRAM_FILE)).is_well
+
+
+def test_too_many_that_users_can_change_are_drift_and_an_obstacle(host: Host) -> None:
+    run(host, nodes.node())
+    (drifted,) = [each for each in status(crowded(host, 20_500, OPEN)).resources if each.differences]
+    assert drifted.record.target.key.name == str(nodes.K)
+    with pytest.raises(CannotBeSo, match="holds over 20000 files that users can change; give another folder"):
+        preview(crowded(host, 20_500, OPEN), nodes.node())
+
+
+@pytest.mark.parametrize("memory", ["node.json", "journal"])
+def test_a_kind_that_only_a_newer_wmcb_knows_is_told(host: Host, memory: str) -> None:
+    with pytest.raises(Killed):
+        run(powered(host, Power(10)), nodes.node())
+    if memory == "node.json":
+        run(host, nodes.node())
+    content = host.files.read(STATE / memory).replace(b'"directory"', b'"container"')
+    host.files.write(STATE / memory, content, PRIVATE_FILE)
+    for deed in (
+        lambda: run(host, nodes.node()),
+        lambda: status(host),
+        lambda: reset(host, "test", Silent()),
+    ):
+        with pytest.raises(CannotBeSo, match=f"{memory} was written by a newer wmcb .it names a container"):
+            deed()
