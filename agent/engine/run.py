@@ -63,6 +63,14 @@ def preview(host: Host, specification: Specification) -> Plan:
     return plan(host, specification, _remembered(inventory, _unfinished(folder, inventory)))
 
 
+def interrupted(host: Host) -> int | None:
+    """After how many steps the last run was cut off, which the next one goes on from; None if it was not."""
+    folder = StateFolder.of(host)
+    folder.check()
+    journal = _unfinished(folder, Inventory.load(folder))
+    return None if journal is None else len(journal.steps)
+
+
 def make_so(
     host: Host,
     specification: Specification,
