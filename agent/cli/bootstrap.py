@@ -10,6 +10,7 @@ from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.asking import Asking
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.colours import Colours
+from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.kubelet_program import kubelet_program
@@ -39,7 +40,7 @@ def run(request: Request) -> int:
         return plan(request)
     host = open_machine(request)
     specification = fit_for(request, host, Asking(ignored_checks(request)))
-    with recorded(host, MAKE_A_NODE, display(request)) as told:
+    with recorded(host, MAKE_A_NODE, display(request), missing_credentials) as told:
         done = engine.make_so(host, specification, RELEASE, told)
     show_result(request, host, done)
     return DONE
@@ -85,8 +86,9 @@ def _take_back(request: Request) -> int:
         undone = engine.take_back(host, told)
         if undone is not None and undone.trouble:
             raise Failure(f"not all of it could be taken back: {'; '.join(undone.trouble)}")
+        lines = [*told.taken_back(), *(undone.left if undone else ())]
     if undone is None:
         say("nothing to take back: no run was interrupted")
     else:
-        say("\n".join(["the machine is as it was before the interrupted run", *undone.left]))
+        say("\n  ".join(["the machine is as it was before the interrupted run", *lines]))
     return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.cli import undoing
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
 from agent.engine.run import Busy, TakenBack
@@ -13,7 +14,7 @@ from agent.host.port import EventLevel
 from agent.resources.kind import CannotBeSo, NotWell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from agent.cli.progress import Display
     from agent.engine.journal import Step
@@ -23,23 +24,32 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.spec import Key
 
+    Remarks = Callable[[Host, Plan], Iterable[str]]
+
+
+def _no_remarks(host: Host, plan: Plan) -> Iterable[str]:  # noqa: ARG001 - there is nothing to say of it
+    return ()
+
 
 class Told:
     """Each step is kept in the log, and shown as far as somebody wants to see it."""
 
-    def __init__(self, log: RunLog, shown: Display) -> None:
+    def __init__(self, host: Host, log: RunLog, shown: Display, remarks: Remarks) -> None:
         self.log = log
+        self._host = host
         self._shown = shown
+        self._remarks = remarks
+        self._taken_back: list[Step] = []
 
     def planned(self, plan: Plan) -> None:
+        for line in self._remarks(self._host, plan):
+            self._remark(line)
         if plan.changes:
             self.log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")
             self._shown.expect(len(plan.pauses) + len(plan.changes))
 
     def resuming(self, steps: int) -> None:
-        line = f"a run was interrupted after {steps} steps; going on from there"
-        self._shown.remark(line)
-        self.log.write(line)
+        self._remark(f"a run was interrupted after {steps} steps; going on from there")
 
     def pausing(self, target: Target) -> None:
         self._step("stop", target.key)
@@ -48,7 +58,22 @@ class Told:
         self._step(change.action.value, change.target.key)
 
     def taking_back(self, step: Step) -> None:
-        self._step(f"take back: {step.deed.value}", step.key)
+        if not self._taken_back:
+            self._remark("taking back what was done")
+        self._taken_back.append(step)
+        self._shown.undo(step.key.kind.replace("_", " "), step.key.name)
+        self.log.write(f"take back: {step.deed.value} {step.key}")
+
+    def taken_back(self) -> list[str]:
+        """What came of it."""
+        lines = list(undoing.results(self._host, self._taken_back))
+        for line in lines:
+            self.log.write(line)
+        return lines
+
+    def _remark(self, line: str) -> None:
+        self._shown.remark(line)
+        self.log.write(line)
 
     def _step(self, verb: str, key: Key) -> None:
         self._shown.step(verb, key.kind.replace("_", " "), key.name)
@@ -56,16 +81,23 @@ class Told:
 
 
 @contextmanager
-def recorded(host: Host, what: str, shown: Display) -> Iterator[Told]:
-    """Starts, results and failures go to the log and to Windows' own; failures end the command."""
+def recorded(host: Host, what: str, shown: Display, remarks: Remarks = _no_remarks) -> Iterator[Told]:
+    """Starts, results and failures go to the log and to Windows' own; failures end the command.
+
+    `remarks` on the plan are told before anything of it is done.
+    """
     log = RunLog(host)
     log.event(EventLevel.INFORMATION, EventId.STARTED, f"{what}: started")
+    told = Told(host, log, shown, remarks)
     try:
-        yield Told(log, shown)
+        yield told
     except BaseException as failure:
+        if isinstance(failure, TakenBack) and not failure.undone.trouble:
+            for line in told.taken_back():
+                shown.remark(line)
         ending = _ending(failure)
-        told = ending or _of_cause(failure)
-        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {told.with_details()}")
+        text = (ending or _of_cause(failure)).with_details()
+        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {text}")
         if ending is None:
             raise
         raise ending from failure

@@ -24,6 +24,9 @@ class Display(Protocol):
         """So many will come."""
 
     def step(self, verb: str, kind: str, name: str) -> None: ...
+    def undo(self, kind: str, name: str) -> None:
+        """A step back; what comes of it is told at the end."""
+
     def remark(self, line: str) -> None: ...
     def end(self) -> None:
         """Nothing more comes, and other words follow."""
@@ -41,6 +44,7 @@ class Nothing:
 
     def expect(self, steps: int) -> None: ...
     def step(self, verb: str, kind: str, name: str) -> None: ...
+    def undo(self, kind: str, name: str) -> None: ...
     def remark(self, line: str) -> None: ...
     def end(self) -> None: ...
 
@@ -51,6 +55,9 @@ class EachStep:
 
     def step(self, verb: str, kind: str, name: str) -> None:
         tell(f"{verb} {kind} {name}")
+
+    def undo(self, kind: str, name: str) -> None:
+        self.step("take back", kind, name)
 
     def remark(self, line: str) -> None:
         tell(line)
@@ -64,6 +71,7 @@ class FewLines:
         self._waiting: list[tuple[str, str]] = []
 
     def expect(self, steps: int) -> None: ...
+    def undo(self, kind: str, name: str) -> None: ...
 
     def step(self, verb: str, kind: str, name: str) -> None:
         if verb != self._verb:
@@ -102,6 +110,9 @@ class OneLine:
         self._done += 1
         counted = f"[{self._done}/{self._expected}] " if self._done <= self._expected else ""
         self._show(f"{counted}{verb} {kind} {name}")
+
+    def undo(self, kind: str, name: str) -> None:
+        self._show(f"take back {kind} {name}")
 
     def remark(self, line: str) -> None:
         self.end()

@@ -1,0 +1,139 @@
+"""A run that is taken back says what the machine is again, not by which steps."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli import undoing
+from agent.engine.undoing import Undone
+from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.protection import PROGRAM_FILE
+from sandbox.cli.given import program
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Machine
+
+KUBELET = r"C:\k\kubelet.exe"
+
+
+@pytest.fixture
+def node(machine: Machine) -> Machine:
+    machine.host.services.start("containerd")
+    assert machine.wmcb(*machine.node).code == 0
+    return machine
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Programs that are asked for their release."""
+    programs: list[str] = []
+
+    def release(_: object, program: str) -> str:
+        programs.append(program)
+        return "Kubernetes v1.30.2"
+
+    monkeypatch.setattr(undoing, "_release", release)
+    return programs
+
+
+def fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.resources.service._start", failing_once())
+
+
+def failing_once() -> object:
+    from agent.resources import service
+
+    start, calls = service._start, iter([True])
+
+    def fails(*given: object) -> None:
+        if next(calls, False):
+            raise ZeroDivisionError
+        start(*given)  # type: ignore[arg-type]
+
+    return fails
+
+
+def test_a_failed_upgrade_says_which_kubelet_runs_again(
+    node: Machine, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.give("given/kubelet.exe", program(tail=b"newer"))
+    fail(monkeypatch)
+    answer = node.wmcb(*node.node)
+    assert answer.code == 1
+    *_, going, kubelet, service, last = answer.error_lines
+    assert going == "taking back what was done"
+    assert kubelet == rf"{KUBELET} is again Kubernetes v1.30.2"
+    assert service == "service kubelet runs again"
+    assert last.endswith("; the machine is as it was before")
+    assert asked == [KUBELET]
+    assert (
+        rf"{KUBELET} is again Kubernetes v1.30.2" in node.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
+    )
+
+
+def test_of_a_first_run_nothing_is_left(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail(monkeypatch)
+    answer = machine.wmcb(*machine.node)
+    gone = answer.error_lines[-2]
+    assert gone.startswith("gone again: ")
+    assert " folders, " in gone
+    assert gone.endswith(" files, service kubelet")
+
+
+def test_a_program_that_nothing_runs_is_not_started_to_be_asked(
+    machine: Machine, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may have put it there."""
+    machine.put(KUBELET, program(tail=b"somebody's"))
+    fail(monkeypatch)
+    answer = machine.wmcb(*machine.node)
+    assert rf"{KUBELET} is again the one of before" in answer.error_lines
+    assert asked == []
+
+
+def test_a_service_that_did_not_run_is_not_said_to_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.put(r"C:\old\kubelet.exe", program())
+    machine.host.services.create(ServiceDefinition("kubelet", (r"C:\old\kubelet.exe",)))
+    fail(monkeypatch)
+    answer = machine.wmcb(*machine.node)
+    assert "service kubelet is as it was set up before, and stopped" in answer.error_lines
+    assert machine.host.services.status("kubelet").state is ServiceState.STOPPED
+
+
+def test_every_step_is_shown_on_request(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail(monkeypatch)
+    assert rf"take back file {KUBELET}" in machine.wmcb("-v", *machine.node).error_lines
+
+
+def test_what_an_interrupted_run_had_done_is_told_as_a_result(
+    node: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = but_for_wmcbs_own(node)
+    node.give("given/kubelet.exe", program(tail=b"newer"))
+    with monkeypatch.context() as patch:
+        patch.setattr("agent.engine.run._take_back", lambda *_: Undone(("the power went",)))
+        fail(patch)
+        assert node.wmcb(*node.node).code == 1
+    answer = node.wmcb("--rollback")
+    assert answer.out.splitlines() == [
+        "the machine is as it was before the interrupted run",
+        rf"  {KUBELET} is again the one of before",
+        "  service kubelet runs again",
+    ]
+    assert but_for_wmcbs_own(node) == before
+
+
+def but_for_wmcbs_own(machine: Machine) -> dict[str, object]:
+    return {name: seen for name, seen in machine.picture().items() if r"C:\ProgramData\wmcb" not in name}
+
+
+def test_more_files_than_can_be_read_are_counted(node: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ca.crt", "kubeconfig", "kubelet.conf", "kubelet-ca.crt"):
+        node.host.files.write(PureWindowsPath(r"C:\etc\kubernetes") / name, b"drifted", PROGRAM_FILE)
+    fail(monkeypatch)
+    assert "4 files are again what they were" in node.wmcb(*node.node).error_lines
