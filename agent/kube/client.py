@@ -17,7 +17,7 @@ from agent.kube.watch import Watch
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from agent.fetch.deadline import Clock
@@ -120,10 +120,10 @@ class Client:
         selectors = {"fieldSelector": fields, "labelSelector": labels}
         return Watch(self._transport, self.limits, path, version, selectors)
 
-    def create(self, path: str, thing: Object) -> Object:
+    def create(self, path: str, thing: Mapping[str, object]) -> Object:
         return self._done(Asked("POST", path, body=_encoded(thing), repeatable=False))
 
-    def patch(self, path: str, change: Object, kind: Patch = Patch.MERGE) -> Object:
+    def patch(self, path: str, change: Mapping[str, object], kind: Patch = Patch.MERGE) -> Object:
         return self._done(Asked("PATCH", path, body=_encoded(change), content=kind.value))
 
     def _done(self, asked: Asked, limits: Limits | None = None) -> dict[str, Json]:
@@ -144,7 +144,7 @@ class Client:
         raise fault
 
 
-def _encoded(thing: Object) -> bytes:
+def _encoded(thing: Mapping[str, object]) -> bytes:
     return json.dumps(thing, separators=(",", ":")).encode()
 
 
