@@ -14,3 +14,4 @@ lock linux 3.11 linux-dev pyproject.toml --extra test --extra lab --extra lint
 lock windows 3.13 windows-runtime pyproject.toml
 lock windows 3.13 windows-dev pyproject.toml --extra build --extra test
 lock linux 3.11 lab packaging/locks/lab.in
+lock linux 3.11 cloudbase-init packaging/locks/cloudbase-init.in

@@ -54,11 +54,11 @@ _BEGINNINGS = (
     ("##template:", Kind.TEMPLATE.value),
     ("#ps1", Kind.SCRIPT.value),
     ("#!", Kind.SCRIPT.value),
-    ("rem cmd", Kind.SCRIPT.value),
     ("<powershell>", Kind.SCRIPT.value),
     ("<script>", Kind.SCRIPT.value),
 )
 _LONGEST_BEGINNING = max(len(start) for start, _ in _BEGINNINGS)
+_CMD = re.compile(r"\s*rem\s+cmd\s", re.IGNORECASE)
 _KINDS = {
     **{kind.value: kind for kind in Kind},
     "text/x-include-once-url": Kind.INCLUDE,
@@ -106,6 +106,8 @@ def is_multipart(text: str) -> bool:
 
 def begins_as(text: str) -> str:
     """The type of what begins so; empty where nothing is known to begin so."""
+    if _CMD.match(text):
+        return Kind.SCRIPT.value
     start = text.lstrip()[:_LONGEST_BEGINNING].lower()
     return next((kind for beginning, kind in _BEGINNINGS if start.startswith(beginning)), "")
 
