@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from agent.engine.inventory import FORMAT, check_format, check_kinds
 from agent.engine.target import to_document, to_key
+from agent.host.errors import NoSpace
 from agent.records import frozen
 from agent.resources.kind import CannotBeSo
 
@@ -59,18 +60,22 @@ class Step:
 class Journal:
     """Of one run, which may have been interrupted any number of times."""
 
-    def __init__(self, folder: StateFolder, run: str, steps: Sequence[Step], whole: bytes = b"") -> None:
-        """`whole` is what the file has to be before anything can be added, if it is not."""
+    def __init__(
+        self, folder: StateFolder, run: str, steps: Sequence[Step], lines: Sequence[bytes], *, torn: bool
+    ) -> None:
+        """`torn`: there is something after its lines, and nothing can be added to that."""
         self._folder = folder
         self.run = run
         self._steps = list(steps)
-        self._whole = whole
+        self._lines = list(lines)
+        self._torn = torn
 
     @classmethod
     def begin(cls, folder: StateFolder, version: str) -> Journal:
         run = secrets.token_hex(8)
-        folder.write(folder.journal, _line({"format": FORMAT, "run": run, "wmcb": version}))
-        return cls(folder, run, ())
+        line = _line({"format": FORMAT, "run": run, "wmcb": version})
+        folder.write(folder.journal, line)
+        return cls(folder, run, (), (line,), torn=False)
 
     @classmethod
     def unfinished(cls, folder: StateFolder) -> Journal | None:
@@ -83,13 +88,12 @@ class Journal:
             lines.pop()
         if not lines:
             return None  # not even its first line was written: nothing had been done
-        whole = b"".join(lines)
         try:
             head, *steps = [json.loads(line) for line in lines]
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
             check_kinds(str(folder.journal), (step.key for step in done))
-            return cls(folder, head["run"], done, whole if whole != content else b"")
+            return cls(folder, head["run"], done, lines, torn=b"".join(lines) != content)
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(
                 f"{folder.journal} is damaged; it says what an interrupted run had changed: look at it, "
@@ -101,11 +105,22 @@ class Journal:
         return tuple(self._steps)
 
     def add(self, step: Step) -> None:
-        if self._whole:
-            self._folder.write(self._folder.journal, self._whole)
-            self._whole = b""
-        self._folder.append(self._folder.journal, _line(step.document()))
+        line = _line(step.document())
+        try:
+            self._add(line)
+        except NoSpace:
+            # Part of the line may be there. As a whole it has the room that is kept for it.
+            self._torn = True
+            self._add(line)
+        self._lines.append(line)
         self._steps.append(step)
+
+    def _add(self, line: bytes) -> None:
+        if self._torn:
+            self._folder.write(self._folder.journal, b"".join([*self._lines, line]))
+            self._torn = False
+        else:
+            self._folder.append(self._folder.journal, line)
 
     def first_before(self) -> Mapping[Key, State | None]:
         """How each resource was before the run touched it."""

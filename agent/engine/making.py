@@ -115,11 +115,10 @@ class Making:
             self._leave(kind.restore(self._host, name, change.before, target.manner, kept))
             return
         self._put_by(change, before, target.wanted)
-        kind.apply(self._host, target.want, before)
+        kind.apply(self._host, target.want, before, self._folder)
         self.settled[target.key] = _checked(target, target.observe(self._host))
 
     def _put_by(self, change: Change, before: State | None, becomes: State | None) -> None:
-        """After the journal has its line: what is put by may be gone from its place."""
         if before is not None:
             change.target.kind.keep(self._host, change.target.key.name, before, becomes, self._folder)
 

@@ -268,6 +268,9 @@ def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], jo
         journal.end()
     with suppress(HostError):
         folder.forget_but(needed_contents(records))
-    if not records:
+    if records:
+        with suppress(HostError):
+            folder.keep_reserve()
+    else:
         with suppress(HostError):
             folder.dissolve()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AlreadyExists, NotEmpty, NotFound
+from agent.host.errors import AlreadyExists, NoSpace, NotEmpty, NotFound
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
 from agent.host.replacing import is_leftover
@@ -42,6 +43,10 @@ class StateFolder:
     @property
     def journal(self) -> PureWindowsPath:
         return self.path / "journal"
+
+    @property
+    def _reserve(self) -> PureWindowsPath:
+        return self.path / "reserve"
 
     @property
     def _kept(self) -> PureWindowsPath:
@@ -92,7 +97,12 @@ class StateFolder:
             return None
 
     def write(self, path: PureWindowsPath, content: bytes) -> None:
-        self.host.files.write(path, content, PRIVATE_FILE)
+        try:
+            self.host.files.write(path, content, PRIVATE_FILE)
+        except NoSpace:
+            if not self._free_reserve():
+                raise
+            self.host.files.write(path, content, PRIVATE_FILE)
 
     def append(self, path: PureWindowsPath, content: bytes) -> None:
         self.host.files.append(path, content, PRIVATE_FILE)
@@ -101,17 +111,64 @@ class StateFolder:
         with suppress(NotFound):
             self.host.files.remove(path)
 
+    def keep_reserve(self) -> None:
+        """Room for a journal of all that there is to take back, twice, so that it can be on a full disk."""
+        inventory = self.host.files.observe(self.inventory)
+        size = _LEAST_RESERVE + 3 * (inventory.size if inventory else 0)
+        there = self.host.files.observe(self._reserve)
+        if there is None or there.size < size:
+            with suppress(NoSpace):
+                self.host.files.write(self._reserve, _filling(size), PRIVATE_FILE)
+
+    def _free_reserve(self) -> bool:
+        """Whether there was one."""
+        with suppress(NotFound):
+            self.host.files.remove(self._reserve)
+            return True
+        return False
+
     # Contents
+
+    def place(self, sha256: str) -> PureWindowsPath:
+        return self._kept / sha256
 
     def keep(self, sha256: str, blocks: Iterable[bytes]) -> None:
         if not self.has(sha256):
-            self.host.files.write(self._kept / sha256, _judged(sha256, blocks, _CHANGING), PRIVATE_FILE)
+            self.host.files.write(self.place(sha256), _judged(sha256, blocks, _CHANGING), PRIVATE_FILE)
 
     def has(self, sha256: str) -> bool:
-        return self.host.files.observe(self._kept / sha256) is not None
+        return self.host.files.observe(self.place(sha256)) is not None
 
     def blocks(self, sha256: str) -> Iterable[bytes]:
-        return _judged(sha256, self.host.files.blocks(self._kept / sha256), _DAMAGED)
+        return _judged(sha256, self.host.files.blocks(self.place(sha256)), _DAMAGED)
+
+    def take(self, sha256: str, path: PureWindowsPath) -> bool:
+        if path.drive.upper() != self._kept.drive.upper():
+            return False
+        if self.has(sha256):
+            self.host.files.remove(path)
+            return True
+        place = self.place(sha256)
+        self.host.files.move(path, place)
+        # Whoever could write to it shall not write to it here, and whoever has it open shows in this look.
+        self.host.files.set_descriptor(place, PRIVATE_FILE)
+        try:
+            self._verify(sha256, _CHANGING)
+        except BaseException:
+            self.host.files.move(place, path)
+            raise
+        return True
+
+    def give(self, sha256: str, path: PureWindowsPath) -> bool:
+        if path.drive.upper() != self._kept.drive.upper():
+            return False
+        self._verify(sha256, _DAMAGED)
+        self.host.files.move(self.place(sha256), path)
+        return True
+
+    def _verify(self, sha256: str, otherwise: str) -> None:
+        for _ in _judged(sha256, self.host.files.blocks(self.place(sha256)), otherwise):
+            pass
 
     def at_step(self, step: int) -> StateFolder:
         return replaced(self, step=step)
@@ -142,7 +199,7 @@ class StateFolder:
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
-        for path in (self.inventory, self.journal):
+        for path in (self.inventory, self.journal, self._reserve):
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):
@@ -151,6 +208,17 @@ class StateFolder:
 
 _CHANGING = "a file is being changed by another program while wmcb puts it by; try again"
 _DAMAGED = "what wmcb had put by of a file has been damaged since; put that file back from a backup"
+
+
+_LEAST_RESERVE = 1 << 16
+_BLOCK = 1 << 16
+
+
+def _filling(size: int) -> Iterator[bytes]:
+    """Of which no file system can make less."""
+    block = os.urandom(_BLOCK)
+    for _ in range(0, size, _BLOCK):
+        yield block
 
 
 def _judged(sha256: str, blocks: Iterable[bytes], otherwise: str) -> Iterator[bytes]:

@@ -51,7 +51,7 @@ class CommandResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         return f"{value}"[:12] if field == "script" else super().shown(field, value, manner)
 
-    def apply(self, host: Host, want: Want, found: State | None) -> None:  # noqa: ARG002 - it is run anew
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is run anew
         assert isinstance(want, Command)
         files = _Files(host, want.name)
         files.make_folders()

@@ -83,7 +83,7 @@ class DirectoryResource(Kind):
             return f"{want.path} holds over {_MOST_EXPOSED} files that users can change; give another folder"
         return None
 
-    def apply(self, host: Host, want: Want, found: State | None) -> None:
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         assert isinstance(want, Directory)
         descriptor = descriptors.OF_DIRECTORY[want.protection]
         if found is None:

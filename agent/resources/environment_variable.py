@@ -35,7 +35,7 @@ class EnvironmentVariableResource(Kind):
         value = host.environment.get(name)
         return None if value is None else {"value": value}
 
-    def apply(self, host: Host, want: Want, found: State | None) -> None:  # noqa: ARG002 - set whatever it was
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, EnvironmentVariable)
         host.environment.set(want.name, want.value)
 

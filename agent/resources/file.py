@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AccessDenied, InUse, NotFound
+from agent.host.errors import AccessDenied, InUse, NoSpace, NotFound
 from agent.host.port import FileKind
 from agent.host.replacing import is_leftover, patiently
 from agent.resources import descriptors
@@ -36,7 +36,8 @@ class FileResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, File)
-        return {} if want.until is None else {"until": str(want.until)}
+        manner: dict[str, Value] = {} if want.until is None else {"until": str(want.until)}
+        return manner if want.content is None else {**manner, "sha256": want.content.sha256}
 
     def is_over(self, host: Host, manner: State) -> bool:
         until = manner.get("until")
@@ -73,18 +74,28 @@ class FileResource(Kind):
     def keep(self, host: Host, name: str, found: State, becomes: State | None, kept: Kept) -> None:
         content = found.get("sha256")
         stays = becomes is not None and becomes.get("sha256", content) == content
-        if content is not None and not stays:
-            kept.keep(str(content), host.files.blocks(PureWindowsPath(name)))
+        if content is None or stays:
+            return
+        path = PureWindowsPath(name)
+        try:
+            kept.keep(str(content), host.files.blocks(path))
+        except NoSpace:
+            # It is about to be replaced or removed, so it can as well be moved, which needs no room.
+            if not kept.take(str(content), path):
+                raise
 
-    def apply(self, host: Host, want: Want, found: State | None) -> None:
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
         assert isinstance(want, File)
         descriptor = descriptors.OF_FILE[want.protection]
-        if want.content is None or (found is not None and found["sha256"] == want.content.sha256):
+        content = want.content
+        if content is None or (found is not None and found["sha256"] == content.sha256):
             host.files.set_descriptor(want.path, descriptor)
-        else:
-            _write(host.files, want.path, want.content.blocks(), descriptor)
+            return
+        # Where it comes from may have gone with what is no longer wanted: an install directory, say.
+        blocks = kept.blocks(content.sha256) if kept.has(content.sha256) else content.blocks()
+        _write(host.files, want.path, blocks, descriptor)
 
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
         path = PureWindowsPath(name)
         there = host.files.observe(path)
         if there is not None and there.kind is not FileKind.FILE:
@@ -96,13 +107,17 @@ class FileResource(Kind):
         if before["type"] != FileKind.FILE.value:
             return None  # nothing was done to it
         content, descriptor = str(before["sha256"]), descriptors.parsed(before["descriptor"])
-        is_so = there is not None and _sha256(host, path) == content
-        if not is_so and kept.has(content):
-            _write(host.files, path, kept.blocks(content), descriptor)
+        now = None if there is None else _sha256(host, path)
+        if now != content and kept.has(content):
+            _give_back(host, path, content, now, descriptor, kept)
             return None
         if there is not None:
             host.files.set_descriptor(path, descriptor)
-        return None if is_so else f"{path} has been changed by somebody else, and stays as it is"
+        if now == content:
+            return None
+        if manner.get("sha256") in (None, content):  # then wmcb has never replaced it
+            return f"{path} has been changed by somebody else, and stays as it is"
+        return f"{path} stays as it is: what was there before is missing from {kept.place(content)}"
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         for folder in {PureWindowsPath(name).parent for name in names}:
@@ -120,6 +135,22 @@ def _write(
     aside = files.write(path, content, descriptor)
     if aside is not None:
         files.remove_at_reboot(aside)
+
+
+def _give_back(
+    host: Host,
+    path: PureWindowsPath,
+    content: str,
+    now: str | None,
+    descriptor: SecurityDescriptor,
+    kept: Kept,
+) -> None:
+    try:
+        _write(host.files, path, kept.blocks(content), descriptor)
+    except NoSpace:
+        if (now is not None and not kept.take(now, path)) or not kept.give(content, path):
+            raise
+        host.files.set_descriptor(path, descriptor)
 
 
 def _sha256(host: Host, path: PureWindowsPath) -> str:

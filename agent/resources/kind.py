@@ -56,6 +56,15 @@ class Kept(Protocol):
     def keep(self, sha256: str, blocks: Iterable[bytes]) -> None: ...
     def has(self, sha256: str) -> bool: ...
     def blocks(self, sha256: str) -> Iterable[bytes]: ...
+    def place(self, sha256: str) -> PureWindowsPath:
+        """Where it is kept, to be told to a person."""
+
+    def take(self, sha256: str, path: PureWindowsPath) -> bool:
+        """Keeps a file's content by moving the file: on a full disk. False if it is on another volume."""
+
+    def give(self, sha256: str, path: PureWindowsPath) -> bool:
+        """The other way, to where nothing is; it is kept no longer."""
+
     def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
         """Where this step may move a folder to; it is removed with all in it when the run is over."""
 
@@ -75,7 +84,7 @@ class Kind:
         """How it is; None if it is not there. Of costly fields only those that are in `wanted`."""
         raise NotImplementedError
 
-    def apply(self, host: Host, want: Want, found: State | None) -> None:
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
         """Makes it so. Raises HostError, NotWell."""
         raise NotImplementedError
 
@@ -104,7 +113,10 @@ class Kind:
         return None
 
     def keep(self, host: Host, name: str, found: State, becomes: State | None, kept: Kept) -> None:
-        """Puts by what `restore` will need besides the state. A content is kept by the state's `sha256`."""
+        """Puts by what `restore` will need besides the state. A content is kept by the state's `sha256`.
+
+        The journal has its line by now: what is put by may be gone from its place.
+        """
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         """Removes what an interrupted run left beside these resources."""

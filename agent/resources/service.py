@@ -93,7 +93,7 @@ class ServiceResource(Kind):
             return " ".join(map(str, value)) or "nothing"
         return super().shown(field, value, manner)
 
-    def apply(self, host: Host, want: Want, found: State | None) -> None:
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         assert isinstance(want, Service)
         definition = service_state.definition(want)
         if found is None:

@@ -13,6 +13,7 @@ from agent.engine.run import TakenBack, make_so, preview, reset, status, take_ba
 from agent.host.errors import InUse, NoSpace, ServiceFailed, TimedOut
 from agent.host.port import Principal, RecoveryAction, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
 from agent.records import replaced
 from agent.resources import kind_named
@@ -20,7 +21,7 @@ from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import OPEN, STATE, Hasty, run
-from sandbox.engine.world import C, Killed, Power, changed, picture, powered
+from sandbox.engine.world import C, Disk, Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,7 +247,8 @@ def test_a_reset_that_fails_at_its_very_end_leaves_the_node_whole(host: Host) ->
     with pytest.raises(TakenBack) as failure:
         reset(full_for_the_inventory(host), "test", Silent())
     assert failure.value.undone.trouble == ()
-    assert picture(host) == before
+    reserve = f"file {STATE / 'reserve'}"
+    assert {**picture(host), reserve: None} == {**before, reserve: None}
     assert host.files.read(nodes.CONFIG.parent / "kubelet-client.pem") == b"key"
 
 
@@ -523,3 +525,126 @@ def test_a_kind_that_only_a_newer_wmcb_knows_is_told(host: Host, memory: str) ->
     ):
         with pytest.raises(CannotBeSo, match=f"{memory} was written by a newer wmcb .it names a container"):
             deed()
+
+
+def test_content_that_is_missing_is_told_as_that(host: Host) -> None:
+    """A virus scanner has taken it, say."""
+    somebody_elses_node(host)
+    run(host, nodes.node())
+    (content,) = [name for name in host.files.list(STATE / "kept") if len(name) == 64]
+    host.files.remove(STATE / "kept" / content)
+    done = reset(host, "test", Silent())
+    (line,) = done.left
+    assert line == (
+        rf"{nodes.KUBELET} stays as it is: what was there before is missing from {STATE / 'kept' / content}"
+    )
+
+
+def test_what_wmcb_never_replaced_was_changed_by_somebody_else(host: Host) -> None:
+    somebody_elses_node(host)
+    run(host, nodes.node(program=b"MZ 0"))
+    host.files.write(nodes.KUBELET, b"MZ changed", PRIVATE_FILE)
+    (line, *_) = reset(host, "test", Silent()).left
+    assert line == rf"{nodes.KUBELET} has been changed by somebody else, and stays as it is"
+
+
+class OfTheMachine(Inline):
+    """Read from a file of the machine when it is needed."""
+
+    def __init__(self, host: Host, path: PureWindowsPath) -> None:
+        super().__init__(host.files.read(path))
+        self._host = host
+        self._path = path
+
+    def blocks(self) -> Any:
+        return self._host.files.blocks(self._path)
+
+
+def test_a_program_can_come_from_an_install_directory_that_goes(host: Host) -> None:
+    run(host, nodes.node())
+    new = C / "new"
+    moved = Specification.of(
+        [
+            Directory(new, Protection.PROGRAM),
+            File(new / "kubelet.exe", OfTheMachine(host, nodes.KUBELET), Protection.PROGRAM),
+            Service("kubelet", new / "kubelet.exe"),
+        ]
+    )
+    run(host, moved)
+    assert host.files.read(new / "kubelet.exe") == b"MZ 1"
+    assert host.files.observe(nodes.K) is None
+
+
+# A full disk
+
+LARGE = b"MZ" + bytes(300_000)
+
+
+def node_in_place_of_another(host: Host) -> None:
+    host.files.make_directory(nodes.K, OPEN)
+    host.files.write(nodes.KUBELET, LARGE + b"0", OPEN)
+    host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old")))
+    host.services.start("kubelet")
+
+
+@pytest.mark.parametrize("room", [0, 100, 100_000])
+def test_a_reset_needs_no_room(host: Host, room: int) -> None:
+    node_in_place_of_another(host)
+    before = picture(host)
+    run(host, nodes.node(program=LARGE + b"1"))
+    reset(Disk(host, room).host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_killed_anywhere_in_a_reset_on_a_full_disk_it_is_finished_by_the_next(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    def fresh() -> Host:
+        host = open_sandbox(tmp_path_factory.mktemp("c"))
+        node_in_place_of_another(host)
+        return host
+
+    untouched = picture(fresh())
+    for changes in range(200):
+        host = fresh()
+        run(host, nodes.node(program=LARGE + b"1"))
+        disk = Disk(host, 0)
+        try:
+            reset(powered(disk.host, Power(changes)), "test", Silent())
+            break
+        except Killed:
+            pass
+        if changes % 2:
+            reset(disk.host, "test", Silent())
+            assert picture(host) == untouched, f"after {changes} changes"
+        else:
+            take_back(disk.host, Silent())
+            assert status(host).is_well or picture(host) == untouched, f"after {changes} changes"
+    assert changes > 15
+    assert picture(host) == untouched
+
+
+@pytest.mark.parametrize("room", [1_000, 250_000, 500_000, 550_000])
+def test_an_upgrade_without_room_is_taken_back_without_any(host: Host, room: int) -> None:
+    run(host, nodes.node(program=LARGE + b"1"))
+    before = picture(host)
+    disk = Disk(host, room)
+    with pytest.raises(TakenBack) as failure:
+        run(ill(disk.host), nodes.node(program=LARGE + b"2"))
+    assert failure.value.undone.trouble == ()
+    reserve = f"file {STATE / 'reserve'}"
+    assert {**picture(host), reserve: None} == {**before, reserve: None}
+
+
+def test_a_reset_that_is_taken_back_on_a_full_disk_can_be_done_later(host: Host) -> None:
+    node_in_place_of_another(host)
+    before = picture(host)
+    run(host, nodes.node(program=LARGE + b"1"))
+
+    disk = Disk(host, 0)
+    with pytest.raises(TakenBack) as failure:
+        reset(full_for_the_inventory(disk.host), "test", Silent())
+    assert failure.value.undone.trouble == ()
+    assert status(host).is_well
+    reset(disk.host, "test", Silent())
+    assert picture(host) == before

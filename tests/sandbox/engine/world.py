@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from agent.host.errors import NotFound
+from agent.host.errors import NoSpace, NotFound
 from agent.host.port import FileKind, ServiceState
 from agent.records import replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from agent.host.port import Host
 
@@ -120,6 +120,42 @@ class Port:
 def changed(host: Host, **ports: dict[str, Any]) -> Host:
     made: dict[str, Any] = {name: Port(getattr(host, name), **others) for name, others in ports.items()}
     return replaced(host, **made)
+
+
+class Disk:
+    """Room on C: for so many bytes more."""
+
+    def __init__(self, host: Host, room: int) -> None:
+        self._files = host.files
+        self.room = room
+        methods = {"write": self._write, "append": self._append, "remove": self._remove}
+        self.host = changed(host, files=methods)
+
+    def _size(self, path: PureWindowsPath) -> int:
+        there = self._files.observe(path)
+        return there.size if there else 0
+
+    def _write(self, path: PureWindowsPath, content: bytes | Iterable[bytes], *given: Any) -> Any:
+        whole = content if isinstance(content, bytes) else b"".join(content)
+        if len(whole) > self.room:
+            raise NoSpace("write", str(path), 112)
+        former = self._size(path)
+        aside = self._files.write(path, whole, *given)
+        self.room += former - len(whole)
+        return aside
+
+    def _append(self, path: PureWindowsPath, content: bytes, *given: Any) -> None:
+        """What there is room for is written."""
+        part = content[: self.room]
+        self._files.append(path, part, *given)
+        self.room -= len(part)
+        if part != content:
+            raise NoSpace("append to", str(path), 112)
+
+    def _remove(self, path: PureWindowsPath) -> None:
+        size = self._size(path)
+        self._files.remove(path)
+        self.room += size
 
 
 def stopped(host: Host, name: str) -> bool:
