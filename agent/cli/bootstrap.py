@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from agent.cli import options, shown_plan
-from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli import options
 from agent.cli.asking import Asking
-from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
-from agent.cli.colours import Colours
-from agent.cli.credentials import missing_credentials
+from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
+from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
 from agent.cli.result import show_result
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
 from agent.release import RELEASE
-from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
@@ -40,7 +36,7 @@ def run(request: Request) -> int:
         return plan(request)
     host = open_machine(request)
     specification = fit_for(request, host, Asking(ignored_checks(request)))
-    with recorded(host, MAKE_A_NODE, display(request), missing_credentials) as told:
+    with recorded(host, MAKE_A_NODE, display(request), remarks_on) as told:
         done = engine.make_so(host, specification, RELEASE, told)
     show_result(request, host, done)
     return DONE
@@ -67,14 +63,7 @@ def plan(request: Request) -> int:
     host = open_or_imagine(request)
     asking = Asking(ignored_checks(request))
     specification = asked_for(request, host, asking)
-    try:
-        planned = engine.preview(host, specification)
-    except CannotBeSo as obstacle:
-        raise Failure(str(obstacle)) from obstacle
-    if request.value(OUTPUT, "text") == "json":
-        say(shown_plan.plan_document(planned))
-    else:
-        say(shown_plan.of_plan(planned, Colours(sys.stdout), details=request.has(VERBOSE)))
+    show_preview(request, host, specification, hindrances(request, host, asking, specification))
     return DONE
 
 

@@ -9,6 +9,7 @@ from agent import preflight
 from agent.cli import kubelet_program, options
 from agent.cli.asking import last_of
 from agent.cli.failure import BadUsage, Refused
+from agent.cli.machine import is_imagined
 from agent.cli.validity import validities
 from agent.cli.wanted import runtime_service
 from agent.preflight import Situation, Verdict
@@ -45,14 +46,29 @@ def _advice(wrong: str) -> str:
 
 
 def machine_findings(
-    request: Request, host: Host, asking: Asking, specification: Specification | None
+    request: Request,
+    host: Host,
+    asking: Asking,
+    specification: Specification | None,
+    *,
+    patient: bool = True,
 ) -> Sequence[Finding]:
     """Those of the machine itself; errors that are to be ignored are warnings."""
     situation = Situation(
-        host, specification, runtime_service(request), validities(specification), asking.ignored
+        host, specification, runtime_service(request), validities(specification), asking.ignored, patient
     )
     found = preflight.findings(situation)
     return [each.forgiven() if each.check in asking.ignored else each for each in found]
+
+
+def hindrances(
+    request: Request, host: Host, asking: Asking, specification: Specification
+) -> Sequence[Finding]:
+    """What a run would stop at, or warn of; for a look, so nothing is waited for."""
+    if is_imagined(request):
+        return ()
+    found = machine_findings(request, host, asking, specification, patient=False)
+    return [each for each in found if each.verdict in (Verdict.WARNING, Verdict.ERROR)]
 
 
 def refuse_unfit(found: Sequence[Finding], asking: Asking) -> None:

@@ -40,9 +40,12 @@ class Told:
         self._shown = shown
         self._remarks = remarks
         self._taken_back: list[Step] = []
+        self.remarked: list[str] = []
+        """On the plan."""
 
     def planned(self, plan: Plan) -> None:
-        for line in self._remarks(self._host, plan):
+        self.remarked = list(self._remarks(self._host, plan))
+        for line in self.remarked:
             self._remark(line)
         if plan.changes:
             self.log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")

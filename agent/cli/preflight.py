@@ -18,6 +18,7 @@ from agent.cli.documents import document
 from agent.cli.failure import DONE, REFUSED, BadUsage
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_to_look
+from agent.cli.plan_documents import check_documents
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.preflight import Finding, Verdict
@@ -102,5 +103,4 @@ def _many(number: int, what: str) -> str:
 
 
 def _document_of(found: Sequence[Finding], *, passed: bool) -> str:
-    checks = [{"id": each.check, "verdict": each.verdict.value, "text": each.text} for each in found]
-    return document(passed=passed, checks=checks)
+    return document(passed=passed, checks=check_documents(found))

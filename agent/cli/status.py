@@ -6,8 +6,8 @@ import sys
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import shown_plan
-from agent.cli.arguments import OUTPUT
+from agent.cli import plan_documents, shown_plan
+from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.failure import DONE, FAILED, Failure
 from agent.cli.machine import open_to_look
@@ -36,11 +36,11 @@ def show(request: Request) -> int:
         raise Failure(str(obstacle)) from obstacle
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.value(OUTPUT, "text") == "json":
-        say(shown_plan.status_document(status, logs))
+        say(plan_documents.status_document(status, logs))
     elif not status.resources and not status.interrupted:
         say("wmcb has put nothing on this machine")
     else:
-        say(shown_plan.of_status(status, logs, Colours(sys.stdout)))
+        say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=request.has(VERBOSE)))
     return DONE if status.is_well else FAILED
 
 

@@ -49,7 +49,8 @@ def pipe(situation: Situation) -> tuple[Verdict, str]:
         return Verdict.GOOD, f"{shown} is served"
     needed = situation.services_needed()
     running = [each for each in needed if _runs(situation, each)]
-    if running and PIPE_CHECK not in situation.ignored and _comes_up(situation.host, name):
+    is_worth_waiting = situation.patient and PIPE_CHECK not in situation.ignored
+    if running and is_worth_waiting and _comes_up(situation.host, name):
         return Verdict.GOOD, f"{shown} is served"
     if running:
         advice = "look at its log, and at the address in its configuration (grpc, address)"

@@ -35,6 +35,8 @@ class Situation:
     validities: Sequence[Validity] = ()
     ignored: Collection[str] = ()
     """Checks whose errors nobody heeds, and for which nothing is waited for."""
+    patient: bool = True
+    """Whether what may come up any moment is waited for."""
 
     @property
     def kubelet(self) -> WantedKubelet:

@@ -90,7 +90,9 @@ def test_drift_is_told_and_mended(node: Machine) -> None:
     assert answer.code == 1
     assert answer.out.splitlines()[0] == r"~ file C:\k\kubelet.exe"
     assert "    state: STOPPED -> RUNNING" in answer.out.splitlines()
-    assert answer.out.splitlines()[-1].startswith(f"{number - 2} of {number} as wanted")
+    *_, advice, counted = answer.out.splitlines()
+    assert advice == "run wmcb again, with the options that made this node, to make that right"
+    assert counted.startswith(f"{number - 2} of {number} as wanted")
     mended = node.wmcb(*node.node)
     assert mended.out == f"this machine is a node\n  2 changed, {number - 2} as they were\n{NOT_STARTED}"
     assert node.wmcb("status").code == 0
@@ -212,7 +214,10 @@ def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machin
 
 def test_a_plan_for_programs(machine: Machine) -> None:
     document = machine.wmcb("plan", *machine.node, "--output", "json").document
-    assert set(document) == {"format", "pauses", "changes", "unchanged", "notes"}
+    assert set(document) == {
+        "format", "pauses", "changes", "unchanged", "notes", "interrupted", "checks", "remarks", "data"
+    }  # fmt: skip
+    assert (document["interrupted"], document["checks"]) == (False, [])
     assert document["format"] == 1
     service = document["changes"][-1]
     assert (service["action"], service["resource"]) == ("create", ["service", "kubelet"])

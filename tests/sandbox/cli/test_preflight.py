@@ -143,6 +143,22 @@ def test_an_unfit_machine_is_told_apart_and_left_alone(case: Unfit, machine: Mac
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=lambda case: case.name)
+def test_a_plan_shows_what_a_run_would_refuse(case: Unfit, machine: Machine) -> None:
+    case.prepare(machine)
+    machine.facts(**case.facts)
+    for words in (("plan", *machine.node), (*machine.node, "--dry-run")):
+        answer = machine.wmcb(*words)
+        assert (answer.code, answer.err) == (0, "")
+        lines = answer.out.splitlines()
+        below = lines[lines.index("Of this machine, which a run would refuse:") + 1]
+        assert below.startswith(f"  error    {case.check}: ")
+        assert case.says in below
+    (check,) = machine.wmcb("plan", *machine.node, "--output", "json").document["checks"]
+    assert (check["id"], check["verdict"]) == (case.check, "error")
+    assert case.says in check["text"]
+
+
+@pytest.mark.parametrize("case", ERRORS, ids=lambda case: case.name)
 def test_what_is_known_can_be_ignored(case: Unfit, machine: Machine) -> None:
     case.prepare(machine)
     machine.facts(**case.facts)
@@ -191,6 +207,8 @@ def test_what_may_do_is_a_warning(case: Unfit, machine: Machine) -> None:
     told = next(line for line in answer.out.splitlines() if line.startswith(case.check))
     assert told.split()[1] == "warning"
     assert case.says in told
+    planned = machine.wmcb("plan", *machine.node)
+    assert f"Of this machine:\n  warning  {case.check}: " in planned.out
     made = machine.wmcb(*machine.node)
     assert made.code == 0
     assert f"wmcb: warning: {case.check}: " in made.err

@@ -119,6 +119,12 @@ def test_what_an_interrupted_run_had_done_is_told_as_a_result(
         patch.setattr("agent.engine.run._take_back", lambda *_: Undone(("the power went",)))
         fail(patch)
         assert node.wmcb(*node.node).code == 1
+    plan = node.wmcb("plan", *node.node)
+    assert plan.out.splitlines()[0] == (
+        "The last run was interrupted after 3 steps: this one would go on from there,"
+        " or take them back with --rollback."
+    )
+    assert node.wmcb("plan", *node.node, "--output=json").document["interrupted"] is True
     answer = node.wmcb("--rollback")
     assert answer.out.splitlines() == [
         "the machine is as it was before the interrupted run",
@@ -126,6 +132,7 @@ def test_what_an_interrupted_run_had_done_is_told_as_a_result(
         "  service kubelet runs again",
     ]
     assert but_for_wmcbs_own(node) == before
+    assert node.wmcb("plan", *node.node, "--output=json").document["interrupted"] is False
 
 
 def but_for_wmcbs_own(machine: Machine) -> dict[str, object]:

@@ -43,6 +43,11 @@ def test_a_pipe_is_waited_for(host: Host) -> None:
         pipe(Situation(host, None, "containerd"))
 
 
+def test_not_for_a_look(host: Host) -> None:
+    verdict, _ = pipe(Situation(host, None, "containerd", patient=False))
+    assert verdict is Verdict.ERROR
+
+
 def test_not_if_nobody_heeds_that_check(host: Host) -> None:
     verdict, _ = pipe(Situation(host, None, "containerd", ignored={PIPE_CHECK}))
     assert verdict is Verdict.ERROR

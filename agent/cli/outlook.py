@@ -1,0 +1,61 @@
+"""What somebody should know before a plan is carried out, besides what it changes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from agent.cli import plan_documents, shown_plan
+from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli.colours import Colours
+from agent.cli.credentials import missing_credentials
+from agent.cli.failure import Failure
+from agent.cli.losses import Losses, losses
+from agent.cli.streams import say
+from agent.engine import run as engine
+from agent.records import frozen
+from agent.resources.kind import CannotBeSo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent.cli.arguments import Request
+    from agent.engine.planning import Plan
+    from agent.host.port import Host
+    from agent.preflight import Finding
+    from agent.spec import Specification
+
+
+@frozen
+class Outlook:
+    losses: Losses
+    remarks: Sequence[str]
+    """Of the losses, too, a line each."""
+    interrupted: int | None
+    """After how many steps the last run was cut off."""
+    checks: Sequence[Finding]
+    """Of preflight, those that a run would warn of or stop at."""
+
+
+def remarks_on(host: Host, plan: Plan) -> Iterator[str]:
+    """Told by a run before it does anything."""
+    yield from losses(host, plan).lines()
+    yield from missing_credentials(host, plan)
+
+
+def show_preview(
+    request: Request, host: Host, specification: Specification, checks: Sequence[Finding] = ()
+) -> None:
+    """What a run would do, on standard output. Raises Failure for what stands in its way."""
+    try:
+        planned = engine.preview(host, specification)
+        interrupted = engine.interrupted(host)
+    except CannotBeSo as obstacle:
+        raise Failure(str(obstacle)) from obstacle
+    lost = losses(host, planned)
+    remarks = [*lost.lines(), *missing_credentials(host, planned)]
+    outlook = Outlook(lost, remarks, interrupted, checks)
+    if request.value(OUTPUT, "text") == "json":
+        say(plan_documents.plan_document(planned, outlook))
+    else:
+        say(shown_plan.of_plan(planned, outlook, Colours(sys.stdout), details=request.has(VERBOSE)))

@@ -1,0 +1,136 @@
+"""A plan, a status and a result, for programs (see agent.cli.documents for what all documents have).
+
+A resource is [kind, name], such as ["service", "kubelet"]; values are shown as a person sees them, secrets so
+that two of them can be told apart within one document.
+
+    plan, --dry-run, and what was done:
+        format      1
+        pauses      resources that are stopped first
+        changes     in their order: action ("create", "change", "restart", "remove", "give back"), resource,
+                    differences (field; found, null where there is nothing yet; wanted); of what goes, what
+                    somebody has changed since it was made
+        unchanged   resources that are as wanted
+        notes       what of the documents was not taken as it stands: effect ("changed", "dropped", "added",
+                    "ignored", "warning"), subject, reason, before, after
+        remarks     what else somebody should know of it, in lines
+    only of a plan:
+        interrupted whether the last run was cut off, and a run would go on from there
+        checks      of preflight those that a run would warn of or stop at: id, verdict, text
+        data        folders that go with what a node's programs put into them: folder, files (how many),
+                    is_all (false if there are more than were counted), names (of what lies directly in it)
+    only of what was done:
+        left        what had to stay, in lines
+    status:
+        format      1
+        title       what the node was made from
+        interrupted whether the last run did not come to its end
+        resources   resource, there (whether it exists), differences as above
+        logs        by path, the last lines of what the services' programs write
+
+What a run shows of these on standard output is all of it: warnings and progress go to standard error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli.documents import document
+from agent.cli.shown_values import shown
+from agent.engine.target import to_document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.cli.losses import Losses
+    from agent.cli.outlook import Outlook
+    from agent.cli.shown_plan import Logs
+    from agent.engine.planning import Difference, Plan
+    from agent.engine.run import Done, Standing, Status
+    from agent.engine.target import Target
+    from agent.preflight import Finding
+    from agent.resources.kind import Value
+
+
+def plan_document(plan: Plan, outlook: Outlook) -> str:
+    return document(
+        **_of_plan(plan, outlook.losses),
+        interrupted=outlook.interrupted is not None,
+        checks=check_documents(outlook.checks),
+        remarks=list(outlook.remarks),
+        data=[
+            {
+                "folder": str(each.folder),
+                "files": each.files,
+                "is_all": each.is_all,
+                "names": list(each.names),
+            }
+            for each in outlook.losses.data
+        ],
+    )
+
+
+def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
+    return document(**_of_plan(done.plan), left=list(done.left), remarks=list(remarks))
+
+
+def status_document(status: Status, logs: Logs) -> str:
+    return document(
+        title=status.title,
+        interrupted=status.interrupted,
+        resources=[
+            {
+                "resource": to_document(standing.record.target.key),
+                "there": standing.found is not None,
+                "differences": _difference_documents(standing.record.target, _judged(standing)),
+            }
+            for standing in status.resources
+        ],
+        logs={str(path): list(lines) for path, lines in logs.items()},
+    )
+
+
+def check_documents(found: Sequence[Finding]) -> list[dict[str, str]]:
+    return [{"id": each.check, "verdict": each.verdict.value, "text": each.text} for each in found]
+
+
+def _judged(standing: Standing) -> Sequence[Difference]:
+    return standing.differences if standing.found is not None else ()
+
+
+def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
+    changed = {change.target.key: found for change, found in losses.changed} if losses else {}
+    return {
+        "pauses": [to_document(target.key) for target in plan.pauses],
+        "changes": [
+            {
+                "action": change.action.value,
+                "resource": to_document(change.target.key),
+                "differences": _difference_documents(
+                    change.target, changed.get(change.target.key, change.differences)
+                ),
+            }
+            for change in plan.changes
+        ],
+        "unchanged": [to_document(match.target.key) for match in plan.unchanged],
+        "notes": [
+            {
+                "effect": note.effect.value,
+                "subject": note.subject,
+                "reason": note.reason,
+                "before": note.before,
+                "after": note.after,
+            }
+            for note in plan.notes
+        ],
+    }
+
+
+def _difference_documents(target: Target, differences: Sequence[Difference]) -> Sequence[Value]:
+    return [
+        {
+            "field": each.field,
+            "found": None if each.found is None else shown(target, each.field, each.found),
+            "wanted": shown(target, each.field, each.wanted),
+        }
+        for each in differences
+    ]

@@ -1,0 +1,85 @@
+"""Values of a resource's fields as a person sees them, and none that is a secret."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from agent.cli.rights import in_words
+from agent.resources.kind import veiled
+from agent.sources.kubelet import flags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeGuard
+
+    from agent.engine.planning import Difference
+    from agent.engine.target import Target
+    from agent.resources.kind import Value
+
+_DESCRIPTOR = "descriptor"
+_LABELS = {
+    _DESCRIPTOR: "who may do what",
+    "exposed": "what in it users could change",
+    "writable": "what in it users could change",
+    "makes": "what it writes when it is admitted",
+}
+
+
+def lines(target: Target, differences: Iterable[Difference], *, details: bool) -> Iterator[str]:
+    """`details` shows a security descriptor as Windows writes it."""
+    for each in differences:
+        label = each.field if details else _LABELS.get(each.field, each.field)
+        if each.field == _DESCRIPTOR and not details:
+            yield f"{label}: {_rights(each)}"
+        elif each.found is None:
+            yield f"{label}: {shown(target, each.field, each.wanted)}"
+        elif _are_words(each.found) and _are_words(each.wanted) and sorted(each.found) != sorted(each.wanted):
+            yield f"{label}:"
+            yield from (f"  {line}" for line in _other_words(each.found, each.wanted))
+        else:
+            found, wanted = (shown(target, each.field, value) for value in (each.found, each.wanted))
+            yield f"{label}: {found} -> {wanted}"
+
+
+def shown(target: Target, field: str, value: Value) -> str:
+    """In one line, for people and programs."""
+    without = _without_secrets(value) if _are_words(value) else value
+    return target.kind.shown(field, without, target.manner)
+
+
+def _rights(difference: Difference) -> str:
+    wanted = in_words(str(difference.wanted))
+    if difference.found is None:
+        return wanted
+    found = in_words(str(difference.found))
+    if found == wanted:
+        return f"{wanted}, but handed down otherwise ({difference.found} -> {difference.wanted})"
+    return f"{found} -> {wanted}"
+
+
+def _other_words(found: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
+    """Of a command line with fifty flags the one that differs."""
+    before, after = Counter(_without_secrets(found)), Counter(_without_secrets(wanted))
+    yield from (f"- {word}" for word in (before - after).elements())
+    yield from (f"+ {word}" for word in (after - before).elements())
+
+
+def _are_words(value: Value) -> TypeGuard[Sequence[str]]:
+    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
+
+
+def _without_secrets(words: Sequence[str]) -> list[str]:
+    """A command line, the values of flags that are called a token, a password or a key veiled."""
+    told = []
+    is_secret = False
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word.startswith("--"):
+            is_secret = flags.is_secret(name[2:])
+            told.append(f"{name}={veiled(value)}" if is_secret and equals else word)
+            is_secret = is_secret and not equals
+        else:
+            told.append(veiled(word) if is_secret else word)
+            is_secret = False
+    return told

@@ -1,0 +1,108 @@
+"""What a reset takes besides what wmcb put there: told before anything goes."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli import losses
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.sddl import SecurityDescriptor
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Machine
+
+LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
+CA = r"C:\etc\kubernetes\ca.crt"
+
+
+@pytest.fixture
+def node(machine: Machine) -> Machine:
+    """Whose kubelet has worked for a while."""
+    assert machine.wmcb(*machine.node).code == 0
+    files = machine.host.files
+    files.write(LIBRARY / "pki" / "kubelet-client-current.pem", b"key", PRIVATE_FILE)
+    for number in range(7):
+        files.make_directory(LIBRARY / "pods" / str(number), PRIVATE_DIRECTORY)
+        files.write(LIBRARY / "pods" / str(number) / "etc-hosts", b"", PRIVATE_FILE)
+    files.write(PureWindowsPath(r"C:\var\log\kubelet\kubelet.log"), b"I0101", PRIVATE_FILE)
+    return machine
+
+
+TELLS = [
+    rf"goes: {LIBRARY}\pods with the node's own data in it: 7 files (0, 1, 2, 3, 4 and 2 more)",
+    rf"goes: {LIBRARY}\pki with the node's own data in it: 1 file (kubelet-client-current.pem)",
+    r"goes: C:\var\log\kubelet with the node's own data in it: 1 file (kubelet.log)",
+    rf"goes: file {CA}, which somebody has changed since (sha256)",
+]
+
+
+def change_by_hand(node: Machine) -> None:
+    node.host.files.write(PureWindowsPath(CA), b"another", PRIVATE_FILE)
+
+
+def test_a_look_at_a_reset_tells_them(node: Machine) -> None:
+    change_by_hand(node)
+    lines = node.wmcb("reset", "--dry-run").out.splitlines()
+    below = lines[lines.index("Before that is done:") + 1 :]
+    assert {line.strip() for line in below[: below.index("")]} == set(TELLS)
+
+
+def test_a_reset_tells_them_before_anything_goes(node: Machine) -> None:
+    change_by_hand(node)
+    answer = node.wmcb("reset")
+    assert answer.code == 0
+    assert set(answer.error_lines[: len(TELLS)]) == set(TELLS)
+    assert answer.error_lines[len(TELLS)] == "stop service kubelet"
+
+
+def test_for_programs(node: Machine) -> None:
+    change_by_hand(node)
+    document = node.wmcb("reset", "--dry-run", "--output=json").document
+    assert set(document["remarks"]) == set(TELLS)
+    data = {each["folder"]: (each["files"], each["is_all"]) for each in document["data"]}
+    assert data == {
+        rf"{LIBRARY}\pods": (7, True), rf"{LIBRARY}\pki": (1, True), r"C:\var\log\kubelet": (1, True)
+    }  # fmt: skip
+    changed = {
+        each["resource"][1]: each["differences"] for each in document["changes"] if each["differences"]
+    }
+    assert [each["field"] for each in changed.pop(CA)] == ["sha256"]
+    assert changed == {}
+    assert set(node.wmcb("reset", "--output=json").document["remarks"]) == set(TELLS)
+
+
+def test_of_a_node_that_nobody_touched_nothing_is_said(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    assert "goes: " not in machine.wmcb("reset", "--dry-run").out
+    assert "goes: " not in machine.wmcb("reset").err
+
+
+def test_a_folder_that_holds_very_much_is_not_counted_to_its_end(
+    node: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(losses, "_MOST", 3)
+    assert rf"{LIBRARY}\pods with the node's own data in it: over 3 files (" in node.wmcb("reset").err
+
+
+# Descriptors, which nobody reads as Windows writes them
+
+
+def test_who_may_do_what_is_said_in_words(node: Machine) -> None:
+    node.host.files.set_descriptor(PureWindowsPath(CA), SecurityDescriptor.parse("O:BAG:BAD:P(A;;FA;;;WD)"))
+    said = "    who may do what: everybody: everything -> SYSTEM and administrators: everything"
+    for command in (("status",), ("plan", *node.node)):
+        assert said in node.wmcb(*command).out.splitlines()
+        raw = node.wmcb(*command, "-v").out
+        assert "    descriptor: O:BAG:BAD:P(A;;FA;;;WD) -> O:BAG:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)" in raw
+
+
+def test_what_only_those_below_would_notice_is_shown_whole(node: Machine) -> None:
+    folder = PureWindowsPath(r"C:\etc\kubernetes")
+    node.host.files.set_descriptor(folder, SecurityDescriptor.parse("O:BAG:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)"))
+    (line,) = (each for each in node.wmcb("status").out.splitlines() if "who may do what" in each)
+    assert line.startswith(
+        "    who may do what: SYSTEM and administrators: everything, but handed down otherwise (O:BA"
+    )
