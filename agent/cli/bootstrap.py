@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.arguments import VERBOSE
 from agent.cli.asking import Asking
 from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
+from agent.cli.notices import Notices
 from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
 from agent.cli.result import show_result
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
+from agent.records import replaced
 from agent.release import RELEASE
 
 if TYPE_CHECKING:
@@ -35,8 +38,10 @@ def run(request: Request) -> int:
     if request.has(options.DRY_RUN):
         return plan(request)
     host = open_machine(request)
-    specification = fit_for(request, host, Asking(ignored_checks(request)))
+    notices = Notices(host, also_known=request.has(VERBOSE))
+    specification = fit_for(request, host, replaced(Asking(ignored_checks(request)), notice=notices))
     with recorded(host, MAKE_A_NODE, display(request), remarks_on) as told:
+        told.found(notices.lines)
         done = engine.make_so(host, specification, RELEASE, told)
     show_result(request, host, done)
     return DONE

@@ -36,8 +36,7 @@ def initialize_kubelet(request: Request) -> int:
     asking = Asking(ignored_checks(request), options.IGNITION_FILE, options.KUBELET_PATH, notices.append)
     specification = _wanted(request, host, asking, notices)
     with recorded(host, MAKE_A_NODE, Nothing()) as told:
-        for notice in notices:
-            told.log.write(notice)
+        told.found(notices)
         engine.make_so(host, specification, RELEASE, told)
     say("Bootstrapping completed successfully")
     return DONE

@@ -43,6 +43,11 @@ class Told:
         self.remarked: list[str] = []
         """On the plan."""
 
+    def found(self, lines: Iterable[str]) -> None:
+        """Before the run began; whoever has to see it has seen it."""
+        for line in lines:
+            self.log.write(line)
+
     def planned(self, plan: Plan) -> None:
         self.remarked = list(self._remarks(self._host, plan))
         for line in self.remarked:

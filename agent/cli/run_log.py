@@ -13,12 +13,14 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import PureWindowsPath
 
     from agent.host.port import EventLevel, Host
 
 SOURCE = "wmcb"
 _LARGEST = 5_000_000
+_LATEST = 1 << 20
 _FORMER = 3
 """Logs that are kept beside the one that is written to."""
 
@@ -50,6 +52,14 @@ class RunLog:
         self.write(text)
         with suppress(HostError):
             self._host.events.write(SOURCE, level, int(event_id), text)
+
+    def latest(self) -> Collection[str]:
+        """What was written last, without the times."""
+        try:
+            tail = self._host.files.tail(self._folder / "wmcb.log", _LATEST)
+        except HostError:
+            return frozenset()  # there is none yet
+        return frozenset(line.partition(" ")[2] for line in tail.decode(errors="replace").splitlines())
 
     def remove(self) -> None:
         """With the rest of what wmcb put on the machine."""

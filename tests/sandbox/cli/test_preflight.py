@@ -214,6 +214,28 @@ def test_what_may_do_is_a_warning(case: Unfit, machine: Machine) -> None:
     assert f"wmcb: warning: {case.check}: " in made.err
 
 
+@pytest.mark.parametrize("case", WARNINGS, ids=lambda case: case.name)
+def test_a_warning_is_told_once(case: Unfit, machine: Machine) -> None:
+    """And later to whoever asks for it, or when it is another."""
+    case.prepare(machine)
+    machine.facts(**case.facts)
+    warning = f"wmcb: warning: {case.check}: "
+    assert warning in machine.wmcb(*machine.node).err
+    assert machine.wmcb(*machine.node).err == ""
+    assert warning in machine.wmcb(*machine.node, "-v").err
+    assert case.says in machine.wmcb("plan", *machine.node).out
+    machine.facts(memory=(5 << 30) // 2, windows_version=WINDOWS)
+    assert "wmcb: warning: memory: 2.5 GiB" in machine.wmcb(*machine.node).err
+
+
+def test_a_warning_of_a_run_that_was_refused_is_told_again(machine: Machine) -> None:
+    machine.facts(memory=3 * GIB, architecture="arm64")
+    for _ in range(2):
+        refused = machine.wmcb(*machine.node)
+        assert refused.code == 3
+        assert "wmcb: warning: memory: 3.0 GiB" in refused.err
+
+
 def test_the_pipe_of_a_stopped_containerd_is_not_missed(machine: Machine) -> None:
     """Windows starts it when the kubelet starts."""
     machine.facts(pipes=[])

@@ -1,0 +1,35 @@
+"""What a run has to say before it begins, and not each time anew."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agent.cli.run_log import RunLog
+from agent.cli.streams import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from agent.host.port import Host
+
+_WARNING = "warning: "
+
+
+class Notices:
+    """A warning that stands in the log of an earlier run is no news: little memory stays little memory."""
+
+    def __init__(self, host: Host, *, also_known: bool) -> None:
+        self._host = host
+        self._also_known = also_known
+        self.lines: list[str] = []
+        """For the log of this run."""
+
+    def __call__(self, line: str) -> None:
+        self.lines.append(line)
+        if self._also_known or not line.startswith(_WARNING) or line not in self._known:
+            tell(f"wmcb: {line}")
+
+    @cached_property
+    def _known(self) -> Collection[str]:
+        return RunLog(self._host).latest()
