@@ -10,10 +10,12 @@ import json
 import logging
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
+from cloudbaseinit import conf  # type: ignore[import-not-found]
 from cloudbaseinit.plugins.common import execcmd, userdatautils  # type: ignore[import-not-found]
 from cloudbaseinit.plugins.common.userdata import UserDataPlugin  # type: ignore[import-not-found]
 from cloudbaseinit.plugins.common.userdataplugins.cloudconfigplugins import (  # type: ignore[import-not-found]
@@ -79,6 +81,20 @@ def exit_code(question: Any) -> tuple[int, bool]:
     return int(status), bool(restart)
 
 
+def configuration(question: Any) -> dict[str, object]:
+    """What a configuration file sets, and which of its plugins there are none of."""
+    loaded = conf.CONF
+    loaded(["--config-file", question], project="cloudbase-init", default_config_files=[])
+    missing = [name for name in loaded.plugins if find_spec(name.rpartition(".")[0]) is None]
+    options = (
+        "userdata_save_path",
+        "process_userdata",
+        "local_scripts_path",
+        "netbios_host_name_compatibility",
+    )
+    return {"missing": missing, "plugins": len(loaded.plugins), **{name: loaded[name] for name in options}}
+
+
 def _bytes(text: str) -> bytes:
     return base64.b64decode(text)
 
@@ -87,7 +103,10 @@ def _name(command: object) -> str | None:
     return None if command is None else type(command).__name__
 
 
-ANSWERS = {each.__name__: each for each in (content, permissions, batch, parts, script, template, exit_code)}
+ANSWERS = {
+    each.__name__: each
+    for each in (content, permissions, batch, parts, script, template, exit_code, configuration)
+}
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from agent.sources.cloudconfig.parts import parts
 from agent.sources.cloudconfig.template import TemplateFault, instance_data, rendered
 from agent.spec import Protection, Shell
 from differential.cloudbase_init import Failed, ask, encoded
+from lab.repository import ROOT
 
 if TYPE_CHECKING:
     from agent.sources.cloudconfig import UserData
@@ -285,3 +286,34 @@ def test_exit_codes() -> None:
         1004: (done, False),
     }
     assert [tuple(answer) for answer in ask("exit_code", list(expected))] == list(expected.values())
+
+
+# packaging/cloudbase-init
+
+CONFIGURATIONS: dict[str, dict[str, object]] = {
+    "local-scripts": {
+        "missing": [],
+        "plugins": 6,
+        "process_userdata": False,
+        "userdata_save_path": r"C:\ProgramData\cloudbase-init\user-data",
+        "local_scripts_path": r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\LocalScripts",
+        "netbios_host_name_compatibility": False,
+    },
+    "user-data": {
+        "missing": [],
+        "plugins": 5,
+        "process_userdata": True,
+        "userdata_save_path": None,
+        "local_scripts_path": None,
+        "netbios_host_name_compatibility": False,
+    },
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_configurations_to_copy(name: str) -> None:
+    path = ROOT / "packaging" / "cloudbase-init" / name / "cloudbase-init.conf"
+    assert ask("configuration", [str(path)]) == [CONFIGURATIONS[name]]
+    saved = CONFIGURATIONS[name]["userdata_save_path"]
+    script = path.with_name("join.cmd")
+    assert saved is None or f'set "USER_DATA={saved}"' in script.read_text()
