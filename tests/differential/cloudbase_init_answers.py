@@ -27,6 +27,7 @@ from cloudbaseinit.utils.template_engine.jinja2_template import (  # type: ignor
 )
 
 HEADER = "rem cmd"
+OPTIONS = ("userdata_save_path", "process_userdata", "local_scripts_path", "netbios_host_name_compatibility")
 
 
 def content(question: Any) -> str:
