@@ -1,7 +1,8 @@
 """Opening what a path names without following a reparse point on the way or at its end.
 
-Each folder is opened in the one before it and looked at through its handle, so the one that was looked at is
-the one that is used: nobody can change its name for a junction in between.
+The kernel is asked to follow none (OBJ_DONT_REPARSE, which Go's os.Root relies on as well). Where it met one,
+or does not know how, each folder is opened in the one before it and looked at through its handle, so the one
+that was looked at is the one that is used: nobody can change its name for a junction in between.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from agent.host.windows.api import files as api
 from agent.host.windows.failure import Win32Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import PureWindowsPath
 
+_INVALID_PARAMETER = 87
+"""What a kernel says that does not know OBJ_DONT_REPARSE: Windows Server 2016 is the last."""
 _FILE_NOT_FOUND = 2
 _PATH_NOT_FOUND = 3
 _NOT_A_FOLDER = 267
@@ -40,20 +43,44 @@ def opened(
     descriptor: str | None = None,
 ) -> Iterator[int]:
     """A handle of what lies there, or is made there. It may be a reparse point itself: see `expect`."""
-    with folder_of(path, options & api.BACKUP_INTENT) as folder:
-        handle = api.open_in(
+
+    def open_in(folder: int | None, name: str, *, no_link: bool = False) -> int:
+        return api.open_in(
             folder,
-            path.name or kernel_name(path),
+            name,
             access,
             share=share,
             disposition=disposition,
             options=options,
             descriptor=descriptor,
+            no_link=no_link,
         )
+
+    check_path("reach", path)
+    handle = _opened_at_once(path, open_in)
+    if handle is None:
+        with folder_of(path, options & api.BACKUP_INTENT) as folder:
+            handle = open_in(folder, path.name or kernel_name(path))
     try:
         yield handle
     finally:
         api.close(handle)
+
+
+def _opened_at_once(path: PureWindowsPath, open_in: Callable[..., int]) -> int | None:
+    """None where only a walk can tell."""
+    if not path.name:
+        return None
+    # Not by its whole name: in the kernel's a drive is a link itself.
+    root = api.open_in(None, kernel_name(path), 0, options=api.DIRECTORY | api.SYNCHRONOUS)
+    try:
+        return open_in(root, "\\".join(path.parts[1:]), no_link=True)
+    except Win32Failure as failure:
+        if failure.code in (_INVALID_PARAMETER, _REPARSE_POINT_ENCOUNTERED):
+            return None
+        raise
+    finally:
+        api.close(root)
 
 
 @contextmanager

@@ -61,6 +61,7 @@ NORMAL = 0x0080
 IS_REPARSE_POINT = 0x0400
 
 _CASE_INSENSITIVE = 0x40
+_DONT_REPARSE = 0x1000
 _RENAME = 10
 _NAMES = 12
 _DISPOSITION = 13
@@ -176,10 +177,12 @@ def open_in(
     disposition: int = OPEN,
     options: int = 0,
     descriptor: str | None = None,
+    no_link: bool = False,
 ) -> int:
     """Open or make `name` in an open folder; without one, `name` is the kernel's name of a whole path.
 
-    What is made is born with the descriptor, given as SDDL. A reparse point is opened itself.
+    What is made is born with the descriptor, given as SDDL. A reparse point is opened itself. With `no_link`
+    the kernel refuses every one, also on the way.
     """
     text = ctypes.create_unicode_buffer(name)
     length = ctypes.sizeof(text) - ctypes.sizeof(ctypes.c_wchar)
@@ -189,7 +192,8 @@ def open_in(
         size = ctypes.sizeof(_ObjectAttributes)
         # fmt: off
         attributes = _ObjectAttributes(
-            size, folder, ctypes.pointer(unicode), _CASE_INSENSITIVE, address, None
+            size, folder, ctypes.pointer(unicode),
+            _CASE_INSENSITIVE | (_DONT_REPARSE if no_link else 0), address, None,
         )
         status = _create_file(
             handle, access | READ_ATTRIBUTES | SYNCHRONIZE, attributes, outcome, None,

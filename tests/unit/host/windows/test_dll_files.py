@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
@@ -181,6 +181,27 @@ def test_the_kernels_word_is_told_by_its_code(status: int, code: int, kind: type
     with pytest.raises(HostError) as failure, telling("open", "it"):
         api._check(status, "NtCreateFile")
     assert (type(failure.value), failure.value.code) == (kind, code)
+
+
+@pytest.mark.parametrize("code", [87, 4395], ids=["an older kernel", "a link on the way"])
+def test_a_path_is_walked_where_the_kernel_cannot_tell(
+    files: WindowsFiles, folder: PureWindowsPath, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    real = api.open_in
+    walked: list[str] = []
+
+    def refuse(inside: int | None, name: str, access: int, **options: Any) -> int:
+        if options.pop("no_link", False):
+            raise Win32Failure(code, "NtCreateFile")
+        walked.append(name)
+        return real(inside, name, access, **options)
+
+    monkeypatch.setattr(api, "open_in", refuse)
+    files.make_directory(folder / "new", PROGRAM_DIRECTORY)
+    files.append(folder / "new" / "file", b"content", PROGRAM_FILE)
+    assert files.read(folder / "new" / "file") == b"content"
+    assert walked[-2:] == ["new", "file"]
+    assert files.observe(folder / "none") is None
 
 
 @pytest.fixture
