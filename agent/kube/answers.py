@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Object = Mapping[str, Json]
 
 _LONGEST = 400
+_LONGEST_WAIT = 3600
 _CLASSES: dict[int, type[Refused]] = {
     401: failure.Unauthorized,
     403: failure.Forbidden,
@@ -33,7 +34,7 @@ def at(value: Json | Object, *path: str | int) -> Json:
     for step in path:
         if isinstance(found, dict) and isinstance(step, str):
             found = found.get(step)
-        elif isinstance(found, list) and isinstance(step, int) and step < len(found):
+        elif isinstance(found, list) and isinstance(step, int) and 0 <= step < len(found):
             found = found[step]
         else:
             return None
@@ -79,7 +80,7 @@ def of_status(place: str, doing: str, status: int, told: dict[str, Json], wait: 
     message = plain(text_at(told, "message"))
     seconds = at(told, "details", "retryAfterSeconds")
     if isinstance(seconds, int) and not isinstance(seconds, bool):
-        wait = max(wait, min(float(seconds), 3600.0))
+        wait = max(wait, float(min(seconds, _LONGEST_WAIT)))
     said = f": {message}" if message else ""
     transient = status == _TOO_MANY_REQUESTS or status >= _SERVER_ERRORS
     kind = failure.Busy if status >= _SERVER_ERRORS else _CLASSES.get(status, Refused)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     ReadFile = Callable[[str], bytes]
     """Takes a path as the kubeconfig has it; one that is relative starts at the kubeconfig's own folder."""
 
+_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 _TOKEN_USER = "tls-bootstrap-token-user"  # noqa: S105 - its name
 _CLUSTER = "kubernetes"
 _NOT_DONE_HERE = {
@@ -96,6 +98,10 @@ class Kubeconfig:
         """Of the current context; nobody where there is none, or no such user. Raises NotUsable."""
         context = self.contexts.get(self.current)
         return self.users.get(context.user, User()) if context else User()
+
+    def user_settings(self) -> dict[str, Any]:
+        """What the current context's user has, as a kubeconfig has it. Raises NotUsable."""
+        return _of_user(self.user())
 
     def embedded(self, read: ReadFile) -> Kubeconfig:
         """With the contents of files in place of their paths, for the current context. Raises NotUsable."""
@@ -318,6 +324,8 @@ class _Reader:
             return ""
         if not isinstance(value, str):
             self._refuse((*place, key), "text was expected; what looks like a number, yes or no needs quotes")
+        if _HALF_A_CHARACTER.search(value):
+            self._refuse((*place, key), "it has half of a character (a lone surrogate)")
         return value
 
     def _flag(self, mapping: dict[str, Value], place: Place, key: str) -> bool:

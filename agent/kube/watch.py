@@ -23,7 +23,7 @@ _SHORTEST, _LONGEST = 300, 600
 """Seconds until the server ends it: not the same for all, so that they do not come again together."""
 _SILENCE = 150.0
 """Seconds. The API server sends a bookmark about every minute: with two missing, nobody is there any more."""
-_ERRORS = 300
+_ERRORS, _INTERNAL_ERROR, _NO_STATUS = 300, 500, 600
 _random = random.SystemRandom()
 
 
@@ -108,6 +108,6 @@ class Watch:
             thing = {}
         if kind == "ERROR":
             code = at(thing, "code")
-            status = code if isinstance(code, int) else 500
+            status = code if isinstance(code, int) and _ERRORS <= code < _NO_STATUS else _INTERNAL_ERROR
             raise of_status(self._transport.place, asked.described, status, thing)
         return Event(kind, thing)

@@ -1,0 +1,286 @@
+"""Whatever strangers say or people write, the answer is a value or Failed, on one line."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agent.fetch.deadline import SystemClock
+from agent.kube import kubeconfig, pins, tokens
+from agent.kube.answers import at, items_at, of_status, refusal, text_at
+from agent.kube.connection import Connection, Request
+from agent.kube.discovery import Discovery
+from agent.kube.failure import Failed, NotUsable
+from agent.kube.limits import Limits
+from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.fetch.route import Route
+    from agent.kube.answers import Json
+
+EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "100"))
+"""Of each property; more of them by hand, for a longer search."""
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+YAML_TEXT = st.text(alphabet="ab:-[]{}&*!<>|'\"%#,? \n\t01.~yné\0\u2028", max_size=80)
+
+
+def keyed(*keys: str, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(st.sampled_from(keys), inner, max_size=len(keys))
+
+
+NAMES = st.sampled_from(["", "a", "b"]) | JSON
+DATA = st.binary(max_size=9).map(lambda data: base64.b64encode(data).decode()) | JSON
+CLUSTER = st.fixed_dictionaries(
+    {"server": st.sampled_from(["https://h", "https://[::1]:6443"]) | JSON}
+).flatmap(
+    lambda base: keyed(
+        "certificate-authority-data",
+        "tls-server-name",
+        "insecure-skip-tls-verify",
+        "proxy-url",
+        "certificate-authority",
+        inner=DATA,
+    ).map(lambda more: {**base, **more})
+)
+USER = keyed(
+    "token", "tokenFile", "client-certificate-data", "client-key-data", "client-key", "username", "exec",
+    "as", inner=DATA,
+)  # fmt: skip
+CONTEXT = keyed("cluster", "user", "namespace", inner=NAMES)
+
+
+def named(inside: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(st.fixed_dictionaries({"name": NAMES, inside: values | JSON}), max_size=3) | JSON
+
+
+KUBECONFIGS = st.fixed_dictionaries(
+    {
+        "clusters": named("cluster", CLUSTER),
+        "users": named("user", USER),
+        "contexts": named("context", CONTEXT),
+        "current-context": NAMES,
+    }
+)
+
+
+def told(act: Callable[[], Any], *hidden: str) -> Any:
+    """What it gives, or None where it fails as it may."""
+    try:
+        return act()
+    except Failed as fault:
+        text = str(fault)
+        assert text
+        assert text.isprintable()
+        assert not any(secret in text for secret in hidden)
+        return None
+
+
+def read_file(path: str) -> bytes:
+    raise FileNotFoundError(2, f"no {path!a}")
+
+
+def examine(contents: bytes) -> None:
+    found = told(lambda: kubeconfig.read(contents, "a.conf"))
+    if found is not None:
+        assert kubeconfig.read(found.written(), "a.conf") == kubeconfig.read(contents, "a.conf")
+        told(lambda: found.access(read_file))
+        told(found.check)
+        told(lambda: found.with_cluster_named("c").access(read_file))
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.binary(max_size=200) | YAML_TEXT.map(str.encode))
+def test_any_bytes_as_a_kubeconfig(contents: bytes) -> None:
+    examine(contents)
+
+
+@settings(max_examples=EXAMPLES)
+@given(KUBECONFIGS)
+@example({"clusters": [{"name": "\ud800"}], "users": [], "contexts": [], "current-context": ""})
+@example({"clusters": None, "users": [{"name": "a", "user": {"token": "\x85"}}], "contexts": None})
+def test_any_kubeconfig(value: dict[str, Any]) -> None:
+    examine(json.dumps(value).encode())
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.text(max_size=40))
+@example("a\u2028")
+@example("- #: '\"")
+@example("=")
+@example("1_0")
+@example("2001-01-01")
+@example("\x7f\x9f\ufeff")
+def test_any_text_is_written_as_what_it_is(text: str) -> None:
+    made = kubeconfig.with_token(kubeconfig.Cluster(text), text).with_cluster_named(text)
+    if text.isprintable():
+        assert kubeconfig.read(made.written(), made.name) == made
+
+
+@settings(max_examples=EXAMPLES)
+@given(JSON, st.lists(st.text(max_size=8) | st.integers(-3, 3), max_size=4))
+def test_nothing_is_relied_on(value: Json, path: list[str | int]) -> None:
+    at(value, *path)
+    assert isinstance(text_at(value, *path), str)
+    assert isinstance(items_at(value, *path), list)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.integers(300, 999), st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_refusal(status: int, body: bytes) -> None:
+    fault = refusal("h:1", "GET /", status, body, 0.0)
+    assert str(fault).isprintable()
+    assert fault.status == status
+
+
+@settings(max_examples=EXAMPLES)
+@given(keyed("reason", "message", "code", "details", inner=JSON | keyed("retryAfterSeconds", inner=JSON)))
+@example({"details": {"retryAfterSeconds": 10**400}})
+def test_any_status(status: dict[str, Any]) -> None:
+    fault = of_status("h:1", "GET /", 503, status)
+    assert str(fault).isprintable()
+    assert 0 <= fault.wait <= 3600
+
+
+class Said:
+    """A connection over which that much is said, in pieces, and no more."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def send(self, data: bytes) -> None: ...
+
+    def receive(self, size: int) -> bytes:
+        size = min(size, 7)
+        data, self._data = self._data[:size], self._data[size:]
+        return data
+
+    def abort(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def opened(self, _: object) -> Said:
+        return self
+
+
+def connection(data: bytes) -> Connection:
+    return Connection(cast("Route", Said(data)), "h:1", SystemClock(), 9)
+
+
+HEADS = st.sampled_from(
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+        b"HTTP/1.1 204 No\r\n\r\n",
+        b"",
+    ]
+)
+BODIES = st.lists(
+    st.sampled_from([b"5\r\n", b"a\r\n", b"0\r\n\r\n", b"\n", b"\r\n", b'{"type":', b"-1\r\n"])
+    | st.binary(max_size=5),
+    max_size=8,
+).map(b"".join)  # fmt: skip
+
+
+@settings(max_examples=EXAMPLES)
+@given(HEADS, BODIES, st.sampled_from([3, 1000]))
+def test_any_answer(head: bytes, body: bytes, size: int) -> None:
+    limits = Limits(size=size)
+    asked = Request("GET", "/", ())
+    told(lambda: connection(head + body).ask(asked, limits, 9))
+
+    def follow() -> list[bytes]:
+        watching = connection(head + body)
+        return list(watching.lines(watching.begun(asked, limits), limits, 9))
+
+    lines = told(follow)
+    assert lines is None or not any(b"\n" in line for line in lines)
+
+
+class Saying:
+    """In place of the client: an API server that says that of itself."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __call__(self, *_: object, **__: object) -> Saying:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def get(self, _: str) -> Any:
+        return self._value
+
+
+GOOD = kubeconfig_of("https://h:6443", ROOT)
+SIGNED = st.one_of(
+    st.text(max_size=40),
+    YAML_TEXT,
+    KUBECONFIGS.map(json.dumps),
+    st.tuples(st.integers(0, len(GOOD)), st.text(max_size=3), st.integers(0, 3)).map(
+        lambda change: GOOD[: change[0]] + change[1] + GOOD[change[0] + change[2] :]
+    ),
+)
+
+
+@settings(max_examples=EXAMPLES)
+@given(SIGNED)
+def test_any_cluster_info_that_is_signed(content: str) -> None:
+    """As whoever knows a token could sign it."""
+    with pytest.MonkeyPatch.context() as patch:
+        signed = {"kubeconfig": content, "jws-kubeconfig-abcdef": signature(content)}
+        patch.setattr("agent.kube.discovery.Client", Saying({"data": signed}))
+        hashes = ["sha256:" + "0" * 64]
+        told(lambda: Discovery(0).by_token("h:6443", TOKEN, hashes), TOKEN)
+        told(lambda: Discovery(0).by_token("h:6443", TOKEN, [], any_authority=True), TOKEN)
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    JSON | st.fixed_dictionaries({"data": JSON | keyed("kubeconfig", "jws-kubeconfig-abcdef", inner=JSON)})
+)
+def test_any_cluster_info(value: Json) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agent.kube.discovery.Client", Saying(value if isinstance(value, dict) else {}))
+        assert told(lambda: Discovery(0).by_token("h:6443", TOKEN, [], any_authority=True), TOKEN) is None
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_signature(content: str, signed: str) -> None:
+    assert not tokens.parse(TOKEN).vouches_for(content, signed)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.text(max_size=30) | st.from_regex(r"[a-z0-9]{5,7}\.[a-z0-9]{15,17}\n?"))
+def test_any_token(text: str) -> None:
+    found = told(lambda: tokens.parse(text))
+    assert found is None or (found.text == text and len(text) == 23)
+    assert found is None or found.secret not in repr(found)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.text(max_size=90) | st.from_regex(r"(?i:sha256):[0-9a-fA-F]{63,65}\n?"))
+def test_any_hash(text: str) -> None:
+    try:
+        pins.Pins([text])
+    except NotUsable as fault:
+        assert str(fault).isprintable()
+    else:
+        assert len(text) == 71
