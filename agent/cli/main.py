@@ -1,17 +1,12 @@
-"""The program's first and last function: arguments in, an exit code out, one line for whatever went wrong."""
+"""The program's first and last function. Imports nothing until Ctrl-C is answered in a line."""
 
 from __future__ import annotations
 
 import sys
 
-from agent.cli.arguments import HELP, OUTPUT, VERBOSE, Request, parse
-from agent.cli.commands import COMMANDS
-from agent.cli.failure import DONE, Failure, Interrupted, Unexpected
-from agent.cli.streams import say, tell
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
 
 
@@ -26,62 +21,11 @@ def console() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Does what the arguments ask for. Never raises."""
     try:
-        return _run(parse(arguments, COMMANDS))
-    except Failure as failure:
-        return _ended(failure, arguments)
+        from agent.cli.dispatch import run
+
+        return run(arguments)
     except KeyboardInterrupt:
-        return _ended(Interrupted("interrupted"), arguments)
-    except Exception as error:  # noqa: BLE001 - the last resort
-        return _ended(_failure(error, arguments), arguments)
+        from agent.cli.dispatch import ended
+        from agent.cli.failure import Interrupted
 
-
-def _run(request: Request) -> int:
-    if request.has(HELP):
-        from agent.cli import help as help_text
-
-        below = [each for each in COMMANDS if each.name.startswith(" ".join(request.words))]
-        say(help_text.of_command(request.command) if request.command else help_text.overview(below))
-        return DONE
-    assert request.command is not None, "parse() gives a command, or asks for help"
-    return _function(request.command.run)(request)
-
-
-def _function(name: str) -> Callable[[Request], int]:
-    module, _, function = name.partition(":")
-    __import__(module)
-    found: Callable[[Request], int] = getattr(sys.modules[module], function)
-    return found
-
-
-def _ended(failure: Failure, arguments: Sequence[str]) -> int:
-    tell(f"wmcb: {failure.with_details()}")
-    if _wants_json(arguments):
-        from agent.cli.documents import error_document
-
-        try:  # noqa: SIM105 - contextlib would have to be imported at each start
-            say(error_document(failure))
-        except Failure:
-            pass  # it may be the very thing that failed
-    return failure.exit_code
-
-
-def _wants_json(arguments: Sequence[str]) -> bool:
-    """Also if nothing else of the arguments can be understood."""
-    from itertools import pairwise
-
-    name, value = OUTPUT.name, "json"
-    return f"{name}={value}" in arguments or (name, value) in pairwise(arguments)
-
-
-def _failure(error: Exception, arguments: Sequence[str]) -> Failure:
-    from agent.host.errors import HostError
-
-    if isinstance(error, HostError):
-        return Failure(str(error), where=error.subject)
-    text = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-    if VERBOSE.name in arguments or VERBOSE.short in arguments:
-        import traceback
-
-        trace = "".join(traceback.format_exception(error)).splitlines()
-        return Unexpected(f"{text} (please report it, with what follows)", details=trace)
-    return Unexpected(f"{text} (please report it; -v shows where it happened)")
+        return ended(Interrupted("interrupted"), arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from agent.cli import main, streams
+from agent.cli import dispatch, main, streams
 from agent.cli.commands import COMMANDS
 from agent.cli.failure import Failure, Refused
 from agent.release import RELEASE
@@ -137,7 +138,7 @@ def test_help_on_a_group_lists_that_group_alone(capsys: pytest.CaptureFixture[st
 
 def test_every_command_has_its_function() -> None:
     for command in COMMANDS:
-        assert callable(main._function(command.run)), command.name
+        assert callable(dispatch._function(command.run)), command.name
 
 
 def _ends_with(failure: BaseException) -> Callable[[Request], int]:
@@ -168,9 +169,30 @@ def test_a_command_that_fails_says_so_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(main, "_function", lambda _: _ends_with(failure))
+    monkeypatch.setattr(dispatch, "_function", lambda _: _ends_with(failure))
     assert main.run(["version"]) == code
     assert capsys.readouterr().err == line
+
+
+@pytest.mark.parametrize(("form", "says"), [("text", ""), ("json", '"kind": "interrupted"')])
+def test_ctrl_c_is_answered_from_the_first_import_on(
+    form: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dispatch, "parse", interrupted)
+    assert main.run(["version", "--output", form]) == 1
+    told = capsys.readouterr()
+    assert told.err == "wmcb: interrupted\n"
+    assert says in told.out
+
+
+def test_before_that_next_to_nothing_is_imported() -> None:
+    code = "import sys; before = set(sys.modules); import agent.cli.main; print(set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    imported: set[str] = ast.literal_eval(done.stdout)
+    assert imported - {"__future__"} == {"agent", "agent.cli", "agent.cli.main"}
 
 
 def test_what_the_host_refuses_is_one_line(
@@ -178,7 +200,7 @@ def test_what_the_host_refuses_is_one_line(
 ) -> None:
     from agent.host.errors import AccessDenied
 
-    monkeypatch.setattr(main, "_function", lambda _: _ends_with(AccessDenied("write", r"C:\x", 5)))
+    monkeypatch.setattr(dispatch, "_function", lambda _: _ends_with(AccessDenied("write", r"C:\x", 5)))
     assert main.run(["version"]) == 1
     assert capsys.readouterr().err == "wmcb: cannot write C:\\x: access is denied (Windows error 5)\n"
 
@@ -186,7 +208,7 @@ def test_what_the_host_refuses_is_one_line(
 def test_verbose_shows_where_a_fault_of_ours_happened(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(main, "_function", lambda _: _ends_with(ValueError("x")))
+    monkeypatch.setattr(dispatch, "_function", lambda _: _ends_with(ValueError("x")))
     assert main.run(["version", "-v"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
@@ -251,6 +273,7 @@ NEEDED_BY_EVERY_COMMAND = {
     "agent.cli",
     "agent.cli.arguments",
     "agent.cli.commands",
+    "agent.cli.dispatch",
     "agent.cli.failure",
     "agent.cli.main",
     "agent.cli.options",

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 PROGRAM = "wmcb.exe"
 RUNTIME = "runtime"
-RESIDENT = ("agent.cli.main", "agent.cli.daemon", "service.program", "agent.host.windows.service_program")
+RESIDENT = (
+    "agent.cli.main",
+    "agent.cli.dispatch",
+    "agent.cli.daemon",
+    "service.program",
+    "agent.host.windows.service_program",
+)
 PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
 
 _LAUNCHER, _LOG_RUNNER = "WMCB_LAUNCHER", "WMCB_LOG_RUNNER"

@@ -1,0 +1,77 @@
+"""Arguments in, an exit code out, one line for whatever went wrong."""
+
+from __future__ import annotations
+
+import sys
+
+from agent.cli.arguments import HELP, OUTPUT, VERBOSE, Request, parse
+from agent.cli.commands import COMMANDS
+from agent.cli.failure import DONE, Failure, Unexpected
+from agent.cli.streams import say, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Does what the arguments ask for. Raises nothing but KeyboardInterrupt."""
+    try:
+        return _run(parse(arguments, COMMANDS))
+    except Failure as failure:
+        return ended(failure, arguments)
+    except Exception as error:  # noqa: BLE001 - the last resort
+        return ended(_failure(error, arguments), arguments)
+
+
+def _run(request: Request) -> int:
+    if request.has(HELP):
+        from agent.cli import help as help_text
+
+        below = [each for each in COMMANDS if each.name.startswith(" ".join(request.words))]
+        say(help_text.of_command(request.command) if request.command else help_text.overview(below))
+        return DONE
+    assert request.command is not None, "parse() gives a command, or asks for help"
+    return _function(request.command.run)(request)
+
+
+def _function(name: str) -> Callable[[Request], int]:
+    module, _, function = name.partition(":")
+    __import__(module)
+    found: Callable[[Request], int] = getattr(sys.modules[module], function)
+    return found
+
+
+def ended(failure: Failure, arguments: Sequence[str]) -> int:
+    """Tells it, and gives its exit code."""
+    tell(f"wmcb: {failure.with_details()}")
+    if _wants_json(arguments):
+        from agent.cli.documents import error_document
+
+        try:  # noqa: SIM105 - contextlib would have to be imported at each start
+            say(error_document(failure))
+        except Failure:
+            pass  # it may be the very thing that failed
+    return failure.exit_code
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Also if nothing else of the arguments can be understood."""
+    from itertools import pairwise
+
+    name, value = OUTPUT.name, "json"
+    return f"{name}={value}" in arguments or (name, value) in pairwise(arguments)
+
+
+def _failure(error: Exception, arguments: Sequence[str]) -> Failure:
+    from agent.host.errors import HostError
+
+    if isinstance(error, HostError):
+        return Failure(str(error), where=error.subject)
+    text = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
+    if VERBOSE.name in arguments or VERBOSE.short in arguments:
+        import traceback
+
+        trace = "".join(traceback.format_exception(error)).splitlines()
+        return Unexpected(f"{text} (please report it, with what follows)", details=trace)
+    return Unexpected(f"{text} (please report it; -v shows where it happened)")
