@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import ssl
-import tempfile
 from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +82,8 @@ class Access:
         """Python's ssl takes keys from files alone. The folder is the user's own before anything is in it
         (mode 0700, and from Python 3.13 on a DACL to the same end on Windows), and is gone a moment later.
         """
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="wmcb-") as folder:
             pair = Path(folder, "client.pem")
             pair.touch(mode=0o600)

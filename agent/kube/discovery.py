@@ -16,8 +16,6 @@ from agent.fetch import address, authorities, certificates
 from agent.fetch.deadline import SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
-from agent.fetch.fetching import Fetcher, Request
-from agent.fetch.fetching import Limits as FetchLimits
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.kube import kubeconfig, tokens
 from agent.kube.access import Access
@@ -128,7 +126,9 @@ class Discovery:
         return self._seen(config.embedded(refuse), token, effort)
 
     def _fetched(self, url: str) -> tuple[str, bytes]:
-        limits = FetchLimits(patience=self._seconds, total=self._seconds, size=_LARGEST)
+        from agent.fetch.fetching import Fetcher, Limits, Request
+
+        limits = Limits(patience=self._seconds, total=self._seconds, size=_LARGEST)
         try:
             place = address.parse(url).place
             body = Fetcher(self._clock, self._notice).body(Request(url, proxies=self._proxies), limits)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import random
 from typing import TYPE_CHECKING
 
 from agent.kube.answers import at, of_status, read_object, refusal, text_at
+from agent.kube.effort import chance
 from agent.kube.failure import Failed, Unreachable
 from agent.kube.transport import Asked
 from agent.records import frozen, replaced
@@ -24,7 +24,6 @@ _SHORTEST, _LONGEST = 300, 600
 _SILENCE = 150.0
 """Seconds. The API server sends a bookmark about every minute: with two missing, nobody is there any more."""
 _ERRORS, _INTERNAL_ERROR, _NO_STATUS = 300, 500, 600
-_random = random.SystemRandom()
 
 
 @frozen
@@ -72,7 +71,8 @@ class Watch:
             self._connection.abort()
 
     def _asked(self, seconds: float) -> Asked:
-        most = min(_random.randint(_SHORTEST, _LONGEST), max(math.ceil(min(seconds, _LONGEST)), 1))
+        chosen = _SHORTEST + round((_LONGEST - _SHORTEST) * chance())
+        most = min(chosen, max(math.ceil(min(seconds, _LONGEST)), 1))
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
