@@ -43,7 +43,7 @@ _FILES_WITH_A_RULE = ("config", "image-credential-provider-config")
 _IN_TREE_UNTIL = {"openstack": 25, "aws": 26, "azure": 28, "gce": 28, "vsphere": 28}
 """The last release whose kubelet starts with this cloud provider built in."""
 _PRIORITY_SINCE = 20
-_DOCKER_BY_DEFAULT_UNTIL = 23
+DOCKER_BY_DEFAULT_UNTIL = 23
 
 
 @frozen
@@ -125,11 +125,7 @@ class _Translation:
     def _not_of_this_release(self, known: Flag) -> str | None:
         if known.treatment in (Treatment.DROP, Treatment.RULE):
             return None
-        if known.last is not None and self.kubelet.minor > known.last:
-            return f"no kubelet takes it since Kubernetes 1.{known.last + 1}"
-        if self.kubelet.minor < known.first:
-            return f"kubelets take it since Kubernetes 1.{known.first} only"
-        return None
+        return flags.why_not_in(known, self.kubelet.minor)
 
     def _known(self, given: Given, known: Flag) -> None:
         if known.treatment is Treatment.DROP:
@@ -333,7 +329,7 @@ class _Translation:
         self._decide("--windows-service", Outcome.ADDED, flags.by_name()["windows-service"].reason)
         if self.kubelet.minor >= _PRIORITY_SINCE:
             self._add("windows-priorityclass", PRIORITY_CLASS, "pods must not starve the kubelet")
-        if self.kubelet.minor <= _DOCKER_BY_DEFAULT_UNTIL:
+        if self.kubelet.minor <= DOCKER_BY_DEFAULT_UNTIL:
             self._add("container-runtime", "remote", "this kubelet would look for Docker")
         self._add("v", self.node.verbosity or DEFAULT_VERBOSITY, "what a kubelet is best run with")
         self._add_of_the_node()

@@ -26,10 +26,10 @@ FOLDER = "/etc/kubernetes"
 CLIENT_CA = f"{FOLDER}/kubelet-ca.crt"
 
 _SHOWN = 200
-_AFFINITY_GATE = "WindowsCPUAndMemoryAffinity"
+AFFINITY_GATE = "WindowsCPUAndMemoryAffinity"
 _LOG_GATE = "NodeLogQuery"
 _WINDOWS_TAINT: dict[str, Value] = {"key": "os", "value": "Windows", "effect": "NoSchedule"}
-_SIGNALS = ("inodesFree", "pid.available")
+SIGNALS = ("inodesFree", "pid.available")
 _ENDPOINT_SINCE = 27
 _TAINTS_SINCE = 23
 """The releases whose configuration has a field for it; before, only a flag does."""
@@ -235,7 +235,7 @@ class _Making:
         return mapped
 
     def _signals(self, made: dict[str, Value], known: Field, key: str, given: dict[str, Value]) -> None:
-        kept = {signal: amount for signal, amount in given.items() if not signal.endswith(_SIGNALS)}
+        kept = {signal: amount for signal, amount in given.items() if not signal.endswith(SIGNALS)}
         if kept != given:
             dropped = {signal: amount for signal, amount in given.items() if signal not in kept}
             self.decide(known.name, Outcome.DROPPED, known.reason, dropped)
@@ -266,7 +266,7 @@ class _Making:
         self.decide(f"featureGates.{_LOG_GATE}", Outcome.ADDED, reason, after=True)
 
     def _affinity(self, made: dict[str, Value], gates: Mapping[str, bool]) -> None:
-        if gates.get(_AFFINITY_GATE):
+        if gates.get(AFFINITY_GATE):
             return
         for known in fields.FIELDS:
             if known.treatment is Treatment.AFFINITY and known.name in made:
@@ -313,13 +313,17 @@ class _Making:
         given = made.pop("registerWithTaints", None)
         taints = [taint for taint in given if isinstance(taint, dict)] if isinstance(given, list) else []
         same = [taint for taint in taints if _marks_the_same(taint)]
-        wanted = [*(taint for taint in taints if taint not in same), dict(_WINDOWS_TAINT)]
+        wanted = taints
+        if self.node.keeps_linux_pods_away:
+            wanted = [*(taint for taint in taints if taint not in same), dict(_WINDOWS_TAINT)]
         reason = fields.by_name()["registerWithTaints"].reason
+        if not wanted:
+            return
         if self.kubelet.minor < _TAINTS_SINCE:
             self._flag("--register-with-taints", ",".join(map(_taint_text, wanted)), reason)
             return
         made["registerWithTaints"] = list(wanted)
-        if same != [_WINDOWS_TAINT]:
+        if wanted is not taints and same != [_WINDOWS_TAINT]:
             outcome = Outcome.CHANGED if taints else Outcome.ADDED
             self.decide("registerWithTaints", outcome, reason, list(taints) or None, list(wanted))
 

@@ -315,6 +315,15 @@ def by_name() -> dict[str, Flag]:
     return {flag.name: flag for flag in FLAGS}
 
 
+def why_not_in(flag: Flag, minor: int) -> str | None:
+    """Why a kubelet of Kubernetes 1.`minor` does not take it."""
+    if flag.last is not None and minor > flag.last:
+        return f"no kubelet takes it since Kubernetes 1.{flag.last + 1}"
+    if minor < flag.first:
+        return f"kubelets take it since Kubernetes 1.{flag.first} only"
+    return None
+
+
 _SECRET_WORDS = ("token", "password", "passwd", "secret", "key", "credential")
 
 

@@ -58,6 +58,8 @@ class Node:
     """Where on this machine the plug-ins for image credentials are; empty if there are none."""
     reserved: Mapping[str, str] = field(default_factory=lambda: dict(RESERVED))
     """What the system itself needs, where the document does not say."""
+    keeps_linux_pods_away: bool = True
+    """By a taint that they do not tolerate."""
 
     def specifiers(self) -> dict[str, str]:
         """Systemd's %H, %l and %w, as far as they are known."""

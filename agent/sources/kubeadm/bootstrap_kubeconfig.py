@@ -1,0 +1,35 @@
+"""bootstrap-kubelet.conf: with what the kubelet asks for its first certificate."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from agent.sources.kubeadm.yaml_text import dumped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.documents import Value
+
+_USER = "tls-bootstrap-token-user"
+
+
+def bootstrap_kubeconfig(
+    server: str, ca_certificate: bytes, cluster: str, user: Mapping[str, Value]
+) -> bytes:
+    """`user` are the credentials as a kubeconfig has them: {"token": ...}, mostly."""
+    context = f"{_USER}@{cluster}"
+    authority = base64.b64encode(ca_certificate).decode()
+    return dumped(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": cluster, "cluster": {"certificate-authority-data": authority, "server": server}}
+            ],
+            "contexts": [{"name": context, "context": {"cluster": cluster, "user": _USER}}],
+            "current-context": context,
+            "users": [{"name": _USER, "user": dict(user)}],
+        }
+    )

@@ -1,0 +1,115 @@
+"""What a cluster says of itself in the ConfigMap kube-system/kubeadm-config, as far as a node goes by it."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen, mutable
+from agent.sources.kubeadm.parts import Unusable, parts
+from agent.sources.kubeadm.schema import GROUP, VERSIONS, mapping
+from agent.sources.report import Entry, Report, Severity, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.documents import Value
+    from agent.sources.kubeadm.parts import Part
+
+CONFIG_MAP = "kubeadm-config"
+KEY = "ClusterConfiguration"
+_NAME = f"ConfigMap kube-system/{CONFIG_MAP}"
+
+_SERVICE_SUBNET = "10.96.0.0/12"
+_CLUSTER_DNS = "10.96.0.10"
+_DNS_PLACE = 10
+"""The address of the cluster's DNS in the subnet of its services."""
+
+
+@frozen
+class Cluster:
+    name: str = "kubernetes"
+    kubernetes_version: str = ""
+    service_subnet: str = _SERVICE_SUBNET
+    dns_domain: str = "cluster.local"
+    certificates_dir: str = "/etc/kubernetes/pki"
+    image_repository: str = "registry.k8s.io"
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def dns_address(self) -> str:
+        first = self.service_subnet.partition(",")[0].strip()
+        try:
+            subnet = ipaddress.ip_network(first, strict=False)
+            return str(subnet[_DNS_PLACE])
+        except (ValueError, IndexError):
+            return _CLUSTER_DNS
+
+    @property
+    def client_ca(self) -> str:
+        return f"{self.certificates_dir.rstrip('/')}/ca.crt"
+
+
+@frozen
+class ClusterOutcome:
+    cluster: Cluster | None
+    report: Report
+
+
+def read_cluster(contents: bytes) -> ClusterOutcome:
+    """Of the ConfigMap's key ClusterConfiguration. What a node does not go by is not looked at."""
+    try:
+        found = [part for part in parts(_NAME, contents) if part.kind == KEY and part.group == GROUP]
+    except Unusable as fault:
+        return ClusterOutcome(None, Report((fault.entry,)))
+    if not found:
+        message = f"there is no {KEY} in it: this is no cluster of kubeadm's"
+        return ClusterOutcome(None, Report((Entry(Severity.ERROR, message, _NAME),)))
+    reading = _Reading(found[0], [])
+    cluster = reading.cluster()
+    report = Report(tuple(reading.entries))
+    return ClusterOutcome(None if report.fatal else cluster, report)
+
+
+@mutable
+class _Reading:
+    part: Part
+    entries: list[Entry]
+
+    def cluster(self) -> Cluster:
+        if self.part.version not in VERSIONS:
+            message = f"{quoted(self.part.api)} is not known; it is read as {GROUP}/v1beta4"
+            self.entries.append(self.part.document.entry(Severity.WARNING, ("apiVersion",), message))
+        usual = Cluster()
+        return Cluster(
+            self._text("clusterName") or usual.name,
+            self._text("kubernetesVersion"),
+            self._text("networking", "serviceSubnet") or usual.service_subnet,
+            self._text("networking", "dnsDomain") or usual.dns_domain,
+            self._text("certificatesDir") or usual.certificates_dir,
+            self._text("imageRepository") or usual.image_repository,
+            dict(self._gates()),
+        )
+
+    def _value(self, *place: str) -> Value:
+        value: Value = self.part.document.value
+        for step in place:
+            value = mapping(value).get(step)
+        return value
+
+    def _text(self, *place: str) -> str:
+        value = self._value(*place)
+        if value is None or isinstance(value, str):
+            return value or ""
+        self._wrong(place, "text was expected")
+        return ""
+
+    def _gates(self) -> Iterator[tuple[str, bool]]:
+        for name, value in mapping(self._value("featureGates")).items():
+            if isinstance(value, bool):
+                yield name, value
+            else:
+                self._wrong(("featureGates", name), "true or false was expected")
+
+    def _wrong(self, place: tuple[str, ...], message: str) -> None:
+        self.entries.append(self.part.document.entry(Severity.ERROR, place, message))

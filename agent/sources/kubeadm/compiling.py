@@ -1,0 +1,220 @@
+"""From a JoinConfiguration, and what the cluster says, to the specification of a Windows node."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen, mutable, replaced
+from agent.sources.kubeadm import node_names, runtime_endpoint
+from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
+from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
+from agent.sources.kubeadm.kubelet_configuration import nodes_own
+from agent.sources.kubeadm.schema import mapping
+from agent.sources.kubeadm.yaml_text import dumped
+from agent.sources.kubelet import arguments, folders, windows_service
+from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.paths import UnusablePath, path_on_windows
+from agent.sources.kubelet.placement import install_directory_fault
+from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.windows_paths import windows_path_fault
+from agent.spec import Directory, Effect, File, Inline, Key, Note, Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.documents import Value
+    from agent.sources.kubeadm.cluster import Cluster
+    from agent.sources.kubeadm.kubelet_arguments import KubeletArguments
+    from agent.sources.kubeadm.kubelet_configuration import NodesOwn
+    from agent.sources.kubeadm.model import JoinConfiguration
+    from agent.sources.kubeadm.patches import Patches
+    from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.kubelet.paths import Reference
+    from agent.sources.kubelet.placement import Placement
+    from agent.spec import Want
+
+KUBERNETES = PureWindowsPath(r"C:\etc\kubernetes")
+KUBELET_CONF = KUBERNETES / "kubelet.conf"
+BOOTSTRAP_KUBELET_CONF = KUBERNETES / "bootstrap-kubelet.conf"
+LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
+CERTIFICATES = LIBRARY / "pki"
+CONFIGURATION = LIBRARY / "config.yaml"
+INSTANCE_CONFIGURATION = LIBRARY / "instance-config.yaml"
+ARGUMENTS_FILE = LIBRARY / "kubeadm-flags.env"
+
+_INSTANCE_GATE = "NodeLocalCRISocket"
+
+
+@frozen
+class Found:
+    """What discovery and the cluster's ConfigMaps say."""
+
+    server: str
+    """https://HOST:PORT"""
+    ca_certificate: bytes
+    """PEM, as the cluster gave it and the join verified it."""
+    kubelet_configuration: bytes
+    """The key kubelet of the ConfigMap kube-system/kubelet-config."""
+    cluster: Cluster
+    user: Mapping[str, Value] = field(shown=False)
+    """For the TLS bootstrap, as a kubeconfig has it: {"token": ...}, mostly."""
+
+
+@frozen
+class Join:
+    specification: Specification | None
+    """None where the report is fatal."""
+    report: Report
+    node_name: str
+    runtime_endpoint: str
+    """Of the node's annotation kubeadm.alpha.kubernetes.io/cri-socket."""
+
+
+def compile_join(
+    configuration: JoinConfiguration,
+    found: Found,
+    patches: Patches,
+    node: Node,
+    kubelet: Kubelet,
+    placement: Placement,
+) -> Join:
+    """Of `node` the name counts where the configuration has none, and the runtime's endpoint where that says
+    nothing that Windows can use. Nothing is raised for what cannot be done.
+    """
+    compilation = _Compilation(configuration, found, patches, node, kubelet, placement)
+    specification = compilation.specification()
+    report = compilation.report
+    return Join(
+        None if report.fatal else specification, report, compilation.name, compilation.node.runtime_endpoint
+    )
+
+
+@mutable
+class _Compilation:
+    configuration: JoinConfiguration
+    found: Found
+    patches: Patches
+    node: Node
+    kubelet: Kubelet
+    placement: Placement
+    name: str = ""
+    ca_certificate: PureWindowsPath = KUBERNETES / "pki" / "ca.crt"
+    report: Report = field(default_factory=Report)
+    notes: list[Note] = field(default_factory=list)
+
+    def specification(self) -> Specification | None:
+        self._settle_name()
+        self._settle_endpoint()
+        self._settle_ca_path()
+        if fault := install_directory_fault(self.placement.install_directory):
+            path = quoted(str(self.placement.install_directory))
+            self._refuse("the install directory", f"{path} cannot be used: {fault}")
+        own = nodes_own(
+            self.found.kubelet_configuration,
+            self.found.cluster,
+            self.patches,
+            self.node,
+            self.kubelet,
+            str(self.ca_certificate),
+        )
+        gates = {name: on is True for name, on in mapping(own.value.get("featureGates")).items()}
+        registration = self.configuration.node_registration
+        given = kubelet_arguments(registration, self.name, self.node, self.kubelet, gates)
+        self.report += own.report + given.report
+        if self.report.fatal:
+            return None
+        self.notes += notes_of((*own.decisions, *given.decisions))
+        return self._of(own, given)
+
+    def _settle_name(self) -> None:
+        registration = self.configuration.node_registration
+        if not registration.name and self.node.name:
+            registration = replaced(registration, name=self.node.name)
+        self.name = node_names.node_name(registration, self.node.host_name)
+        if fault := node_names.fault(self.name):
+            self._refuse(
+                "the node's name", f"{fault}; give another with --node-name or nodeRegistration.name"
+            )
+
+    def _settle_endpoint(self) -> None:
+        given = self.configuration.node_registration.cri_socket
+        if not given:
+            return
+        if runtime_endpoint.is_of_linux(given):
+            reason = "a socket of Linux; the container runtime of this machine takes its place"
+            after = self.node.runtime_endpoint
+            self.notes.append(Note(Effect.CHANGED, "nodeRegistration.criSocket", reason, given, after))
+            return
+        self.node = replaced(self.node, runtime_endpoint=runtime_endpoint.endpoint(given))
+
+    def _settle_ca_path(self) -> None:
+        given = self.configuration.ca_cert_path
+        try:
+            path = PureWindowsPath(path_on_windows(given.replace("\\", "/")))
+        except UnusablePath as fault:
+            self._refuse("caCertPath", f"{quoted(given)} cannot be a path on Windows: {fault}")
+            return
+        if fault_of_path := windows_path_fault(path):
+            self._refuse("caCertPath", f"{quoted(given)}: {fault_of_path}")
+        self.ca_certificate = path
+
+    def _of(self, own: NodesOwn, given: KubeletArguments) -> Specification:
+        references = (*own.references, *given.references)
+        programs = list(self.placement.programs())
+        files = list(self._files(own, given))
+        directories = self._directories(references, [*programs, *files])
+        read = {want.key for want in files} | set(directories)
+        named = [Key(kind.kind, each.windows) for each in references for kind in (File, Directory)]
+        # The runner reads the arguments, and the kubelet all else.
+        reads = dict.fromkeys((*(want.key for want in files), *(key for key in named if key in read)))
+        wants: list[Want] = [
+            *directories.values(),
+            *files,
+            *programs,
+            windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
+        ]
+        return Specification.of(wants, self.notes, f"node {self.name} of the cluster at {self.found.server}")
+
+    def _files(self, own: NodesOwn, given: KubeletArguments) -> Iterator[File]:
+        found = self.found
+        yield File(self.ca_certificate, Inline(found.ca_certificate))
+        bootstrap = bootstrap_kubeconfig(found.server, found.ca_certificate, found.cluster.name, found.user)
+        yield File(BOOTSTRAP_KUBELET_CONF, Inline(bootstrap), until=KUBELET_CONF)
+        yield File(CONFIGURATION, Inline(dumped(dict(own.value))))
+        if found.cluster.feature_gates.get(_INSTANCE_GATE, True):
+            instance = {"containerRuntimeEndpoint": self.node.runtime_endpoint}
+            yield File(INSTANCE_CONFIGURATION, Inline(dumped(dict(instance))))
+        yield File(ARGUMENTS_FILE, Inline(given.contents))
+
+    def _directories(self, references: tuple[Reference, ...], files: list[File]) -> Mapping[Key, Directory]:
+        known = folders.private([self.ca_certificate.parent], references)
+        # The kubelet writes kubelet.conf there.
+        kubernetes = Directory(KUBERNETES, belongs_to_node=True)
+        programs = folders.program(self.placement.install_directory)
+        known |= {kubernetes.key: kubernetes, programs.key: programs}
+        return folders.with_parents(known, [file.path for file in files])
+
+    def _kubelet(self, own: NodesOwn, given: KubeletArguments) -> windows_service.Kubelet:
+        words = [
+            f"--config={CONFIGURATION}",
+            f"--bootstrap-kubeconfig={BOOTSTRAP_KUBELET_CONF}",
+            f"--kubeconfig={KUBELET_CONF}",
+            f"--cert-dir={CERTIFICATES}",
+            "--windows-service",
+            f"--windows-priorityclass={arguments.PRIORITY_CLASS}",
+            *own.flags,
+        ]
+        if self.kubelet.minor <= arguments.DOCKER_BY_DEFAULT_UNTIL:
+            words.append("--container-runtime=remote")
+        runner = self.placement.log_runner
+        if runner is not None and runner.arguments_file == ARGUMENTS_FILE:
+            return windows_service.Kubelet(
+                tuple(words), own.value, arguments_elsewhere=given.words, makes=KUBELET_CONF
+            )
+        reason = "its arguments are on the command line too: this log runner does not read the file"
+        self.notes.append(Note(Effect.WARNING, f"file {ARGUMENTS_FILE}", reason))
+        return windows_service.Kubelet((*words, *given.words), own.value, makes=KUBELET_CONF)
+
+    def _refuse(self, about: str, message: str) -> None:
+        self.report += Report((Entry(Severity.ERROR, message, about),))

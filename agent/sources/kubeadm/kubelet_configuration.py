@@ -1,0 +1,245 @@
+"""The KubeletConfiguration of a cluster (ConfigMap kube-system/kubelet-config), made that of a Windows node.
+
+As kubeadm does it: its defaults go into what the cluster says, patches apply to that, and the node's own
+container runtime has the last word. What a kubelet on Windows has no use for goes only after the patches, so
+that a patch finds all that it would find with kubeadm; what it says for this node stays, where Windows can.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING
+
+from agent.records import frozen, replaced
+from agent.sources.kubeadm.parts import Unusable, parts
+from agent.sources.kubeadm.patches import patched
+from agent.sources.kubeadm.schema import mapping
+from agent.sources.kubelet import configuration
+from agent.sources.kubelet.configuration import API_VERSION, KIND
+from agent.sources.kubelet.decisions import About, Decision, Outcome
+from agent.sources.kubelet.paths import UnusablePath, path_on_windows
+from agent.sources.report import Entry, Report, Severity, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.documents import Value
+    from agent.sources.kubeadm.cluster import Cluster
+    from agent.sources.kubeadm.patches import Patches
+    from agent.sources.kubelet.configuration import Configuration
+    from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.kubelet.paths import Reference
+
+CONFIG_MAP = "kubelet-config"
+KEY = "kubelet"
+_NAME = f"ConfigMap kube-system/{CONFIG_MAP}"
+_PATCHED = "the kubelet's configuration"
+
+_GROUP = API_VERSION.partition("/")[0]
+_MANIFESTS = "/etc/kubernetes/manifests"
+_CLIENT_CA = ("authentication", "x509", "clientCAFile")
+_PATHS = (("staticPodPath",), _CLIENT_CA)
+"""Those that kubeadm maps to Windows."""
+
+_DEFAULTS: tuple[tuple[tuple[str, ...], Value], ...] = (
+    (("staticPodPath",), _MANIFESTS),
+    (("authentication", "anonymous", "enabled"), False),
+    (("authentication", "webhook", "enabled"), True),
+    (("authorization", "mode"), "Webhook"),
+    (("healthzBindAddress",), "127.0.0.1"),
+    (("healthzPort",), 10248),
+    (("cgroupDriver",), "systemd"),
+)
+"""kubeadm's, whatever the cluster is called or looks like."""
+
+_NOTHING = "0s"
+_EMPTY_VALUES: tuple[tuple[tuple[str, ...], Value], ...] = (
+    *(
+        ((name,), _NOTHING)
+        for name in (
+            "cpuManagerReconcilePeriod",
+            "evictionPressureTransitionPeriod",
+            "fileCheckFrequency",
+            "httpCheckFrequency",
+            "imageMaximumGCAge",
+            "imageMinimumGCAge",
+            "nodeStatusReportFrequency",
+            "nodeStatusUpdateFrequency",
+            "runtimeRequestTimeout",
+            "shutdownGracePeriod",
+            "shutdownGracePeriodCriticalPods",
+            "streamingConnectionIdleTimeout",
+            "syncFrequency",
+            "volumeStatsAggPeriod",
+        )
+    ),
+    (("authentication", "webhook", "cacheTTL"), _NOTHING),
+    (("authorization", "webhook", "cacheAuthorizedTTL"), _NOTHING),
+    (("authorization", "webhook", "cacheUnauthorizedTTL"), _NOTHING),
+    (("logging", "flushFrequency"), 0),
+    (("logging", "options", "json", "infoBufferSize"), "0"),
+    (("logging", "options", "text", "infoBufferSize"), "0"),
+    (("logging", "verbosity"), 0),
+    (("crashLoopBackOff",), {}),
+    (("memorySwap",), {}),
+    (("containerRuntimeEndpoint",), ""),
+)
+"""What kubeadm writes for what is not set, since Go has no other way. Patches may look for it; to the kubelet
+it says nothing."""
+
+
+@frozen
+class NodesOwn:
+    """The configuration of this node's kubelet. Not to be used if the report is fatal."""
+
+    report: Report
+    value: Mapping[str, Value]
+    decisions: tuple[Decision, ...] = ()
+    references: tuple[Reference, ...] = ()
+    flags: tuple[str, ...] = ()
+    """What this kubelet is too old to take from a configuration."""
+
+
+def nodes_own(
+    contents: bytes, cluster: Cluster, patches: Patches, node: Node, kubelet: Kubelet, ca_certificate: str
+) -> NodesOwn:
+    """`contents` is the ConfigMap's key kubelet, `ca_certificate` where the node has the cluster's CA."""
+    try:
+        given = _of_cluster(contents)
+    except Unusable as fault:
+        return NodesOwn(Report((fault.entry,)), {})
+    on_linux = with_defaults(given, cluster)
+    before = on_windows_paths(on_linux)
+    after, report = patched(before, patches)
+    report = patches.report + report
+    if report.fatal:
+        return NodesOwn(report, {})
+    touched = {place for place in _PATHS if _get(before, place) != _get(after, place)}
+    after = _without_empty_values(after)
+    for place in _PATHS:
+        if place not in touched:
+            # The rules for Windows start from the path on Linux, and tell what became of it.
+            _set(after, place, _get(on_linux, place))
+    documents, faults = configuration.read_all([(_PATCHED, json.dumps(after).encode())])
+    report += faults
+    if report.fatal:
+        return NodesOwn(report, {})
+    node = _asking_no_more_than(node, before, after)
+    made = configuration.for_windows(documents, {}, node, kubelet, carries_client_ca=True)
+    if _CLIENT_CA not in touched:
+        made = _with_our_ca(made, ca_certificate)
+    return NodesOwn(report + made.report, made.value, made.decisions, made.references, made.flags)
+
+
+def _of_cluster(contents: bytes) -> dict[str, Value]:
+    """Raises Unusable."""
+    for part in parts(_NAME, contents):
+        if part.group != _GROUP:
+            continue
+        if part.api != API_VERSION:
+            message = f"it is of {quoted(part.api)}; {API_VERSION} is read"
+            raise Unusable(part.document.entry(Severity.ERROR, ("apiVersion",), message))
+        if part.kind == KIND:
+            return part.document.value
+    raise Unusable(Entry(Severity.ERROR, f"there is no {KIND} in it", _NAME))
+
+
+def with_defaults(given: Mapping[str, Value], cluster: Cluster) -> dict[str, Value]:
+    """As kubeadm has it on any system."""
+    made = _without_nulls(given)
+    of_cluster: tuple[tuple[tuple[str, ...], Value], ...] = (
+        (("clusterDNS",), [cluster.dns_address]),
+        (("clusterDomain",), cluster.dns_domain),
+        (_CLIENT_CA, cluster.client_ca),
+    )
+    for place, value in (*_DEFAULTS, *of_cluster, *_EMPTY_VALUES):
+        if _get(made, place) in (None, ""):
+            _set(made, place, value)
+    made["rotateCertificates"] = True
+    return made
+
+
+def on_windows_paths(given: Mapping[str, Value]) -> dict[str, Value]:
+    """As kubeadm on Windows has it when it applies patches."""
+    made = copy.deepcopy(dict(given))
+    made["resolvConf"] = ""
+    for place in _PATHS:
+        _set(made, place, _mapped(_get(made, place)))
+    return made
+
+
+def _mapped(path: Value) -> Value:
+    """A path that Windows cannot have is refused later, with all others."""
+    try:
+        return path_on_windows(path) if isinstance(path, str) and path.startswith("/") else path
+    except UnusablePath:
+        return path
+
+
+def _asking_no_more_than(node: Node, before: Mapping[str, Value], after: Mapping[str, Value]) -> Node:
+    """Where a patch says what this node reserves for its system, that is enough."""
+    said, now = mapping(before.get("systemReserved")), mapping(after.get("systemReserved"))
+    reserved = {name: least for name, least in node.reserved.items() if said.get(name) == now.get(name)}
+    return replaced(node, reserved=reserved, keeps_linux_pods_away=False)
+
+
+def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
+    """The cluster's CA lies where this join puts it."""
+    there = _get(made.value, _CLIENT_CA)
+    if there == ca_certificate:
+        return made
+    value = copy.deepcopy(dict(made.value))
+    _set(value, _CLIENT_CA, ca_certificate)
+    name = ".".join(_CLIENT_CA)
+    shown = there if isinstance(there, str) else ""
+    reason = "where this node has the cluster's CA"
+    decision = Decision(About.CONFIGURATION, name, Outcome.CHANGED, reason, shown, ca_certificate)
+    return replaced(
+        made,
+        value=value,
+        decisions=(*(each for each in made.decisions if each.name != name), decision),
+        references=tuple(each for each in made.references if each.by != name),
+    )
+
+
+def _without_nulls(given: Mapping[str, Value]) -> dict[str, Value]:
+    return {
+        key: _without_nulls(value) if isinstance(value, dict) else value
+        for key, value in given.items()
+        if value is not None
+    }
+
+
+def _without_empty_values(given: Mapping[str, Value]) -> dict[str, Value]:
+    made = copy.deepcopy(dict(given))
+    for place, value in _EMPTY_VALUES:
+        if _get(made, place) == value:
+            _remove(made, place)
+    return made
+
+
+def _remove(made: dict[str, Value], place: tuple[str, ...]) -> None:
+    """And the mappings around it that are empty without it."""
+    first, rest = place[0], place[1:]
+    inner = made[first]
+    if rest and isinstance(inner, dict):
+        _remove(inner, rest)
+    if not rest or inner == {}:
+        del made[first]
+
+
+def _get(value: Mapping[str, Value], place: tuple[str, ...]) -> Value:
+    found = value.get(place[0])
+    for step in place[1:]:
+        found = mapping(found).get(step)
+    return found
+
+
+def _set(made: dict[str, Value], place: tuple[str, ...], value: Value) -> None:
+    for step in place[:-1]:
+        inner = made.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return  # of the wrong shape, which is told later
+        made = inner
+    made[place[-1]] = copy.deepcopy(value)

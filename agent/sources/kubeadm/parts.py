@@ -1,0 +1,114 @@
+"""A file of several documents, such as kubeadm reads: split, each read, each with what API it is of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent import documents
+from agent.records import frozen
+from agent.sources.kubelet.documents import Document
+from agent.sources.report import Entry, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
+    from agent.sources.report import Place
+
+_SEPARATOR = "---"
+_TWICE = "this key is there twice; the last one counts"
+
+
+class Unusable(Exception):
+    """No such file. Carries the entry for the report."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(str(entry))
+        self.entry = entry
+
+
+@frozen
+class Part:
+    """One of its documents."""
+
+    document: Document
+    group: str
+    version: str
+    kind: str
+    twice: tuple[Place, ...] = ()
+    """Keys that are there again."""
+
+    @property
+    def api(self) -> str:
+        return f"{self.group}/{self.version}"
+
+    def twice_entries(self, severity: Severity) -> Iterator[Entry]:
+        for place in self.twice:
+            yield self.document.entry(severity, place, _TWICE)
+
+
+def parts(name: str, contents: bytes) -> tuple[Part, ...]:
+    """Raises Unusable: not text, no YAML or JSON, a document without its kind, two of one kind."""
+    found: list[Part] = []
+    for line, value in values(name, contents):
+        part = _part(name, line, value)
+        if any(part.kind == other.kind for other in found):
+            raise _unusable(name, f"there are two documents of the kind {part.kind}", line)
+        found.append(part)
+    return tuple(found)
+
+
+def values(name: str, contents: bytes) -> Iterator[tuple[int, documents.Reading]]:
+    """Each document and its first line. Raises Unusable."""
+    try:
+        text = contents.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise _unusable(name, f"it is not UTF-8: byte {fault.start + 1} is wrong") from None
+    for line, part in _split(name, text):
+        try:
+            # Empty lines before it, so that what is wrong is told by the line of the file.
+            yield line, documents.read_leniently(("\n" * (line - 1) + part).encode())
+        except documents.NotReadable as fault:
+            at_line, column = fault.at or (line, None)
+            entry = Entry(Severity.ERROR, str(fault), name, fault.place, at_line, column)
+            raise Unusable(entry) from None
+
+
+def _split(name: str, text: str) -> Iterator[tuple[int, str]]:
+    first, gathered = 1, list[str]()
+    lines = text.split("\n")
+    for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
+        if not line.startswith(_SEPARATOR):
+            gathered.append(line.removesuffix("\r"))
+            continue
+        behind = line[len(_SEPARATOR) :].strip()
+        if behind and not behind.startswith("#"):
+            raise _unusable(name, "behind --- only a comment can stand", number)
+        if gathered:
+            yield first, "\n".join(gathered) + "\n"
+        first, gathered = number + 1, []
+    if gathered:
+        yield first, "\n".join(gathered) + "\n"
+
+
+def _part(name: str, line: int, reading: documents.Reading) -> Part:
+    value = reading.value
+    if not isinstance(value, dict):
+        raise _unusable(name, "a document with apiVersion and kind was expected", line)
+    document = Document(name, value, reading.positions)
+    group, slash, version = _text(value, "apiVersion").partition("/")
+    kind = _text(value, "kind")
+    if "/" in version:
+        raise Unusable(document.entry(Severity.ERROR, ("apiVersion",), "it is no GROUP/VERSION"))
+    if not slash or not group or not version or not kind:
+        raise _unusable(name, "a document has to say its apiVersion (GROUP/VERSION) and its kind", line)
+    return Part(document, group, version, kind, reading.twice)
+
+
+def _text(value: dict[str, Value], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _unusable(name: str, message: str, line: int | None = None) -> Unusable:
+    return Unusable(Entry(Severity.ERROR, message, name, line=line))

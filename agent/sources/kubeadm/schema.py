@@ -1,0 +1,211 @@
+"""The fields of a JoinConfiguration, version by version, and what each may hold."""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import TYPE_CHECKING
+
+from agent.records import frozen, mutable
+from agent.sources.kubeadm.durations import seconds
+from agent.sources.report import Severity, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.documents import Value
+    from agent.sources.kubelet.documents import Document
+    from agent.sources.report import Entry, Place
+
+GROUP = "kubeadm.k8s.io"
+KIND = "JoinConfiguration"
+
+
+class Shape(enum.Enum):
+    TEXT = "text"
+    FLAG = "true or false"
+    DURATION = "a duration such as 5m0s"
+    TIME = "a time such as 2030-01-02T03:04:05Z"
+    ANYTHING = "anything"
+
+
+@frozen
+class ListOf:
+    item: Form
+
+
+@frozen
+class MapOf:
+    value: Form
+
+
+@frozen
+class Fields:
+    forms: Mapping[str, Form]
+
+
+Form = Shape | ListOf | MapOf | Fields
+
+_TEXTS = ListOf(Shape.TEXT)
+_TAINT = Fields(
+    {"key": Shape.TEXT, "value": Shape.TEXT, "effect": Shape.TEXT, "timeAdded": Shape.TIME},
+)
+_NODE_REGISTRATION: dict[str, Form] = {
+    "name": Shape.TEXT,
+    "criSocket": Shape.TEXT,
+    "taints": ListOf(_TAINT),
+    "ignorePreflightErrors": _TEXTS,
+    "imagePullPolicy": Shape.TEXT,
+}
+_DISCOVERY: dict[str, Form] = {
+    "bootstrapToken": Fields(
+        {
+            "token": Shape.TEXT,
+            "apiServerEndpoint": Shape.TEXT,
+            "caCertHashes": _TEXTS,
+            "unsafeSkipCAVerification": Shape.FLAG,
+        }
+    ),
+    "file": Fields({"kubeConfigPath": Shape.TEXT}),
+    "tlsBootstrapToken": Shape.TEXT,
+}
+_JOIN: dict[str, Form] = {
+    "apiVersion": Shape.TEXT,
+    "kind": Shape.TEXT,
+    "caCertPath": Shape.TEXT,
+    "controlPlane": Shape.ANYTHING,
+    "skipPhases": _TEXTS,
+    "patches": Fields({"directory": Shape.TEXT}),
+}
+_TIMEOUTS = (
+    "controlPlaneComponentHealthCheck",
+    "kubeletHealthCheck",
+    "kubernetesAPICall",
+    "etcdAPICall",
+    "tlsBootstrap",
+    "discovery",
+    "upgradeManifests",
+)
+
+VERSIONS: Mapping[str, Fields] = {
+    "v1beta3": Fields(
+        {
+            **_JOIN,
+            "nodeRegistration": Fields({**_NODE_REGISTRATION, "kubeletExtraArgs": MapOf(Shape.TEXT)}),
+            "discovery": Fields({**_DISCOVERY, "timeout": Shape.DURATION}),
+        }
+    ),
+    "v1beta4": Fields(
+        {
+            **_JOIN,
+            "nodeRegistration": Fields(
+                {
+                    **_NODE_REGISTRATION,
+                    "kubeletExtraArgs": ListOf(Fields({"name": Shape.TEXT, "value": Shape.TEXT})),
+                    "imagePullSerial": Shape.FLAG,
+                }
+            ),
+            "discovery": Fields(_DISCOVERY),
+            "timeouts": Fields(dict.fromkeys(_TIMEOUTS, Shape.DURATION)),
+            "dryRun": Shape.FLAG,
+        }
+    ),
+}
+DEPRECATED = "v1beta3"
+
+_NULL_IN: Mapping[Shape, Value] = {Shape.TEXT: "", Shape.FLAG: False}
+"""In a list or a map, null is the empty value; elsewhere it is none."""
+
+_TIME = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d+)?"
+    r"(Z|[-+]([01]\d|2[0-4]):([0-5]\d|60))",
+    re.ASCII,
+)
+
+
+@mutable
+class Checking:
+    """Makes of a document what its version knows of it; what is wrong goes into `entries`."""
+
+    document: Document
+    unknown: Severity
+    """A warning where kubeadm warns, an error where it validates."""
+    entries: list[Entry]
+
+    def of(self, form: Form, value: Value, place: Place) -> Value:
+        """None for what is none, or wrong."""
+        if value is None:
+            return None
+        if isinstance(form, Fields):
+            return self._fields(form, value, place)
+        if isinstance(form, ListOf):
+            return self._list(form, value, place)
+        if isinstance(form, MapOf):
+            return self._map(form, value, place)
+        if not _has_shape(value, form):
+            self._wrong(place, form.value)
+            return None
+        return value
+
+    def _fields(self, form: Fields, value: Value, place: Place) -> Value:
+        if not isinstance(value, dict):
+            self._wrong(place, "a mapping")
+            return None
+        made: dict[str, Value] = {}
+        for key, inner in value.items():
+            here = (*place, key)
+            if key not in form.forms:
+                message = f"kubeadm knows no field {quoted(key)} here; it is ignored"
+                self.entries.append(self.document.entry(self.unknown, here, message))
+                continue
+            made[key] = self.of(form.forms[key], inner, here)
+        return made
+
+    def _list(self, form: ListOf, value: Value, place: Place) -> Value:
+        if not isinstance(value, list):
+            self._wrong(place, "a list")
+            return None
+        return [self._inside(form.item, item, (*place, number)) for number, item in enumerate(value)]
+
+    def _map(self, form: MapOf, value: Value, place: Place) -> Value:
+        if not isinstance(value, dict):
+            self._wrong(place, "a mapping")
+            return None
+        return {key: self._inside(form.value, item, (*place, key)) for key, item in value.items()}
+
+    def _inside(self, form: Form, value: Value, place: Place) -> Value:
+        if value is None:
+            return {} if isinstance(form, Fields) else _NULL_IN[form] if isinstance(form, Shape) else None
+        return self.of(form, value, place)
+
+    def _wrong(self, place: Place, expected: str) -> None:
+        self.entries.append(self.document.entry(Severity.ERROR, place, f"{expected} was expected"))
+
+
+def _has_shape(value: Value, shape: Shape) -> bool:
+    if shape is Shape.ANYTHING:
+        return True
+    if shape is Shape.FLAG:
+        return isinstance(value, bool)
+    if not isinstance(value, str):
+        return False
+    if shape is Shape.DURATION:
+        return seconds(value) is not None
+    return shape is Shape.TEXT or bool(_TIME.fullmatch(value))
+
+
+def mapping(value: Value) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+def text(value: Value) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Value) -> tuple[str, ...]:
+    return tuple(map(text, items(value)))
+
+
+def items(value: Value) -> Iterator[Value]:
+    if isinstance(value, list):
+        yield from value

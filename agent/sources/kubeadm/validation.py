@@ -1,0 +1,137 @@
+"""What kubeadm holds against a JoinConfiguration, and the little more that could only fail later."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.sources.ignition import urls
+from agent.sources.kubeadm import node_names, runtime_endpoint
+from agent.sources.report import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
+    from agent.sources.report import Place
+
+Fault = tuple["Place", str]
+
+_TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
+_HASH = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+_DISCOVERY = ("discovery",)
+_BOOTSTRAP_TOKEN = ("discovery", "bootstrapToken")
+_REGISTRATION = ("nodeRegistration",)
+_WANTED = (
+    "it is no bootstrap token: six characters, a dot and sixteen more, of a to z and digits; "
+    "`kubeadm token create` on a control-plane machine makes one"
+)
+
+
+def faults(configuration: JoinConfiguration) -> Iterator[Fault]:
+    yield from _discovery(configuration.discovery)
+    yield from _node_registration(configuration.node_registration)
+    path = configuration.ca_cert_path
+    if not _is_absolute(path) or not path.endswith(".crt"):
+        yield ("caCertPath",), f"{quoted(path)} has to be an absolute path that ends in .crt"
+
+
+def _discovery(discovery: Discovery) -> Iterator[Fault]:
+    token = discovery.bootstrap_token
+    if token is None and discovery.file is None:
+        yield _DISCOVERY, "bootstrapToken or file has to be there: nothing says how to find the cluster"
+    if token is not None and discovery.file is not None:
+        yield _DISCOVERY, "there are bootstrapToken and file; one of them has to go"
+    if token is not None:
+        yield from _bootstrap_token(token)
+    if discovery.file is not None:
+        yield from _file(discovery.file)
+    if discovery.tls_bootstrap_token and not _is_same(token, discovery.tls_bootstrap_token):
+        yield from _tls_bootstrap_token(discovery.tls_bootstrap_token)
+
+
+def _is_same(token: BootstrapToken | None, tls_bootstrap_token: str) -> bool:
+    return token is not None and token.token == tls_bootstrap_token
+
+
+def _tls_bootstrap_token(token: str) -> Iterator[Fault]:
+    if not _TOKEN.fullmatch(token):
+        yield (*_DISCOVERY, "tlsBootstrapToken"), _WANTED
+
+
+def _bootstrap_token(token: BootstrapToken) -> Iterator[Fault]:
+    if not token.ca_cert_hashes and not token.unsafe_skip_ca_verification:
+        yield (
+            (*_BOOTSTRAP_TOKEN, "caCertHashes"),
+            (
+                "it is empty: anybody who knows the token could pass for the cluster. Give the hash of its "
+                "CA (sha256:..., as `kubeadm token create --print-join-command` tells it), or do "
+                "without it (unsafeSkipCAVerification, --discovery-token-unsafe-skip-ca-verification)"
+            ),
+        )
+    for number, pin in enumerate(token.ca_cert_hashes):
+        if not _HASH.fullmatch(pin):
+            yield (
+                (*_BOOTSTRAP_TOKEN, "caCertHashes", number),
+                "it is no hash of a public key: sha256: and 64 hexadecimal digits were expected",
+            )
+    if not _TOKEN.fullmatch(token.token):
+        yield (*_BOOTSTRAP_TOKEN, "token"), _WANTED
+    if fault := endpoint_fault(token.api_server_endpoint):
+        yield (*_BOOTSTRAP_TOKEN, "apiServerEndpoint"), fault
+
+
+def endpoint_fault(endpoint: str) -> str | None:
+    """HOST:PORT as Go splits it, neither of them empty, and the port a number."""
+    if not endpoint:
+        return "HOST:PORT of the cluster's API server was expected, such as 10.0.0.1:6443"
+    host, colon, port = endpoint.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        return f"{quoted(endpoint)} is no HOST:PORT: an address of IPv6 stands in brackets"
+    if not colon or not host or re.search(r"[][/@\s]", host):
+        return f"{quoted(endpoint)} is no HOST:PORT, such as 10.0.0.1:6443"
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 1 << 16):
+        return f"{quoted(endpoint)} has no port between 1 and 65535 behind its last colon"
+    return None
+
+
+def _file(path: str) -> Iterator[Fault]:
+    place = (*_DISCOVERY, "file", "kubeConfigPath")
+    if _ON_A_DRIVE.match(path):
+        return
+    url = urls.parse(path)
+    if not path or url is None or "\0" in path:
+        yield place, "the path of a kubeconfig or an https URL was expected"
+    elif url.scheme not in ("", "https"):
+        yield place, f"a URL has to begin with https://, not {quoted(url.scheme + ':')}"
+
+
+def _node_registration(registration: NodeRegistration) -> Iterator[Fault]:
+    if registration.name and (fault := node_names.fault(registration.name)):
+        yield (*_REGISTRATION, "name"), fault
+    if registration.cri_socket and (fault := runtime_endpoint.fault(registration.cri_socket)):
+        yield (*_REGISTRATION, "criSocket"), fault
+    for number, argument in enumerate(registration.kubelet_extra_args):
+        if not argument.name:
+            yield (*_REGISTRATION, "kubeletExtraArgs", number), "an argument has to have a name"
+    if registration.image_pull_policy not in _PULL_POLICIES:
+        yield (
+            (*_REGISTRATION, "imagePullPolicy"),
+            f"{quoted(registration.image_pull_policy)} is none of {', '.join(_PULL_POLICIES)}",
+        )
+
+
+def ignored_checks_fault(checks: tuple[str, ...]) -> str | None:
+    """Of ignorePreflightErrors and --ignore-preflight-errors together. Capitals do not count."""
+    if len({check.lower() for check in checks}) > 1 and "all" in map(str.lower, checks):
+        return "beside all, which ignores every check, no single one can be named"
+    return None
+
+
+def _is_absolute(path: str) -> bool:
+    return path[:1] in ("/", "\\") or bool(_ON_A_DRIVE.match(path))

@@ -1,0 +1,81 @@
+"""Joins of a worker, compiled with what a cluster of kubeadm's says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.sources import kubeadm
+from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.placement import KUBELET_LOG, LogRunner, Placement
+from agent.spec import File, Inline, Service, Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DATA = Path(__file__).parents[3] / "data" / "kubeadm"
+OF_KUBEADM = DATA.parent / "kubeadm-join-v1.36"
+"""What kubeadm.exe itself writes; its README tells the marks in it."""
+
+SERVER = "https://10.77.0.1:6443"
+TOKEN = "abcdef.0123456789abcdef"  # noqa: S105 - of no cluster
+CA = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+HASH = "sha256:" + "0123456789abcdef" * 4
+KUBELET_CONFIG = (DATA / "kubelet-config.yaml").read_bytes()
+HOST = Node(host_name="WIN1", found_addresses=("10.77.0.1",))
+LOG_RUNNER = LogRunner(
+    "wmcb-log.exe",
+    Inline(b"MZ, too"),
+    (f"--log-file={KUBELET_LOG}", f"--arguments-from={kubeadm.ARGUMENTS_FILE}", "--"),
+    kubeadm.ARGUMENTS_FILE,
+)
+PLACEMENT = Placement(Inline(b"MZ, as far as this matters"), LOG_RUNNER)
+
+JOIN = f"""apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+discovery:
+  bootstrapToken: {{token: {TOKEN}, apiServerEndpoint: 10.77.0.1:6443, caCertHashes: [{HASH}]}}
+"""
+
+
+def joined(
+    configuration: str = JOIN,
+    *,
+    kubelet_config: bytes = KUBELET_CONFIG,
+    cluster: kubeadm.Cluster | None = None,
+    patches: Mapping[str, bytes] | None = None,
+    node: Node = HOST,
+    minor: int = 36,
+    placement: Placement = PLACEMENT,
+) -> kubeadm.Join:
+    outcome = kubeadm.read("join.yaml", configuration.encode())
+    assert outcome.configuration, [str(entry) for entry in outcome.report.entries]
+    found = kubeadm.Found(SERVER, CA, kubelet_config, cluster or kubeadm.Cluster(), {"token": TOKEN})
+    return kubeadm.compile_join(
+        outcome.configuration, found, kubeadm.read_patches(patches or {}), node, Kubelet(minor), placement
+    )
+
+
+def specification(join: kubeadm.Join) -> Specification:
+    assert join.specification, [str(entry) for entry in join.report.entries]
+    return join.specification
+
+
+def files(join: kubeadm.Join) -> dict[str, str]:
+    """What is written, by path; programs left out."""
+    return {
+        str(want.path): b"".join(want.content.blocks()).decode()
+        for want in specification(join).wants
+        if isinstance(want, File) and want.content is not None and want.path.suffix != ".exe"
+    }
+
+
+def service(join: kubeadm.Join) -> Service:
+    return next(want for want in specification(join).wants if isinstance(want, Service))
+
+
+def notes(join: kubeadm.Join) -> dict[str, str]:
+    return {
+        note.subject: f"{note.effect.value}: {note.before!r} {note.after!r} {note.reason}"
+        for note in specification(join).notes
+    }
