@@ -116,3 +116,41 @@ def test_the_same_in_ignition(seed: int) -> None:
         pre, post = given["PreKubeadmCommands"], given["PostKubeadmCommands"]
         assert _script(made.before, "commands before kubeadm").split() == _batch(pre).split()
         assert _script(made.after, "commands after kubeadm").split() == _batch(post).split()
+
+
+def _retried(version: str) -> dict[str, Any]:
+    return {
+        "format": "cloud-config-1.8",
+        "joinConfiguration": _JOIN,
+        "input": {
+            "UseExperimentalRetry": True,
+            "KubernetesVersion": version,
+            "KubeadmVerbosity": "--v 5",
+            "PreKubeadmCommands": ["pre"],
+            "PostKubeadmCommands": ["post"],
+            "AdditionalFiles": [{"path": "/opt/a", "content": "a"}],
+        },
+    }
+
+
+@pytest.mark.parametrize("version", ["1.30.0", "1.31.0"])
+def test_a_join_that_release_1_8_tries_again(version: str) -> None:
+    """By one of two scripts, which we do not keep."""
+    [raw] = render([_retried(version)])
+    assert b"retry-command kubeadm join phase kubelet-start" in raw
+    made = cloudconfig.load("user data", raw, {}).user_data
+    assert made
+    assert made.join
+    assert made.join.arguments == ("--config", "/run/kubeadm/kubeadm-join-config.yaml", "--v", "5")
+    files = [step.path.name for step in made.before if isinstance(step, WrittenFile)]
+    assert files == ["a", "kubeadm-join-config.yaml", "placeholder"]
+    assert _script(made.before, "runcmd, before the join") == b"pre\r\n"
+    assert _script(made.after, "runcmd, after the join") == b"post\r\n"
+
+
+def test_release_1_8_renders_a_worker_as_today() -> None:
+    order = {"joinConfiguration": _JOIN, "input": {"KubeadmVerbosity": "--v 5"}}
+    old, new = (
+        order | {"format": name, "machine": "worker"} for name in ("cloud-config-1.8", "cloud-config")
+    )
+    assert len(set(render([old, new]))) == 1
