@@ -24,6 +24,7 @@ that two of them can be told apart within one document.
         format      1
         title       what the node was made from
         interrupted whether the last run did not come to its end
+        under_way   whether a run is at work just now
         resources   resource, there (whether it exists), differences as above
         logs        by path, the last lines of what the services' programs write
 
@@ -77,6 +78,7 @@ def status_document(status: Status, logs: Logs) -> str:
     return document(
         title=status.title,
         interrupted=status.interrupted,
+        under_way=status.under_way,
         resources=[
             {
                 "resource": to_document(standing.record.target.key),

@@ -82,6 +82,8 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
             lines += [f"    {line}" for line in differences]
     for path, last in logs.items():
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
+    if status.under_way:
+        lines.append("a run is under way on this machine: ask again when it has ended")
     if status.interrupted:
         lines.append(
             "the last run was interrupted: run it again to finish it, or with --rollback to take it back"

@@ -37,7 +37,7 @@ def show(request: Request) -> int:
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.value(OUTPUT, "text") == "json":
         say(plan_documents.status_document(status, logs))
-    elif not status.resources and not status.interrupted:
+    elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")
     else:
         say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=request.has(VERBOSE)))

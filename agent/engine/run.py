@@ -68,7 +68,7 @@ def interrupted(host: Host) -> int | None:
     folder = StateFolder.of(host)
     folder.check()
     journal = _unfinished(folder, Inventory.load(folder))
-    return None if journal is None else len(journal.steps)
+    return None if journal is None or host.processes.is_held(LOCK) else len(journal.steps)
 
 
 def make_so(
@@ -155,23 +155,26 @@ class Status:
     resources: tuple[Standing, ...]
     interrupted: bool
     """The last run did not come to its end."""
+    under_way: bool = False
+    """A run is at work just now, and half of this is about to change."""
 
     @property
     def is_well(self) -> bool:
         """Something was made, and all of it still is as it was made."""
         as_made = all(each.found is not None and not each.differences for each in self.resources)
-        return bool(self.resources) and as_made and not self.interrupted
+        return bool(self.resources) and as_made and not self.interrupted and not self.under_way
 
 
 def status(host: Host) -> Status:
     folder = StateFolder.of(host)
     folder.check()
     inventory = Inventory.load(folder)
-    return Status(
-        inventory.title,
-        tuple(_standings(host, inventory)),
-        _unfinished(folder, inventory) is not None,
-    )
+    standings = tuple(_standings(host, inventory))
+    # Before the journal and after: one that ends or begins just then is not interrupted.
+    under_way = host.processes.is_held(LOCK)
+    unfinished = _unfinished(folder, Inventory.load(folder)) is not None
+    under_way = under_way or host.processes.is_held(LOCK)
+    return Status(inventory.title, standings, unfinished and not under_way, under_way)
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:

@@ -110,6 +110,9 @@ class Files(Protocol):
     def remove_at_reboot(self, path: PureWindowsPath) -> None:
         """For what is still running: Windows removes it when it starts next."""
 
+    def keep_at_reboot(self, path: PureWindowsPath) -> None:
+        """Takes that back; for what is gone meanwhile, too. Nothing happens where nobody asked for it."""
+
     def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
         """Owner, group and DACL as they are."""
 
@@ -347,10 +350,16 @@ class Environment(Protocol):
 
     def list(self) -> Mapping[str, str]: ...
     def get(self, name: str) -> str | None:
-        """As it is stored, with %NAME% in it; so `list` tells it too."""
+        """As it is stored, with %NAME% in it; so `list` tells it too. None also for what is no text."""
 
-    def set(self, name: str, value: str) -> None:
-        """A value that has %NAME% in it is stored so that Windows expands it. Running programs are told."""
+    def kind(self, name: str) -> RegistryKind | None:
+        """As what it is stored: STRING, EXPANDABLE, or what Windows would not take for a variable's value."""
+
+    def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
+        """Without `kind` a value that has %NAME% in it is stored so that Windows expands it.
+
+        Running programs are told.
+        """
 
     def remove(self, name: str) -> None: ...
 
@@ -549,6 +558,9 @@ class Processes(Protocol):
 
         Freed by Windows when the process dies, however it dies.
         """
+
+    def is_held(self, name: str) -> bool:
+        """Whether some process has that lock. To take it to see would be in the way of whoever wants it."""
 
 
 class Clock(Protocol):

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 
 from agent.host.errors import BadName
+from agent.host.port import RegistryKind
 
 _INVALID_NAME = 123
 
 REFERENCE = re.compile("%([^%=]+)%")
 """In a text that Windows expands it becomes the value of the variable of that name, if there is one."""
+
+
+def kind_of(value: str) -> RegistryKind:
+    """As what a value is stored of which nobody says more."""
+    return RegistryKind.EXPANDABLE if REFERENCE.search(value) else RegistryKind.STRING
 
 
 def check_name(name: str) -> str:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
+from agent.host.port import RegistryKind
 from agent.resources.kind import Kind, holds_secret, veiled
 from agent.spec import EnvironmentVariable
 
@@ -32,8 +33,14 @@ class EnvironmentVariableResource(Kind):
         return super().shown(field, value, manner)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
-        value = host.environment.get(name)
-        return None if value is None else {"value": value}
+        kind = host.environment.kind(name)
+        return None if kind is None else {"value": host.environment.get(name), "type": kind.name}
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:
+        assert isinstance(want, EnvironmentVariable)
+        if found is not None and found["value"] is None:
+            return f"variable {want.name} is no text in the registry ({found['type']}); remove it"
+        return None
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, EnvironmentVariable)
@@ -41,7 +48,8 @@ class EnvironmentVariableResource(Kind):
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         if before is not None:
-            host.environment.set(name, str(before["value"]))
+            kind = RegistryKind[str(before["type"])] if "type" in before else None
+            host.environment.set(name, str(before["value"]), kind)
             return None
         with suppress(NotFound):
             host.environment.remove(name)

@@ -127,6 +127,7 @@ class FileResource(Kind):
                         # A program that was put aside may still run.
                         with suppress(InUse, AccessDenied, NotFound):
                             host.files.remove(folder / name)
+                            host.files.keep_at_reboot(folder / name)
 
 
 def _write(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.errors import BadName, NotFound
-from agent.host.port import RegistryKind
+from agent.host.port import RegistryKind, RegistryValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +66,21 @@ def test_only_a_reference_makes_windows_expand_a_value(
     assert (stored.kind, stored.data) == (kind, value)
 
 
+@pytest.mark.parametrize("kind", [RegistryKind.STRING, RegistryKind.EXPANDABLE])
+@pytest.mark.parametrize("value", ["plain", "%SystemRoot%"])
+def test_a_value_is_stored_as_it_is_said(world: World, name: str, value: str, kind: RegistryKind) -> None:
+    world.host.environment.set(name, value, kind)
+    assert world.host.environment.kind(name) is kind
+    assert world.host.environment.get(name) == value
+
+
+def test_what_is_no_text_is_no_value(world: World, name: str) -> None:
+    world.host.registry.write(KEY, name, RegistryValue(RegistryKind.NUMBER, 1))
+    assert world.host.environment.get(name) is None
+    assert world.host.environment.kind(name) is RegistryKind.NUMBER
+    assert name not in world.host.environment.list()
+
+
 def test_a_variable_is_set_anew(world: World, name: str) -> None:
     for value in ("first", "%PATH%", "second"):
         world.host.environment.set(name, value)
@@ -82,6 +97,7 @@ def test_a_variable_is_removed(world: World, name: str) -> None:
 
 def test_what_is_not_there(world: World, name: str) -> None:
     assert world.host.environment.get(name) is None
+    assert world.host.environment.kind(name) is None
     with pytest.raises(NotFound) as refused:
         world.host.environment.remove(name)
     assert refused.value.code == 2

@@ -604,14 +604,30 @@ def test_a_tree_with_an_open_file_is_removed_later(world: World) -> None:
 def test_what_is_to_go_at_the_next_start_is_noted_where_windows_looks(world: World) -> None:
     path = world.folder / "file"
     world.plant_file(path)
-    world.host.files.remove_at_reboot(path)
     key, name = r"SYSTEM\CurrentControlSet\Control\Session Manager", "PendingFileRenameOperations"
+    before = world.host.registry.read(key, name)
+    world.host.files.remove_at_reboot(path)
     noted = world.host.registry.read(key, name)
     assert noted is not None
     assert isinstance(noted.data, tuple)
     place = noted.data.index(f"\\??\\{path}")
     assert noted.data[place : place + 2] == (f"\\??\\{path}", "")
     assert world.host.files.observe(path) is not None
+    other = world.folder / "other"
+    world.plant_file(other)
+    world.host.files.remove_at_reboot(other)
+    world.host.files.remove(path)
+    world.host.files.keep_at_reboot(path)
+    after = world.host.registry.read(key, name)
+    assert after is not None
+    assert isinstance(after.data, tuple)
+    assert f"\\??\\{path}" not in after.data
+    assert f"\\??\\{other}" in after.data
+    world.host.files.keep_at_reboot(world.folder / "never noted")
+    with pytest.raises(BadName):
+        world.host.files.keep_at_reboot(world.folder / "other.")
+    world.host.files.keep_at_reboot(other)
+    assert world.host.registry.read(key, name) == before
 
 
 # Links

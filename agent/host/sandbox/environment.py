@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.variables import REFERENCE, check_name
+from agent.host.variables import REFERENCE, check_name, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,15 +38,19 @@ class SandboxEnvironment:
             self.set(name, value)
 
     def list(self) -> Mapping[str, str]:
-        return {name: str(value.data) for name, value in self._registry.values(KEY).items()}
+        values = self._registry.values(KEY).items()
+        return {name: value.data for name, value in values if isinstance(value.data, str)}
 
     def get(self, name: str) -> str | None:
         value = self._registry.read(KEY, check_name(name))
-        return None if value is None else str(value.data)
+        return value.data if value and isinstance(value.data, str) else None
 
-    def set(self, name: str, value: str) -> None:
-        kind = RegistryKind.EXPANDABLE if REFERENCE.search(value) else RegistryKind.STRING
-        self._registry.write(KEY, check_name(name), RegistryValue(kind, value))
+    def kind(self, name: str) -> RegistryKind | None:
+        value = self._registry.read(KEY, check_name(name))
+        return value.kind if value else None
+
+    def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
+        self._registry.write(KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
 
     def remove(self, name: str) -> None:
         self._registry.remove(KEY, check_name(name))

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind
+from agent.host.names import check_path
 from agent.host.port import FileKind, FileState
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sandbox import held
@@ -149,6 +150,12 @@ class SandboxFiles:
         from agent.host.sandbox.power import remove_at_reboot
 
         remove_at_reboot(self._registry, self._drive.existing("remove", path).path)
+
+    def keep_at_reboot(self, path: PureWindowsPath) -> None:
+        from agent.host.pending_moves import forget_removal
+
+        check_path("keep", path)
+        forget_removal(self._registry, path)
 
     def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
         place = self._drive.existing("ask for the protection of", path)

@@ -8,6 +8,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError, WrongKind, host_error
+from agent.host.pending_moves import PREFIX, pending_moves
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER, reboot_reasons
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import State
 
 POWER = "power.json"
-_PREFIX = "\\??\\"
 
 _SHUTDOWN_IN_PROGRESS = 1115
 
@@ -62,19 +62,20 @@ class SandboxClock:
 
 def remove_at_reboot(registry: SandboxRegistry, path: PureWindowsPath) -> None:
     """Windows keeps pairs of a path and its new one, which is empty where it is to be removed."""
-    pairs = [*_pairs(registry), f"{_PREFIX}{path}", ""]
-    registry.write(SESSION_MANAGER, PENDING_MOVES, RegistryValue(RegistryKind.STRINGS, tuple(pairs)))
+    words = [word for pair in pending_moves(registry) for word in pair]
+    words += [f"{PREFIX}{path}", ""]
+    registry.write(SESSION_MANAGER, PENDING_MOVES, RegistryValue(RegistryKind.STRINGS, tuple(words)))
 
 
 def remove_pending_files(registry: SandboxRegistry, files: Files) -> None:
-    pairs = _pairs(registry)
+    pairs = pending_moves(registry)
     if not pairs:
         return
-    for path, target in zip(pairs[::2], pairs[1::2], strict=True):
+    for path, target in pairs:
         if not target:
             # What is gone already, or a folder that isn't empty, Windows passes over.
             with suppress(HostError):
-                _remove(files, PureWindowsPath(path.removeprefix(_PREFIX)))
+                _remove(files, PureWindowsPath(path.removeprefix(PREFIX)))
     registry.remove(SESSION_MANAGER, PENDING_MOVES)
 
 
@@ -83,8 +84,3 @@ def _remove(files: Files, path: PureWindowsPath) -> None:
         files.remove(path)
     except WrongKind:
         files.remove_directory(path)
-
-
-def _pairs(registry: SandboxRegistry) -> list[str]:
-    value = registry.read(SESSION_MANAGER, PENDING_MOVES)
-    return list(value.data) if value is not None and isinstance(value.data, tuple) else []

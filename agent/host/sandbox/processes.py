@@ -125,6 +125,9 @@ class SandboxProcesses:
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         return self._state.exclusive(f"exclusive-{name}")
 
+    def is_held(self, name: str) -> bool:
+        return self._state.is_held(f"exclusive-{name}")
+
     def _file(self, program: str) -> str:
         """A path with a drive is the sandbox's, any other the operating system's own."""
         path = PureWindowsPath(program)

@@ -77,6 +77,9 @@ class State:
             if lock is not None:
                 os.close(lock)
 
+    def is_held(self, name: str) -> bool:
+        return _is_taken(self._locks / name)
+
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:
         lock = _take_waiting(self._locks / name)
@@ -109,6 +112,9 @@ if sys.platform == "win32":
             return os.open(path, os.O_CREAT | os.O_EXCL | os.O_TEMPORARY)
         return None
 
+    def _is_taken(path: pathlib.Path) -> bool:
+        return path.exists()
+
     def _take_waiting(path: pathlib.Path) -> int:
         while (lock := _take(path)) is None:
             time.sleep(_RETRY_SECONDS)
@@ -128,6 +134,19 @@ else:
             os.close(lock)
             return None
         return lock
+
+    def _is_taken(path: pathlib.Path) -> bool:
+        try:
+            lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
 
     def _take_waiting(path: pathlib.Path) -> int:
         lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 from typing import TYPE_CHECKING
 
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.variables import REFERENCE, check_name
+from agent.host.variables import check_name, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +34,12 @@ class WindowsEnvironment:
         value = self._registry.read(_KEY, check_name(name))
         return value.data if value and isinstance(value.data, str) else None
 
-    def set(self, name: str, value: str) -> None:
-        kind = RegistryKind.EXPANDABLE if REFERENCE.search(value) else RegistryKind.STRING
-        self._registry.write(_KEY, check_name(name), RegistryValue(kind, value))
+    def kind(self, name: str) -> RegistryKind | None:
+        value = self._registry.read(_KEY, check_name(name))
+        return value.kind if value else None
+
+    def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
+        self._registry.write(_KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
         _tell()
 
     def remove(self, name: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound, ProgramRunning
+from agent.host.names import check_path
 from agent.host.port import FileKind, FileState
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sddl import SecurityDescriptor
@@ -130,6 +131,13 @@ class WindowsFiles:
                 pass
             # Windows keeps the path, not the file. The prefix spares it the limit of 260 characters.
             api.remove_at_reboot(f"\\\\?\\{path}")
+
+    def keep_at_reboot(self, path: PureWindowsPath) -> None:
+        from agent.host.pending_moves import forget_removal
+        from agent.host.windows.registry import WindowsRegistry
+
+        check_path("keep", path)
+        forget_removal(WindowsRegistry(), path)
 
     def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
         parts = security.OWNER | security.GROUP | security.DACL

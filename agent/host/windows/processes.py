@@ -6,7 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -99,6 +99,12 @@ class WindowsProcesses:
             with telling("lock", name):
                 acquired = _acquire(held, self._facts.system_directory() / f"wmcb-{name}.lock")
             yield acquired
+
+    def is_held(self, name: str) -> bool:
+        path = self._facts.system_directory() / f"wmcb-{name}.lock"
+        with suppress(NotFound), telling("look at the lock", name), opened(path, 0):
+            return True  # it is there as long as it is open
+        return False
 
 
 def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:

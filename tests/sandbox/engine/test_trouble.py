@@ -10,8 +10,15 @@ import pytest
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
-from agent.host.errors import InUse, NoSpace, ServiceFailed, TimedOut
-from agent.host.port import Principal, RecoveryAction, ServiceDefinition, ServiceState
+from agent.host.errors import InUse, NoSpace, ProgramRunning, ServiceFailed, TimedOut
+from agent.host.port import (
+    Principal,
+    RecoveryAction,
+    RegistryKind,
+    RegistryValue,
+    ServiceDefinition,
+    ServiceState,
+)
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
@@ -648,3 +655,65 @@ def test_a_reset_that_is_taken_back_on_a_full_disk_can_be_done_later(host: Host)
     assert status(host).is_well
     reset(disk.host, "test", Silent())
     assert picture(host) == before
+
+
+# What Windows remembers
+
+
+KINDS = {
+    "a text with a reference that is none": ("100%x%", RegistryKind.STRING),
+    "one to be expanded without a reference": ("plain", RegistryKind.EXPANDABLE),
+    "plain": ("plain", RegistryKind.STRING),
+}
+
+
+@pytest.mark.parametrize("value, kind", KINDS.values(), ids=KINDS)
+def test_a_variable_comes_back_as_it_was_stored(host: Host, value: str, kind: RegistryKind) -> None:
+    host.environment.set("NODE_ROLE", value, kind)
+    before = picture(host)
+    run(host, nodes.node())
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_a_variable_that_is_no_text_is_in_the_way(host: Host) -> None:
+    key = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+    host.registry.write(key, "NODE_ROLE", RegistryValue(RegistryKind.NUMBER, 1))
+    with pytest.raises(CannotBeSo, match=r"NODE_ROLE is no text in the registry .NUMBER.; remove it"):
+        run(host, nodes.node())
+
+
+def test_a_program_that_was_put_aside_is_not_waited_for_by_windows_once_it_is_gone(host: Host) -> None:
+    bare = picture(host)
+    run(host, nodes.node())
+    aside = nodes.K / "wmcb-0123456789abcdef.old"
+
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        if path != nodes.KUBELET:
+            return host.files.write(path, *given)
+        host.files.move(path, aside)
+        host.files.write(path, *given)
+        return aside
+
+    def remove(path: PureWindowsPath) -> None:
+        if path == aside:
+            raise ProgramRunning("remove", str(path), 5)
+        host.files.remove(path)
+
+    run(changed(host, files={"write": write, "remove": remove}), nodes.node(program=b"MZ 2"))
+    assert "at the next start" in picture(host)
+    reset(host, "test", Silent())
+    assert picture(host) == bare
+
+
+def test_a_run_that_is_under_way_is_not_interrupted(host: Host) -> None:
+    seen = []
+    make_so(host, nodes.node(), "test", Silent(), lambda: seen.append(status(host)))
+    (during,) = seen
+    assert during.under_way
+    assert not during.interrupted
+    assert not during.is_well
+    assert not status(host).under_way
+    with pytest.raises(Killed):
+        run(powered(host, Power(8)), nodes.node(config=b"{2}"))
+    assert status(host).interrupted

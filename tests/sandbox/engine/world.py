@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import NoSpace, NotFound
 from agent.host.port import FileKind, ServiceState
+from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER
 from agent.records import replaced
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, o
     with suppress(NotFound):
         for key in host.registry.keys(_EVENT_SOURCES):
             seen[f"event source {key}"] = host.registry.values(rf"{_EVENT_SOURCES}\{key}")
-    seen |= {f"variable {name}": value for name, value in host.environment.list().items()}
+    for name, value in host.environment.list().items():
+        seen[f"variable {name}"] = (value, host.environment.kind(name))
+    with suppress(NotFound):
+        seen["at the next start"] = host.registry.read(SESSION_MANAGER, PENDING_MOVES)
     return seen
 
 

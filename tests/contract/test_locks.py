@@ -1,0 +1,37 @@
+"""Whether somebody has a lock."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contract.world import World
+
+HOLDER = """
+with host.processes.exclusive("contract") as held:
+    print(held, flush=True)
+    input()
+"""
+
+
+def test_a_lock_that_is_held_is_told_and_not_taken(world: World) -> None:
+    processes = world.host.processes
+    assert not processes.is_held("contract")
+    with processes.exclusive("contract"):
+        assert processes.is_held("contract")
+        assert not processes.is_held("contract-2")
+    assert not processes.is_held("contract")
+    with processes.exclusive("contract") as again:
+        assert again
+
+
+def test_another_process_holds_it(world: World) -> None:
+    words = world.other_process(HOLDER)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == b"True"
+        assert world.host.processes.is_held("contract")
+        holder.kill()
+        holder.wait()
+    assert not world.host.processes.is_held("contract")
