@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from agent import preflight
@@ -41,6 +40,8 @@ def ignored_checks(request: Request) -> Collection[str]:
 
 
 def _advice(wrong: str) -> str:
+    import difflib
+
     near = difflib.get_close_matches(wrong.lower(), IDS, n=1)
     return f"did you mean {near[0]}?" if near else f"use all, or of these: {', '.join(IDS)}"
 

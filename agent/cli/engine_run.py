@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.cli import undoing
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
 from agent.engine.run import Busy, TakenBack
@@ -74,6 +73,8 @@ class Told:
 
     def taken_back(self) -> list[str]:
         """What came of it."""
+        from agent.cli import undoing
+
         lines = list(undoing.results(self._host, self._taken_back))
         for line in lines:
             self.log.write(line)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from agent.cli import plan_documents, shown_plan
 from agent.cli.arguments import OUTPUT, VERBOSE
-from agent.cli.colours import Colours
 from agent.cli.credentials import missing_credentials
 from agent.cli.failure import Failure
 from agent.cli.losses import Losses, losses
@@ -56,6 +54,11 @@ def show_preview(
     remarks = [*lost.lines(), *missing_credentials(host, planned)]
     outlook = Outlook(lost, remarks, interrupted, checks)
     if request.value(OUTPUT, "text") == "json":
+        from agent.cli import plan_documents
+
         say(plan_documents.plan_document(planned, outlook))
     else:
+        from agent.cli import shown_plan
+        from agent.cli.colours import Colours
+
         say(shown_plan.of_plan(planned, outlook, Colours(sys.stdout), details=request.has(VERBOSE)))

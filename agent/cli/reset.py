@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cli import options, plan_documents
+from agent.cli import options
 from agent.cli.arguments import OUTPUT
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE
@@ -30,6 +30,8 @@ def run(request: Request) -> int:
         done = engine.reset(host, RELEASE, told)
     told.log.remove()
     if request.value(OUTPUT, "text") == "json":
+        from agent.cli import plan_documents
+
         say(plan_documents.result_document(done, told.remarked))
     elif not done.plan.changes:
         say("nothing to do: wmcb has put nothing on this machine")

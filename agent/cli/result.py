@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cli import plan_documents, shown_plan
+from agent.cli import shown_plan
 from agent.cli.arguments import OUTPUT, SANDBOX_RUN, VERBOSE
 from agent.cli.machine import is_sandbox
 from agent.cli.streams import say, tell
@@ -25,6 +25,8 @@ def show_result(request: Request, host: Host, done: Done) -> None:
         _tell_what_is_kept_otherwise(done)
     remarks = list(_not_started(request, host, done.plan))
     if request.value(OUTPUT, "text") == "json":
+        from agent.cli import plan_documents
+
         say(plan_documents.result_document(done, remarks))
     elif not done.plan.changes:
         say("nothing to do: this machine is the node that is wanted")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
 from agent.engine.planning import Action
-from agent.preflight import Verdict
 from agent.spec import Effect
 
 if TYPE_CHECKING:
@@ -121,12 +120,12 @@ def _titled(title: str, lines: Iterable[str]) -> Sequence[str]:
 
 
 def _checks(found: Sequence[Finding], colours: Colours) -> Sequence[str]:
-    errors = any(each.verdict is Verdict.ERROR for each in found)
-    title = "Of this machine, which a run would refuse:" if errors else "Of this machine:"
+    is_refused = any(each.is_error for each in found)
+    title = "Of this machine, which a run would refuse:" if is_refused else "Of this machine:"
     return _titled(
         title,
         (
-            colours.paint("red" if each.verdict is Verdict.ERROR else "yellow", f"{each.verdict.value:<8}")
+            colours.paint("red" if each.is_error else "yellow", f"{each.verdict.value:<8}")
             + f" {each.check}: {each.text}"
             for each in found
         ),

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from agent.cli.rights import in_words
 from agent.resources.kind import veiled
-from agent.sources.kubelet import flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,6 +47,8 @@ def shown(target: Target, field: str, value: Value) -> str:
 
 
 def _rights(difference: Difference) -> str:
+    from agent.cli.rights import in_words
+
     wanted = in_words(str(difference.wanted))
     if difference.found is None:
         return wanted
@@ -71,6 +71,8 @@ def _are_words(value: Value) -> TypeGuard[Sequence[str]]:
 
 def _without_secrets(words: Sequence[str]) -> list[str]:
     """A command line, the values of flags that are called a token, a password or a key veiled."""
+    from agent.sources.kubelet import flags
+
     told = []
     is_secret = False
     for word in words:

@@ -6,7 +6,7 @@ import sys
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import plan_documents, shown_plan
+from agent.cli import shown_plan
 from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.failure import DONE, FAILED, Failure
@@ -36,6 +36,8 @@ def show(request: Request) -> int:
         raise Failure(str(obstacle)) from obstacle
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.value(OUTPUT, "text") == "json":
+        from agent.cli import plan_documents
+
         say(plan_documents.status_document(status, logs))
     elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
-import secrets
+import os
 from typing import TYPE_CHECKING, cast
 
 from agent.engine.inventory import FORMAT, check_format, check_kinds
@@ -72,7 +72,7 @@ class Journal:
 
     @classmethod
     def begin(cls, folder: StateFolder, version: str) -> Journal:
-        run = secrets.token_hex(8)
+        run = os.urandom(8).hex()  # to import secrets draws in far more
         line = _line({"format": FORMAT, "run": run, "wmcb": version})
         folder.write(folder.journal, line)
         return cls(folder, run, (), (line,), torn=False)

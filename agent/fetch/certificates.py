@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ _FIELDS = [_INTEGER, *5 * [_SEQUENCE]]
 _DNS_NAME, _ADDRESS = 0x82, 0x87
 
 _LONGEST = 100
+_MOMENT = re.compile("([0-9]{4})" + 5 * "([0-9]{2})" + "Z")
 
 
 @frozen
@@ -123,7 +125,12 @@ def _time(element: _Element) -> datetime:
         text = ("20" if text < "50" else "19") + text
     elif element.tag != _GENERALIZED_TIME:
         raise ValueError("no time")
-    return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise ValueError("no time")
+    # Not by strptime, which first learns the names of all months and days in this machine's language.
+    year, month, day, hour, minute, second = map(int, found.groups())
+    return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
 
 
 def _host_names(extensions: _Element) -> list[str]:

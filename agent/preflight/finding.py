@@ -22,6 +22,10 @@ class Finding:
     text: str
     """One line. Of a warning or an error it says what to do."""
 
+    @property
+    def is_error(self) -> bool:
+        return self.verdict is Verdict.ERROR
+
     def forgiven(self) -> Finding:
         """An error that somebody knows of and goes on in spite of."""
-        return replaced(self, verdict=Verdict.WARNING) if self.verdict is Verdict.ERROR else self
+        return replaced(self, verdict=Verdict.WARNING) if self.is_error else self

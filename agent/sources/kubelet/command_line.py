@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import TYPE_CHECKING
 
@@ -200,6 +199,8 @@ def _fraction(text: str) -> str:
 def _list(text: str) -> Iterator[str]:
     if not text:
         return
+    import csv
+
     try:
         yield from next(csv.reader([text], strict=True))
     except (csv.Error, StopIteration):
