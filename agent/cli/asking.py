@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from agent.cli.arguments import Option
     from agent.cli.failure import BadUsage, Failure
+    from agent.sources.kubeadm.model import JoinConfiguration
 
 
 def _tell(line: str) -> None:
@@ -27,6 +28,8 @@ class Asking:
     kubelet: Option = options.KUBELET
     notice: Callable[[str], None] = _tell
     """Takes a line for a person."""
+    join: JoinConfiguration | None = None
+    """Of a cluster that kubeadm made; None where an Ignition says all."""
 
     def warn(self, text: str) -> None:
         self.notice(f"warning: {text}")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.arguments import VERBOSE
-from agent.cli.asking import Asking
-from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, ignored_checks, machine_findings, refuse_unfit
+from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
+from agent.cli.inputs import asking_for, confirmation
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
@@ -24,6 +24,7 @@ from agent.release import RELEASE
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
+    from agent.cli.asking import Asking
     from agent.host.port import Host
     from agent.spec import Specification
 
@@ -39,10 +40,11 @@ def run(request: Request) -> int:
         return plan(request)
     host = open_machine(request)
     notices = Notices(host, also_known=request.has(VERBOSE))
-    specification = fit_for(request, host, replaced(Asking(ignored_checks(request)), notice=notices))
+    asking = replaced(asking_for(request, host), notice=notices)
+    specification = fit_for(request, host, asking)
     with recorded(host, MAKE_A_NODE, display(request), remarks_on) as told:
         told.found(notices.lines)
-        done = engine.make_so(host, specification, RELEASE, told)
+        done = engine.make_so(host, specification, RELEASE, told, confirmation(request, host, asking))
     show_result(request, host, done)
     return DONE
 
@@ -66,7 +68,7 @@ def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
 def plan(request: Request) -> int:
     """What `run` would do."""
     host = open_or_imagine(request)
-    asking = Asking(ignored_checks(request))
+    asking = asking_for(request, host)
     specification = asked_for(request, host, asking)
     show_preview(request, host, specification, hindrances(request, host, asking, specification))
     return DONE

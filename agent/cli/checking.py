@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from agent.spec import Specification
 
 IGNITION_CHECK = "ignition"
+SKEW_CHECK = "version-skew"
+CLUSTER_CHECK = "cluster"
 ADMINISTRATOR_CHECK = "administrator"
-IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK)
+IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
 
 
 def ignored_checks(request: Request) -> Collection[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.cli import options
+from agent.cli import join_options, options
 from agent.cli.arguments import OUTPUT, Command
 
 COMMANDS = (
@@ -13,6 +13,17 @@ COMMANDS = (
         run="agent.cli.bootstrap:run",
         options=(*options.NODE, options.IGNORE, options.DRY_RUN, options.ROLLBACK),
         examples=(r"wmcb --ignition worker.ign --kubelet C:\k\kubelet.exe",),
+    ),
+    Command(
+        "join",
+        "make this machine a node of a cluster that kubeadm made",
+        run="agent.cli.bootstrap:run",
+        options=join_options.JOIN,
+        operand="HOST:PORT",
+        examples=(
+            "wmcb join 10.0.0.1:6443 --token T --discovery-token-ca-cert-hash sha256:H",
+            "wmcb join --config join.yaml",
+        ),
     ),
     Command(
         "plan",

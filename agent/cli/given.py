@@ -146,11 +146,11 @@ class _OfTheMachine(GivenFile):
         return self._host.files.read(self._path)
 
 
-def given_file(request: Request, option: Option, host: Host) -> GivenFile:
+def given_file(request: Request, option: Option, host: Host, *, otherwise: str = "") -> GivenFile:
     """Raises BadUsage if none is given, or it cannot be read."""
-    if not request.has(option):
+    name = request.value(option, otherwise)
+    if not name and not request.has(option):
         raise BadUsage(f"{option.name} {option.placeholder} is needed", where=option.name)
-    name = request.value(option, "")
     file = _of_the_sandbox(option, name, host) if is_sandbox(request) else None
     if file is None:
         is_machine = sys.platform == "win32" and not is_sandbox(request)

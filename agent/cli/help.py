@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Command, Option
 
 _WHAT = f"wmcb {RELEASE}: turns a Windows Server machine into a Kubernetes worker node\nand keeps it one."
+_WIDEST = 34
 _EXIT_CODES = (
     ("0", "done"),
     ("1", "failed"),
@@ -56,8 +57,12 @@ def _explained(option: Option) -> tuple[str, str]:
 
 
 def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    width = max(len(left) for left, _ in rows)
-    return _lines(title, [f"{left:<{width}}  {right}" for left, right in rows])
+    """What is too wide for its column has a line of its own, so that the others need not be as wide."""
+    width = max((len(left) for left, _ in rows if len(left) <= _WIDEST), default=_WIDEST)
+    lines = []
+    for left, right in rows:
+        lines += [left, " " * width + f"  {right}"] if len(left) > width else [f"{left:<{width}}  {right}"]
+    return _lines(title, lines)
 
 
 def _lines(title: str, lines: Sequence[str]) -> str:

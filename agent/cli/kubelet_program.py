@@ -13,6 +13,7 @@ from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
 from agent.records import frozen
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
+from agent.sources.kubelet.placement import INSTALL_DIRECTORY
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
@@ -39,10 +40,16 @@ class KubeletProgram:
 
 def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:
     """Raises BadUsage for what is no kubelet.exe, unless that check is to be ignored."""
-    file = given_file(request, asking.kubelet, host)
+    file = given_file(request, asking.kubelet, host, otherwise=_in_place(request, asking))
     if fault := fault_of_program(file.head(_HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, file.objection(fault))
     return KubeletProgram(file, said_release(request) or _release(request, host, file, asking))
+
+
+def _in_place(request: Request, asking: Asking) -> str:
+    """Who joins as with kubeadm has put kubelet.exe where it is to stay, and names it no more."""
+    folder = request.value(options.INSTALL_DIRECTORY, str(INSTALL_DIRECTORY))
+    return rf"{folder}\kubelet.exe" if asking.join is not None else ""
 
 
 def said_release(request: Request) -> Kubelet | None:

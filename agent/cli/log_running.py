@@ -27,6 +27,11 @@ def log_runner(
     request: Request, host: Host, asking: Asking, program: KubeletProgram | None, directory: PureWindowsPath
 ) -> LogRunner | None:
     """None where there is none, as where wmcb runs from source. Raises BadUsage."""
+    if asking.join is not None:
+        from agent.sources.kubeadm.compiling import ARGUMENTS_FILE
+
+        # Kubernetes' own reads no file of arguments.
+        return _our_own(ARGUMENTS_FILE)
     given = None
     if request.has(options.LOG_RUNNER):
         given = given_file(request, options.LOG_RUNNER, host)
@@ -41,8 +46,8 @@ def log_runner(
     return LogRunner(runners.OF_KUBERNETES, content, arguments)
 
 
-def _our_own() -> LogRunner | None:
+def _our_own(more: PureWindowsPath | None = None) -> LogRunner | None:
     content = runners.program()
     if content is None:
         return None
-    return LogRunner(runners.NAME, Inline(content), runners.arguments(KUBELET_LOG))
+    return LogRunner(runners.NAME, Inline(content), runners.arguments(KUBELET_LOG, more), more)

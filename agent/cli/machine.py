@@ -22,6 +22,11 @@ def is_sandbox(request: Request) -> bool:
     return request.has(SANDBOX)
 
 
+def runs_programs(request: Request) -> bool:
+    """Whether what is started really runs."""
+    return not is_sandbox(request) or request.has(SANDBOX_RUN)
+
+
 def open_machine(request: Request) -> Host:
     """The machine to ask and to change."""
     if is_sandbox(request):

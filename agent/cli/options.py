@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.cli.arguments import OUTPUT, Option
 
 IGNITION = Option("--ignition", "the worker Ignition, or the pointer to one", placeholder="FILE")
+KUBEADM_CONFIG = Option("--kubeadm-config", "a kubeadm JoinConfiguration", placeholder="FILE")
 KUBELET = Option("--kubelet", "kubelet.exe; copied to where programs go", placeholder="FILE")
 IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FILE")
 KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs go", placeholder="FILE")
@@ -30,6 +31,7 @@ ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
 NODE = (
     IGNITION,
+    KUBEADM_CONFIG,
     KUBELET,
     INSTALL_DIRECTORY,
     KUBELET_VERSION,

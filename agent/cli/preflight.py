@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
 from agent.cli.arguments import OUTPUT
-from agent.cli.asking import Asking
-from agent.cli.checking import IGNITION_CHECK, ignored_checks, machine_findings
+from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, machine_findings
 from agent.cli.colours import Colours
 from agent.cli.documents import document
-from agent.cli.failure import DONE, REFUSED, BadUsage
+from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
+from agent.cli.inputs import asking_for
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.cli.arguments import Request
+    from agent.cli.asking import Asking
     from agent.cli.kubelet_program import KubeletProgram
     from agent.cli.wanted import Wishes
     from agent.host.port import Host
@@ -38,8 +39,8 @@ _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "gree
 
 def show(request: Request) -> int:
     """REFUSED if an error remains."""
-    asking = Asking(ignored_checks(request))
     host = open_to_look(request)
+    asking = asking_for(request, host)
     program, of_program = _program(request, host, asking)
     wished = wishes(request, host, asking, program)
     specification, of_document = _document(request, host, asking, wished)
@@ -57,7 +58,7 @@ def show(request: Request) -> int:
 
 
 def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgram | None, Finding]:
-    if not request.has(asking.kubelet):
+    if not request.has(asking.kubelet) and asking.join is None:
         return None, _not_given(programs.CHECK, asking.kubelet.name)
     try:
         program = kubelet_program(request, host, replaced(asking, ignored=()))
@@ -70,13 +71,14 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
 def _document(
     request: Request, host: Host, asking: Asking, wished: Wishes
 ) -> tuple[Specification | None, Finding]:
-    if not request.has(asking.ignition):
-        return None, _not_given(IGNITION_CHECK, asking.ignition.name)
+    check = IGNITION_CHECK if asking.join is None else CLUSTER_CHECK
+    if asking.join is None and not request.has(asking.ignition):
+        return None, _not_given(check, asking.ignition.name)
     try:
         specification = wanted_node(request, host, asking, wished)
-    except BadUsage as fault:
-        return None, Finding(IGNITION_CHECK, Verdict.ERROR, str(fault))
-    return specification, Finding(IGNITION_CHECK, Verdict.GOOD, specification.title)
+    except Failure as fault:
+        return None, Finding(check, Verdict.ERROR, str(fault))
+    return specification, Finding(check, Verdict.GOOD, specification.title)
 
 
 def _not_given(check: str, option: str) -> Finding:

@@ -47,7 +47,7 @@ def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram
     return Wishes(release, _node(request, host), placement)
 
 
-def _with_event_source(specification: Specification, placement: Placement) -> Specification:
+def with_event_source(specification: Specification, placement: Placement) -> Specification:
     """Our log runner stays on the machine, and carries the texts of our own events as well."""
     path = placement.log_runner_path
     if path is None or path.name != log_runner_program.NAME:
@@ -57,7 +57,11 @@ def _with_event_source(specification: Specification, placement: Placement) -> Sp
 
 
 def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) -> Specification:
-    """Raises BadUsage for a document that cannot be meant."""
+    """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer."""
+    if asking.join is not None:
+        from agent.cli.join import node_to_join
+
+        return with_event_source(node_to_join(request, host, asking, wished), wished.placement)
     from agent.cli.fetching import IgnitionFetch
     from agent.sources import ignition, worker
 
@@ -66,9 +70,9 @@ def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) ->
     fetch = IgnitionFetch(asking.notice, most)
     outcome = ignition.load(document.shown, document.read(), fetch)
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)
-    _tell(compiled.report, asking)
+    tell_report(compiled.report, asking)
     assert compiled.specification is not None, "a report without errors comes with a specification"
-    return _with_event_source(compiled.specification, wished.placement)
+    return with_event_source(compiled.specification, wished.placement)
 
 
 def runtime_service(request: Request) -> str:
@@ -77,7 +81,7 @@ def runtime_service(request: Request) -> str:
     return "" if given == "none" else given
 
 
-def _tell(report: Report, asking: Asking) -> None:
+def tell_report(report: Report, asking: Asking) -> None:
     for warning in report.warnings[:_MOST_LINES]:
         asking.notice(str(warning))
     more = len(report.warnings[_MOST_LINES:]) + report.omitted

@@ -21,4 +21,4 @@ def test_it_ends_with_a_node(
     monkeypatch.chdir(demo.REPOSITORY)
     assert demo.demonstrate(tmp_path / "machine") == 0
     assert open_sandbox(tmp_path / "machine").files.observe(demo.KUBELET) is not None
-    assert "23 of 23 as wanted" in capsys.readouterr().out
+    assert "25 of 25 as wanted" in capsys.readouterr().out

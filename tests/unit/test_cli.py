@@ -276,6 +276,7 @@ NEEDED_BY_EVERY_COMMAND = {
     "agent.cli.dispatch",
     "agent.cli.failure",
     "agent.cli.main",
+    "agent.cli.join_options",
     "agent.cli.options",
     "agent.cli.streams",
 }  # fmt: skip

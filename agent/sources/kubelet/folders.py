@@ -15,7 +15,7 @@ from agent.sources.kubelet.placement import KUBELET_LOG
 from agent.spec import Directory, Key, Protection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from agent.sources.kubelet.paths import Reference
 
@@ -24,6 +24,10 @@ _NODES_OWN = (PureWindowsPath(r"C:\etc\kubernetes"), _KUBELET_LIBRARY, KUBELET_L
 """Always there, always private."""
 _ON_THE_WAY = tuple(PureWindowsPath(path) for path in (r"C:\var\lib", r"C:\var\log", r"C:\var\run"))
 """And every folder at the top: never the node's alone, whatever a document makes of it."""
+_POD_LOGS = PureWindowsPath(r"C:\var\log\pods")
+_CONTAINER_LOGS = PureWindowsPath(r"C:\var\log\containers")
+_VOLUME_PLUGINS = PureWindowsPath(r"C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec")
+_NAMING_PLUGINS = frozenset({"--volume-plugin-dir", "volumePluginDir"})
 _FILLED_BY_KUBELET = frozenset(
     {"--cert-dir", "--root-dir", "--dynamic-config-dir", "--bootstrap-checkpoint-path", "podLogsDir"}
 )
@@ -31,6 +35,7 @@ _FILLED_BY_KUBELET = frozenset(
 
 def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference]) -> dict[Key, Directory]:
     """The node's own folders, those that its document makes and those that its kubelet is told of."""
+    references = tuple(references)
     made = {folder: Directory(folder, belongs_to_node=folder != _NODES_OWN[0]) for folder in _NODES_OWN}
     for folder in folders:
         made.setdefault(folder, Directory(folder))
@@ -38,9 +43,24 @@ def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference])
         if reference.folder and reference.linux.startswith("/"):
             path = PureWindowsPath(reference.windows)
             made.setdefault(path, Directory(path, belongs_to_node=reference.by in _FILLED_BY_KUBELET))
+    for want in _read_by_users(references):
+        made.setdefault(want.path, want)
     for root in _roots(references):
         made[root / "pods"] = Directory(root / "pods", Protection.PODS, belongs_to_node=True)
     return {want.key: want for want in made.values() if not _is_on_the_way(want.path)}
+
+
+def _read_by_users(references: Iterable[Reference]) -> Iterator[Directory]:
+    """The kubelet makes these itself if they are missing; under C:\\, any user might then write to them.
+
+    Pods that collect logs are users. Plug-ins for volumes run as SYSTEM; others than the node put them there.
+    """
+    named = {reference.by for reference in references if reference.folder}
+    yield Directory(_CONTAINER_LOGS, Protection.PROGRAM, belongs_to_node=True)
+    if "podLogsDir" not in named:
+        yield Directory(_POD_LOGS, Protection.PROGRAM, belongs_to_node=True)
+    if named.isdisjoint(_NAMING_PLUGINS):
+        yield Directory(_VOLUME_PLUGINS, Protection.PROGRAM)
 
 
 def _roots(references: Iterable[Reference]) -> list[PureWindowsPath]:

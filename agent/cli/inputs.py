@@ -1,0 +1,41 @@
+"""What a node is made of: which document says it, and what has to be true when it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import options
+from agent.cli.asking import Asking
+from agent.cli.checking import ignored_checks
+from agent.cli.failure import BadUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.cli.arguments import Request
+    from agent.host.port import Host
+
+JOIN = "join"
+_DOCUMENTS = (options.IGNITION, options.KUBEADM_CONFIG)
+
+
+def asking_for(request: Request, host: Host) -> Asking:
+    """Raises BadUsage for a join that cannot be meant, and for more than one document."""
+    given = [option.name for option in _DOCUMENTS if request.has(option)]
+    if len(given) > 1:
+        raise BadUsage(f"{' and '.join(given)} do not go together: each says what the whole node is")
+    joins = request.command is not None and request.command.name == JOIN
+    if not joins and options.KUBEADM_CONFIG.name not in given:
+        return Asking(ignored_checks(request))
+    from agent.cli.join import asking_to_join
+
+    return asking_to_join(request, host)
+
+
+def confirmation(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:
+    """What the engine calls before it calls a node done."""
+    if asking.join is None:
+        return None
+    from agent.cli.join import joined
+
+    return joined(request, host, asking)

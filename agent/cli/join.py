@@ -1,0 +1,215 @@
+"""A node of a cluster that kubeadm made: `wmcb join HOST:PORT`, and `wmcb --kubeadm-config FILE`."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli import join_options, options
+from agent.cli.asking import Asking
+from agent.cli.checking import IDS, SKEW_CHECK
+from agent.cli.failure import BadInput, BadUsage, Failure
+from agent.cli.given import given_file
+from agent.cli.join_cluster import admitted, find_cluster
+from agent.cli.machine import runs_programs
+from agent.cli.wanted import tell_report
+from agent.host.errors import HostError
+from agent.host.port import FileKind
+from agent.records import replaced
+from agent.sources.kubeadm import runtime_endpoint, version_skew
+from agent.sources.kubeadm.cluster import read_cluster
+from agent.sources.kubeadm.compiling import Found, compile_join
+from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
+from agent.sources.kubeadm.node_names import fault as name_fault
+from agent.sources.kubeadm.node_names import node_name
+from agent.sources.kubeadm.patches import read_patches
+from agent.sources.kubeadm.reading import read
+from agent.spec import Service, Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from agent.cli.arguments import Option, Request
+    from agent.cli.join_cluster import JoinCluster
+    from agent.cli.wanted import Wishes
+    from agent.host.port import Host
+    from agent.sources.kubeadm.model import JoinConfiguration
+
+_CHECKS = {
+    "isprivilegeduser": "administrator",
+    "cri": "containerd-pipe",
+    "containerruntimeversion": "containerd-pipe",
+    "mem": "memory",
+    "systemverification": "windows-build",
+    "kubeletversion": SKEW_CHECK,
+}
+"""Checks that kubeadm has under another name."""
+_LARGEST_PATCH = 1 << 20
+_PIPE = "npipe:////./pipe/"
+
+
+def asking_to_join(request: Request, host: Host) -> Asking:
+    """Raises BadUsage for a configuration that cannot be meant."""
+    asking = Asking()
+    configuration = _configuration(request, host, asking)
+    return replaced(asking, ignored=_ignored(configuration, asking), join=configuration)
+
+
+def node_to_join(request: Request, host: Host, asking: Asking, wished: Wishes) -> Specification:
+    """What is wanted of this machine, when the cluster was asked. Raises BadUsage and Failure."""
+    configuration = _of(asking)
+    patches = read_patches(_patch_files(host, configuration.patches_directory))
+    node = replaced(wished.node, runtime_endpoint=_runtime_endpoint(request, host, configuration))
+    cluster = find_cluster(configuration, _name(configuration, host), host, asking.notice)
+    found = _found(cluster, asking)
+    _check(cluster, found, wished, asking)
+    made = compile_join(configuration, found, patches, node, wished.release, wished.placement)
+    tell_report(made.report, asking)
+    assert made.specification is not None, "a report without errors comes with a specification"
+    return made.specification if runs_programs(request) else _without_waiting(made.specification)
+
+
+def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:
+    """What waits for the Node; nothing where no program runs that could make one."""
+    if not runs_programs(request):
+        return None
+    configuration = _of(asking)
+    name, endpoint = _name(configuration, host), _runtime_endpoint(request, host, configuration)
+    seconds = configuration.timeouts.tls_bootstrap
+    return lambda: admitted(host, name, endpoint, seconds, asking.notice)
+
+
+def _of(asking: Asking) -> JoinConfiguration:
+    assert asking.join is not None, "it was asked to join"
+    return asking.join
+
+
+def _found(cluster: JoinCluster, asking: Asking) -> Found:
+    outcome = read_cluster(cluster.cluster_configuration.encode())
+    tell_report(outcome.report, asking)
+    assert outcome.cluster is not None, "a report without errors comes with a cluster"
+    return Found(
+        cluster.server,
+        cluster.authority,
+        cluster.kubelet_configuration.encode(),
+        outcome.cluster,
+        cluster.bootstrap_user,
+    )
+
+
+def _patch_files(host: Host, given: str) -> Mapping[str, bytes]:
+    """All in the folder and in those below it, by their path from there, with slashes."""
+    if not given:
+        return {}
+    root, found = PureWindowsPath(given), {}
+    folders = [root]
+    try:
+        while folders:
+            folder = folders.pop()
+            for name in host.files.list(folder):
+                path = folder / name
+                there = host.files.observe(path)
+                if there is not None and there.kind is FileKind.DIRECTORY:
+                    folders.append(path)
+                else:
+                    found[path.relative_to(root).as_posix()] = host.files.read(path, _LARGEST_PATCH)
+    except HostError as fault:
+        raise BadInput.of(join_options.PATCHES.name, given, str(fault)) from fault
+    return found
+
+
+def _configuration(request: Request, host: Host, asking: Asking) -> JoinConfiguration:
+    given, file = _join_options(request), _file_option(request)
+    if file is None:
+        outcome = from_options(given)
+    else:
+        document = given_file(request, file, host)
+        outcome = read(document.shown, document.read())
+        if outcome.configuration is not None:
+            tell_report(outcome.report, asking)
+            outcome = with_options(outcome.configuration, given)
+    tell_report(outcome.report, asking)
+    assert outcome.configuration is not None, "a report without errors comes with a configuration"
+    return outcome.configuration
+
+
+def _file_option(request: Request) -> Option | None:
+    for option in (options.KUBEADM_CONFIG, join_options.CONFIG):
+        if request.has(option):
+            return option
+    return None
+
+
+def _join_options(request: Request) -> JoinOptions:
+    def listed(option: Option) -> tuple[str, ...]:
+        return (request.value(option, ""),) if request.has(option) else ()
+
+    return JoinOptions(
+        endpoint=request.operand,
+        token=request.value(join_options.TOKEN, ""),
+        discovery_token=request.value(join_options.DISCOVERY_TOKEN, ""),
+        tls_bootstrap_token=request.value(join_options.BOOTSTRAP_TOKEN, ""),
+        ca_cert_hashes=listed(join_options.CA_HASH),
+        unsafe_skip_ca_verification=request.has(join_options.UNVERIFIED_CA),
+        discovery_file=request.value(join_options.DISCOVERY_FILE, ""),
+        node_name=request.value(options.NODE_NAME, ""),
+        cri_socket=request.value(join_options.CRI_SOCKET, ""),
+        patches_directory=request.value(join_options.PATCHES, ""),
+        ignore_preflight_errors=listed(options.IGNORE),
+        skip_phases=listed(join_options.SKIP_PHASES),
+    )
+
+
+def _ignored(configuration: JoinConfiguration, asking: Asking) -> Collection[str]:
+    names = [name.lower() for name in configuration.node_registration.ignore_preflight_errors]
+    if "all" in names or "preflight" in configuration.skip_phases:
+        return frozenset(IDS)
+    known = {_CHECKS.get(name, name) for name in names}
+    for name in sorted(known.difference(IDS)):
+        # kubeadm says nothing either: most of its checks are of Linux, or are no obstacle here.
+        asking.warn(f"{options.IGNORE.name}: no check here is called {name}")
+    return known.intersection(IDS)
+
+
+def _name(configuration: JoinConfiguration, host: Host) -> str:
+    name = node_name(configuration.node_registration, host.facts.host_name())
+    if fault := name_fault(name):
+        raise BadUsage.of(options.NODE_NAME.name, name, fault)
+    return name
+
+
+def _runtime_endpoint(request: Request, host: Host, configuration: JoinConfiguration) -> str:
+    """As it is given, or the one that is there: kubeadm looks for the same."""
+    given = request.value(options.RUNTIME_ENDPOINT, configuration.node_registration.cri_socket)
+    if given and not runtime_endpoint.is_of_linux(given):
+        return runtime_endpoint.endpoint(given)
+    found = [each for each in runtime_endpoint.KNOWN if host.facts.pipe_exists(each.removeprefix(_PIPE))]
+    if len(found) > 1:
+        raise BadUsage(
+            f"several container runtimes are here, {' and '.join(found)}; say which to use with "
+            f"{join_options.CRI_SOCKET.name} or nodeRegistration.criSocket",
+            where=join_options.CRI_SOCKET.name,
+        )
+    return found[0] if found else runtime_endpoint.CONTAINERD
+
+
+def _check(cluster: JoinCluster, found: Found, wished: Wishes, asking: Asking) -> None:
+    if cluster.ready:
+        name = cluster.node_name
+        raise Failure(
+            f"a Node {name} is in the cluster already, and is Ready: another machine has this name; remove "
+            f"it there (kubectl delete node {name}), or choose another name with {options.NODE_NAME.name}",
+            where=options.NODE_NAME.name,
+        )
+    if fault := version_skew.fault(
+        f"1.{wished.release.minor}", cluster.version, found.cluster.kubernetes_version
+    ):
+        asking.object_to(SKEW_CHECK, BadUsage(fault, where=asking.kubelet.name))
+
+
+def _without_waiting(specification: Specification) -> Specification:
+    """Where no program runs, none gets itself admitted either."""
+    wants = [
+        replaced(want, makes=None) if isinstance(want, Service) else want for want in specification.wants
+    ]
+    return Specification.of(wants, specification.notes, specification.title)

@@ -1,0 +1,197 @@
+"""What a join asks of the cluster: whom to trust, how its kubelets are set up, what became of the node."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli.failure import Failure
+from agent.fetch.proxies import of_environment
+from agent.host.errors import HostError
+from agent.kube import kubeconfig
+from agent.kube.answers import at, items_at, text_at
+from agent.kube.client import Client, config_map, node
+from agent.kube.discovery import Discovery
+from agent.kube.failure import Failed, NotFound, Unauthorized
+from agent.kube.limits import Limits
+from agent.kube.pins import Pins, pin
+from agent.records import field, frozen
+from agent.sources.kubeadm.compiling import KUBELET_CONF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from agent.documents import Value
+    from agent.host.port import Host
+    from agent.kube.answers import Object
+    from agent.kube.kubeconfig import Kubeconfig, ReadFile
+    from agent.sources.kubeadm.model import JoinConfiguration
+
+    Notice = Callable[[str], None]
+
+_SYSTEM = "kube-system"
+_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
+_ASK_AGAIN_SECONDS = 0.1
+
+
+@frozen
+class JoinCluster:
+    """What there is to know before anything on the machine changes."""
+
+    node_name: str
+    ready: bool
+    """A Node of this name is there, and its kubelet is well."""
+    server: str
+    authority: bytes = field(shown=False)
+    """PEM."""
+    version: str
+    """Of the API server that answered."""
+    kubelet_configuration: str
+    cluster_configuration: str
+    bootstrap_user: Mapping[str, Value] = field(default_factory=dict, shown=False)
+    """What the kubelet gets its first certificate with; empty on a machine that is a node already."""
+
+
+def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice: Notice) -> JoinCluster:
+    """`name` is the node's. Raises Failure."""
+    with _told():
+        own = own_kubeconfig(host)
+        if own:
+            _check_it_is_this_cluster(own, configuration)
+        used = own or _bootstrap(configuration, host, notice)
+        with _client(used, host, configuration.timeouts.kubernetes_api_call, notice) as client:
+            return _asked(client, used, name, joins=own is None)
+
+
+def own_kubeconfig(host: Host) -> Kubeconfig | None:
+    """Of a machine that is a node. Raises NotUsable."""
+    if host.files.observe(KUBELET_CONF) is None:
+        return None
+    return kubeconfig.read(host.files.read(KUBELET_CONF), str(KUBELET_CONF))
+
+
+def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Notice) -> None:
+    """Waits for the Node, by the kubelet's own credentials, and writes down there where its runtime listens,
+    as kubeadm does: what upgrades and resets nodes reads it. Raises Failure.
+    """
+    with _told():
+        own = own_kubeconfig(host)
+        if own is None:
+            raise Failure(f"the kubelet has not written {KUBELET_CONF}")
+        with _client(own, host, seconds, notice) as client:
+            found = _waited_for(client, name, host, seconds)
+            if text_at(found, "metadata", "annotations", _CRI_SOCKET) != cri_socket:
+                client.patch(node(name), {"metadata": {"annotations": {_CRI_SOCKET: cri_socket}}})
+
+
+def _bootstrap(configuration: JoinConfiguration, host: Host, notice: Notice) -> Kubeconfig:
+    discovery, given = configuration.discovery, configuration.discovery.bootstrap_token
+    finding = Discovery(configuration.timeouts.discovery, proxies=of_environment(os.environ), notice=notice)
+    if given is not None:
+        found = finding.by_token(
+            given.api_server_endpoint,
+            given.token,
+            given.ca_cert_hashes,
+            any_authority=given.unsafe_skip_ca_verification,
+        )
+        return kubeconfig.with_token(found, discovery.tls_bootstrap_token or given.token)
+    assert discovery.file is not None, "a configuration has a token or a file"
+    if discovery.file_is_url:
+        return finding.by_url(discovery.file, discovery.tls_bootstrap_token)
+    path = PureWindowsPath(discovery.file)
+    config = kubeconfig.read(host.files.read(path), discovery.file)
+    return finding.by_kubeconfig(config, _reader(host, path), discovery.tls_bootstrap_token)
+
+
+def _asked(client: Client, used: Kubeconfig, name: str, *, joins: bool) -> JoinCluster:
+    there = client.find(node(name)) if joins else None
+    return JoinCluster(
+        name,
+        there is not None and _is_ready(there),
+        used.cluster().server,
+        used.cluster().authority,
+        text_at(client.get("/version"), "gitVersion"),
+        _text_of(client, "kubelet-config", "kubelet"),
+        _text_of(client, "kubeadm-config", "ClusterConfiguration"),
+        used.user_settings() if joins else {},
+    )
+
+
+def _text_of(client: Client, name: str, key: str) -> str:
+    try:
+        text = text_at(client.get(config_map(_SYSTEM, name)), "data", key)
+    except NotFound as fault:
+        raise Failure(
+            f"the cluster at {client.place} has no ConfigMap {_SYSTEM}/{name}: it was not made by kubeadm, "
+            "or by one older than 1.24"
+        ) from fault
+    if not text:
+        raise Failure(f"ConfigMap {_SYSTEM}/{name} of the cluster at {client.place} has no {key}")
+    return text
+
+
+def _check_it_is_this_cluster(own: Kubeconfig, configuration: JoinConfiguration) -> None:
+    """A node is joined again when all is to be made right, and not to go elsewhere."""
+    from agent.fetch import authorities, certificates
+
+    given = configuration.discovery.bootstrap_token
+    if given is None or not given.ca_cert_hashes:
+        return
+    pins = Pins(given.ca_cert_hashes)
+    found = [certificates.read(der) for der in authorities.certificates_in(own.cluster().authority)]
+    if not any(one in pins for one in found):
+        seen = ", ".join(pin(one) for one in found)
+        raise Failure(
+            f"this machine is a node of another cluster, {own.cluster().server}, whose certificate authority "
+            f"is {seen}; wmcb reset takes it out of that first"
+        )
+
+
+@contextmanager
+def _client(used: Kubeconfig, host: Host, seconds: float, notice: Notice) -> Iterator[Client]:
+    limits = Limits(patience=seconds)
+    access = used.access(_reader(host, KUBELET_CONF))
+    with Client(access, proxies=of_environment(os.environ), limits=limits, notice=notice) as client:
+        yield client
+
+
+def _reader(host: Host, config: PureWindowsPath) -> ReadFile:
+    """A path in a kubeconfig starts at the kubeconfig's own folder."""
+
+    def read(path: str) -> bytes:
+        try:
+            return host.files.read(config.parent / PureWindowsPath(path))
+        except HostError as fault:
+            raise OSError(fault.code, str(fault)) from fault
+
+    return read
+
+
+def _waited_for(client: Client, name: str, host: Host, seconds: float) -> Object:
+    deadline = host.clock.monotonic() + seconds
+    while (found := client.find(node(name))) is None:
+        if host.clock.monotonic() > deadline:
+            raise Failure(
+                f"the kubelet has its certificate, but no Node {name} came up at {client.place} within "
+                f"{seconds:g} seconds"
+            )
+        host.clock.sleep(_ASK_AGAIN_SECONDS)
+    return found
+
+
+def _is_ready(there: Object) -> bool:
+    conditions = items_at(there, "status", "conditions")
+    return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in conditions)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except Unauthorized as fault:
+        advice = f"if it is {KUBELET_CONF} that is not accepted, run wmcb reset and join anew"
+        raise Failure(f"{fault}; {advice}") from fault
+    except Failed as fault:
+        raise Failure(str(fault)) from fault

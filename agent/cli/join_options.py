@@ -1,0 +1,47 @@
+"""The options that say which cluster to join, by kubeadm's own names."""
+
+from __future__ import annotations
+
+from agent.cli import options
+from agent.cli.arguments import OUTPUT, Option
+
+CONFIG = Option("--config", "a JoinConfiguration, in place of options", placeholder="FILE")
+TOKEN = Option("--token", "for both discovery and the first certificate", placeholder="TOKEN")
+DISCOVERY_TOKEN = Option("--discovery-token", "proves the cluster's address and CA", placeholder="TOKEN")
+CA_HASH = Option(
+    "--discovery-token-ca-cert-hash", "of the cluster's CA: sha256:HEX", placeholder="HASH", repeated=True
+)
+UNVERIFIED_CA = Option("--discovery-token-unsafe-skip-ca-verification", "trust whoever knows the token")
+DISCOVERY_FILE = Option("--discovery-file", "a kubeconfig of the cluster", placeholder="FILE|URL")
+BOOTSTRAP_TOKEN = Option("--tls-bootstrap-token", "for the kubelet's first certificate", placeholder="TOKEN")
+CRI_SOCKET = Option("--cri-socket", "where the container runtime listens", placeholder="URL")
+PATCHES = Option("--patches", "a folder: patches of its configuration", placeholder="DIR")
+SKIP_PHASES = Option("--skip-phases", "of kubeadm's: not to be done", placeholder="NAMES", repeated=True)
+
+CLUSTER = (
+    TOKEN,
+    DISCOVERY_TOKEN,
+    CA_HASH,
+    UNVERIFIED_CA,
+    DISCOVERY_FILE,
+    BOOTSTRAP_TOKEN,
+    options.NODE_NAME,
+    CRI_SOCKET,
+    PATCHES,
+    SKIP_PHASES,
+    CONFIG,
+)
+"""What a JoinConfiguration can say as well."""
+
+JOIN = (
+    *CLUSTER,
+    options.KUBELET,
+    options.INSTALL_DIRECTORY,
+    options.KUBELET_VERSION,
+    options.CONTAINER_RUNTIME,
+    options.START_TIMEOUT,
+    options.IGNORE,
+    OUTPUT,
+    options.DRY_RUN,
+    options.ROLLBACK,
+)

@@ -1,0 +1,125 @@
+"""Into the real cluster by `wmcb join`, with the real kubelet: Ready, again, elsewhere, and out again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lab import kubernetes
+from lab.cluster.kubelet_node import KubeletNode
+from windows.exe import DOWNLOADED, download
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from lab.cluster.cluster import Cluster
+    from lab.cluster.runtime import ContainerRuntime
+    from lab.node import Node
+    from lab.running import Result
+
+    Timed = Callable[[str], AbstractContextManager[None]]
+
+KUBELET = r"C:\k\kubelet.exe"
+BOOTSTRAP = r"C:\etc\kubernetes\bootstrap-kubelet.conf"
+KUBELET_CONF = r"C:\etc\kubernetes\kubelet.conf"
+CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
+
+JOIN = """\
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+discovery:
+  bootstrapToken:
+    token: {token}
+    apiServerEndpoint: {address}
+    caCertHashes: ["{ca_hash}"]
+nodeRegistration:
+  name: {name}
+  criSocket: {runtime}
+  taints:
+  - {{key: os, value: windows, effect: NoSchedule}}
+  kubeletExtraArgs:
+  - {{name: node-labels, value: pool=blue}}
+"""
+
+
+class Joiner(KubeletNode):
+    """A machine with the kubelet on it, and wmcb; nothing else was done to it."""
+
+    def install(self) -> None:
+        self.machine.copy_in(kubernetes.kubelet(), KUBELET)
+        download(self.machine)
+
+    def wmcb(self, *words: str) -> Result:
+        return self.machine.run(DOWNLOADED, *words, seconds=180)
+
+    def by_options(self, token: str | None = None, ca_hash: str | None = None) -> tuple[str, ...]:
+        return (
+            *("join", self.cluster.address),
+            *("--token", token or self.cluster.fresh_bootstrap_token()),
+            *("--discovery-token-ca-cert-hash", ca_hash or self.cluster.ca_hash),
+            # Wine has no containerd, and no named pipes as gRPC wants them.
+            *("--cri-socket", self.runtime.endpoint, "--runtime-service", "none"),
+        )
+
+    def by_file(self) -> tuple[str, ...]:
+        file = self.machine.path(r"C:\given\join.yaml")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(self.join_configuration(JOIN))
+        return ("--kubeadm-config", r"C:\given\join.yaml", "--runtime-service", "none")
+
+    def node(self) -> dict[str, Any]:
+        node = self.cluster.node(self.name)
+        assert node is not None
+        return node
+
+    def has(self, path: str) -> bool:
+        return self.machine.path(path).exists()
+
+
+@pytest.fixture
+def joiner(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> Joiner:
+    made = Joiner(cluster, container_runtime, node)
+    made.install()
+    return made
+
+
+def check_joined(joiner: Joiner) -> None:
+    joiner.wait_until_ready()
+    node = joiner.node()
+    assert node["metadata"]["labels"]["kubernetes.io/os"] == "windows"
+    assert node["metadata"]["annotations"][CRI_SOCKET] == joiner.runtime.endpoint
+    assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes.RELEASE}"
+    assert joiner.has(KUBELET_CONF)
+    assert not joiner.has(BOOTSTRAP)
+
+
+def test_by_options(joiner: Joiner, timed: Timed) -> None:
+    before = joiner.machine.snapshot()
+    with timed("wmcb join, whole"):
+        done = joiner.wmcb(*joiner.by_options())
+    assert done.code == 0, done.err
+    check_joined(joiner)
+
+    again = joiner.wmcb(*joiner.by_options())
+    assert again.code == 0, again.err
+    assert again.out.startswith("nothing to do")
+
+    joiner.reboot()
+    check_joined(joiner)
+
+    gone = joiner.wmcb("reset")
+    assert gone.code == 0, gone.err
+    # Of a folder that was there before, Wine gives back the descriptor as other permission bits.
+    changed = [line for line in before.changes_until(joiner.machine.snapshot()) if r"C:\k" not in line]
+    assert changed == []
+
+
+def test_by_a_configuration(joiner: Joiner) -> None:
+    done = joiner.wmcb(*joiner.by_file())
+    assert done.code == 0, done.err
+    check_joined(joiner)
+    assert joiner.node()["metadata"]["labels"]["pool"] == "blue"
+    taints = [(each["key"], each.get("value"), each["effect"]) for each in joiner.node()["spec"]["taints"]]
+    assert ("os", "windows", "NoSchedule") in taints

@@ -1,0 +1,181 @@
+"""`wmcb join` on a machine that is a folder: what is asked of the cluster, what it leaves, what it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sandbox.cli.given import Machine, program
+from unit.fetch.authority import issue, serving
+from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, ApiServer, cluster_info, kubeconfig_of, ok, status
+from unit.kube.test_token_discovery import pinned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sandbox.cli.given import Answer
+
+KUBELET = r"C:\k\kubelet.exe"
+KUBELET_CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubelet-config"
+KUBEADM_CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
+NODE = "/api/v1/nodes/win1"
+
+CONFIGURATION = """\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication:
+  x509:
+    clientCAFile: /etc/kubernetes/pki/ca.crt
+cgroupDriver: systemd
+clusterDNS: [10.96.0.10]
+clusterDomain: cluster.local
+resolvConf: /run/systemd/resolve/resolv.conf
+rotateCertificates: true
+staticPodPath: /etc/kubernetes/manifests
+"""
+CLUSTER = """\
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: v1.36.3
+networking: {serviceSubnet: 10.96.0.0/12, dnsDomain: cluster.local}
+"""
+
+
+class Cluster:
+    """An API server that has what kubeadm puts there."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.server = server
+        server.at(CLUSTER_INFO, cluster_info(kubeconfig_of(server.url, ROOT)))
+        server.at(KUBELET_CONFIG, ok({"data": {"kubelet": CONFIGURATION}}))
+        server.at(KUBEADM_CONFIG, ok({"data": {"ClusterConfiguration": CLUSTER}}))
+        server.at("/version", ok({"gitVersion": "v1.36.3"}))
+
+    def has_node(self, *, ready: bool) -> None:
+        conditions = [{"type": "Ready", "status": str(ready)}]
+        self.server.at(NODE, ok({"metadata": {"name": "win1"}, "status": {"conditions": conditions}}))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with ApiServer(serving(tmp_path, issue("api", ROOT))) as started:
+        yield Cluster(started)
+
+
+@pytest.fixture
+def windows(machine: Machine) -> Machine:
+    """With kubelet.exe where it is to stay."""
+    machine.put(KUBELET, program())
+    machine.facts(host_name="WIN1")
+    return machine
+
+
+def join(machine: Machine, cluster: Cluster, *more: str, token: str = TOKEN, pin: str = "") -> Answer:
+    return machine.wmcb(
+        *("join", cluster.server.place, "--token", token),
+        *("--discovery-token-ca-cert-hash", pin or pinned(ROOT)),
+        *("--kubelet-version", "1.36", *more),
+    )
+
+
+def text(machine: Machine, path: str) -> str:
+    return machine.read(path).decode()
+
+
+def test_what_it_leaves(windows: Machine, cluster: Cluster) -> None:
+    answer = join(windows, cluster)
+    assert answer.code == 0, answer.err
+    assert text(windows, r"C:\etc\kubernetes\pki\ca.crt").encode() == ROOT.pem
+    assert TOKEN in text(windows, r"C:\etc\kubernetes\bootstrap-kubelet.conf")
+    assert "containerd-containerd" in text(windows, r"C:\var\lib\kubelet\instance-config.yaml")
+    configuration = text(windows, r"C:\var\lib\kubelet\config.yaml")
+    assert r"C:\etc\kubernetes\pki\ca.crt" in configuration
+    assert "KUBELET_KUBEADM_ARGS=" in text(windows, r"C:\var\lib\kubelet\kubeadm-flags.env")
+    service = windows.host.services.read("kubelet")
+    assert service is not None
+    assert any(word.startswith("--bootstrap-kubeconfig=") for word in service.definition.command)
+
+
+def test_what_is_asked_of_the_cluster(windows: Machine, cluster: Cluster) -> None:
+    join(windows, cluster)
+    assert cluster.server.targets == [
+        f"GET {CLUSTER_INFO}",
+        f"GET {CLUSTER_INFO}",
+        f"GET {NODE}",
+        "GET /version",
+        f"GET {KUBELET_CONFIG}",
+        f"GET {KUBEADM_CONFIG}",
+    ]
+
+
+def test_no_secret_is_told(windows: Machine, cluster: Cluster) -> None:
+    secret = TOKEN.partition(".")[2]
+    planned = join(windows, cluster, "--dry-run", "-v")
+    done = join(windows, cluster, "-v")
+    logs = windows.place.glob("**/wmcb/logs/*")
+    told = [planned.out, planned.err, done.out, done.err, *(log.read_text() for log in logs)]
+    assert not any(secret in each for each in told)
+
+
+def refused(machine: Machine, cluster: Cluster, **given: Any) -> tuple[int, str]:
+    before = machine.picture()
+    answer = join(machine, cluster, *given.pop("more", ()), **given)
+    assert machine.picture() == before, "nothing was changed"
+    assert answer.out == ""
+    return answer.code, answer.error_lines[-1]
+
+
+def test_another_cluster_answers(windows: Machine, cluster: Cluster) -> None:
+    code, line = refused(windows, cluster, pin=pinned(issue("other", authority=True)))
+    assert code == 1
+    assert "has another certificate authority than was given" in line
+
+
+def test_a_wrong_secret(windows: Machine, cluster: Cluster) -> None:
+    code, line = refused(windows, cluster, token="abcdef.ffffffffffffffff")  # noqa: S106 - what one looks like
+    assert code == 1
+    assert "does not know the secret of the token abcdef" in line
+
+
+def test_a_node_of_the_name_that_is_ready(windows: Machine, cluster: Cluster) -> None:
+    cluster.has_node(ready=True)
+    code, line = refused(windows, cluster)
+    assert code == 1
+    assert "a Node win1 is in the cluster already, and is Ready" in line
+
+
+def test_a_node_of_the_name_that_is_down(windows: Machine, cluster: Cluster) -> None:
+    cluster.has_node(ready=False)
+    assert join(windows, cluster).code == 0
+
+
+def test_a_token_that_may_not_read(windows: Machine, cluster: Cluster) -> None:
+    cluster.server.at(KUBELET_CONFIG, status(403, "Forbidden", "configmaps is forbidden"))
+    code, line = refused(windows, cluster)
+    assert code == 1
+    assert "403 Forbidden" in line
+
+
+def test_a_cluster_that_kubeadm_did_not_make(windows: Machine, cluster: Cluster) -> None:
+    cluster.server.at(KUBEADM_CONFIG, status(404, "NotFound"))
+    code, line = refused(windows, cluster)
+    assert code == 1
+    assert "has no ConfigMap kube-system/kubeadm-config: it was not made by kubeadm" in line
+
+
+def test_a_kubelet_newer_than_the_cluster(windows: Machine, cluster: Cluster) -> None:
+    cluster.server.at("/version", ok({"gitVersion": "v1.35.1"}))
+    code, line = refused(windows, cluster)
+    assert code == 2
+    assert "is newer than the API server (v1.35.1)" in line
+    assert join(windows, cluster, "--ignore-preflight-errors", "version-skew").code == 0
+
+
+def test_two_container_runtimes(windows: Machine, cluster: Cluster) -> None:
+    windows.facts(pipes=["containerd-containerd", "cri-dockerd"])
+    code, line = refused(windows, cluster)
+    assert code == 2
+    assert "several container runtimes are here" in line
+    assert join(windows, cluster, "--cri-socket", "npipe:////./pipe/cri-dockerd").code == 0
