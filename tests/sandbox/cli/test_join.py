@@ -1,4 +1,4 @@
-"""`wmcb join` on a machine that is a folder: what is asked of the cluster, what it leaves, what it refuses."""
+"""`wmcb join` on a machine that is a folder: what it asks of the cluster, what it leaves, what it refuses."""
 
 from __future__ import annotations
 
