@@ -8,14 +8,13 @@ What a kubeconfig names by path is read by a callable that the caller gives.
     from agent.kube.failure import Failed, Forbidden, ...
 
     cluster = Discovery(300.0, proxies=..., notice=print).by_token("10.0.0.1:6443", token, hashes)
-    config = kubeconfig.with_token(cluster, token)          # as bootstrap-kubelet.conf has it
+    config = kubeconfig.with_token(cluster, token)
     with Client(config.access(read_file), proxies=..., notice=print) as client:
         text = text_at(client.get(config_map("kube-system", "kubelet-config")), "data", "kubelet")
         there = client.find(node("win1"))                   # None where there is none
         client.patch(node("win1"), {"metadata": {"annotations": {...}}})
-    contents = config.with_cluster_named("kubernetes").written()
 
-- `kubeconfig`: `read(contents, name)` and `with_token`; `.cluster()`, `.access(read_file)`, `.written()`
+- `kubeconfig`: `read(contents, name)` and `with_token`; `.cluster()`, `.user()`, `.access(read_file)`
 - `client`: `Client` with `get`, `find`, `list`, `watch`, `create`, `patch`
 - `following`: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is now
   and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states

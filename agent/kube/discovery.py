@@ -54,7 +54,7 @@ _WHAT = "cluster-info"
 
 
 class Discovery:
-    """Every method raises Failed, after `seconds` at the latest."""
+    """Every method raises Failed, after `seconds` and what its last attempt takes."""
 
     def __init__(
         self,

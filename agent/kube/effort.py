@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agent.kube.failure import Failed
 
 _FIRST_PAUSE = 0.2
-_LEAST = 0.1
+_LEAST = 5.0
 
 
 class Effort:
@@ -35,7 +35,7 @@ class Effort:
         self._attempts = 1
 
     def share(self, most: float) -> float:
-        """Seconds for an attempt: all but the first have to end in time."""
+        """Seconds for an attempt: what is left, and in any case enough to learn why it fails."""
         if self._attempts == 1:
             return most
         return min(most, max(self._began + self._seconds - self._clock.monotonic(), _LEAST))

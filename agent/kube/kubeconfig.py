@@ -1,13 +1,11 @@
-"""A kubeconfig: read as the kubelet reads it, written as kubeadm writes it."""
+"""A kubeconfig, read as the kubelet reads it."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
-
-import yaml
+from typing import TYPE_CHECKING, NoReturn
 
 from agent import documents
 from agent.fetch import address, authorities
@@ -99,7 +97,7 @@ class Kubeconfig:
         context = self.contexts.get(self.current)
         return self.users.get(context.user, User()) if context else User()
 
-    def user_settings(self) -> dict[str, Any]:
+    def user_settings(self) -> dict[str, Value]:
         """What the current context's user has, as a kubeconfig has it. Raises NotUsable."""
         return _of_user(self.user())
 
@@ -182,24 +180,6 @@ class Kubeconfig:
         clusters = {name: cluster if one is found else one for name, one in self.clusters.items()}
         return replaced(self, clusters=clusters)
 
-    def with_cluster_named(self, name: str) -> Kubeconfig:
-        """With the current cluster alone, under another name. Raises NotUsable."""
-        cluster, context = self.cluster(), self._context()
-        contexts = {**self.contexts, self.current: replaced(context, cluster=name)}
-        return replaced(self, clusters={name: cluster}, contexts=contexts)
-
-    def written(self) -> bytes:
-        """YAML, as Kubernetes' own tools write it: keys in order, nothing that is empty."""
-        whole = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": self.current,
-            "clusters": _listed("cluster", {n: _of_cluster(one) for n, one in self.clusters.items()}),
-            "contexts": _listed("context", {n: _of_context(one) for n, one in self.contexts.items()}),
-            "users": _listed("user", {n: _of_user(one) for n, one in self.users.items()}),
-        }
-        return yaml.dump(whole, Dumper=_Dumper, default_flow_style=False, width=1 << 30).encode()
-
     def _context(self) -> Context:
         if self.current not in self.contexts:
             self._refuse("current-context", "there is no context of that name")
@@ -229,7 +209,7 @@ class Kubeconfig:
 
 
 def with_token(cluster: Cluster, token: str, name: str = "the bootstrap kubeconfig") -> Kubeconfig:
-    """As kubeadm makes bootstrap-kubelet.conf, but for the cluster's name, which it learns later."""
+    """As kubeadm makes one of what it has discovered."""
     context = f"{_TOKEN_USER}@{_CLUSTER}"
     return Kubeconfig(
         {_CLUSTER: cluster},
@@ -346,63 +326,19 @@ class _Reader:
         raise NotUsable(f"{self._name}: {path.removeprefix('.')}: {why}")
 
 
-def _listed(inside: str, named: dict[str, dict[str, Any]]) -> list[dict[str, Any]] | None:
-    return [{"name": name, inside: named[name]} for name in sorted(named)] or None
-
-
-def _of_cluster(cluster: Cluster) -> dict[str, Any]:
-    filled = _filled(
-        {
-            "certificate-authority": cluster.authority_path,
-            "certificate-authority-data": _base64(cluster.authority),
-            "insecure-skip-tls-verify": cluster.insecure,
-            "proxy-url": cluster.proxy,
-            "tls-server-name": cluster.server_name,
-        }
-    )
-    return {**filled, "server": cluster.server}
-
-
-def _of_context(context: Context) -> dict[str, Any]:
-    return {
-        "cluster": context.cluster,
-        "user": context.user,
-        **_filled({"namespace": context.namespace}),
+def _of_user(user: User) -> dict[str, Value]:
+    settings = {
+        "client-certificate": user.certificate_path,
+        "client-certificate-data": _base64(user.certificate),
+        "client-key": user.key_path,
+        "client-key-data": _base64(user.key),
+        "password": user.password,
+        "token": user.token,
+        "tokenFile": user.token_path,
+        "username": user.name,
     }
-
-
-def _of_user(user: User) -> dict[str, Any]:
-    return _filled(
-        {
-            "client-certificate": user.certificate_path,
-            "client-certificate-data": _base64(user.certificate),
-            "client-key": user.key_path,
-            "client-key-data": _base64(user.key),
-            "password": user.password,
-            "token": user.token,
-            "tokenFile": user.token_path,
-            "username": user.name,
-        }
-    )
-
-
-def _filled(settings: dict[str, str | bool]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value}
 
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the same text twice is no anchor
-        return True
-
-
-def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # Kubernetes' library has double quotes around what would be no text without them.
-    quoted = documents.plain(text) != text
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
-
-
-_Dumper.add_representer(str, _represented)

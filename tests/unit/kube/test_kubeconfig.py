@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from agent.kube import kubeconfig
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
-from agent.kube.kubeconfig import Cluster, Context, Kubeconfig, User
+from agent.kube.kubeconfig import Cluster, User
 from agent.records import replaced
-from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of
 
 JOINS = Path(__file__).parents[2] / "data" / "kubeadm-join-v1.36"
@@ -24,6 +22,7 @@ FILES = {
     r"C:\pki\client.pem": b"certificate and key",
     "token": b"secret-of-a-file\n",
 }
+CURRENT = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 CA = base64.b64encode(ROOT.pem).decode()
 
 
@@ -179,75 +178,40 @@ def test_what_nobody_uses_is_not_judged() -> None:
     assert kubeconfig.read(text.encode(), "a.conf").access(no_files).token == "t"  # noqa: S105
 
 
-# Written
-
-
-def test_bootstrap_kubelet_conf_is_kubeadms() -> None:
-    text = (JOINS / "usual" / "etc" / "kubernetes" / "bootstrap-kubelet.conf").read_text()
-    expected = text.replace("@TOKEN@", TOKEN).replace("@CA_DATA@", CA)
-    made = kubeconfig.with_token(Cluster("https://10.77.0.1:6443", ROOT.pem), TOKEN)
-    assert made.with_cluster_named("kubernetes").written().decode() == expected
-
-
-def test_the_clusters_own_name() -> None:
-    made = kubeconfig.with_token(Cluster("https://h", ROOT.pem), TOKEN).with_cluster_named("prod")
-    assert list(made.clusters) == ["prod"]
-    assert made.cluster().server == "https://h"
-    assert made.contexts == {
-        "tls-bootstrap-token-user@kubernetes": Context("prod", "tls-bootstrap-token-user")
-    }
-
-
-def test_cluster_info_with_a_name() -> None:
-    found = kubeconfig.read(document({"token": "t"}), "discovery.conf").with_cluster_named("prod")
-    assert list(found.clusters) == ["prod"]
-    assert found.access(no_files).server == "https://10.0.0.1:6443"
-
-
-@pytest.mark.parametrize("name", ["usual", "joined"])
-def test_what_is_read_is_written_again(name: str) -> None:
-    (path,) = (JOINS / name / "etc" / "kubernetes").glob("*.conf")
-    text = path.read_text().replace("@TOKEN@", TOKEN).replace("@CA_DATA@", CA)
-    assert kubeconfig.read(text.encode(), "a.conf").written().decode() == text
+# What kubeadm and the kubelet write
 
 
 @pytest.mark.parametrize(
-    ("token", "written"),
+    ("name", "cluster", "user"),
     [
-        ("abcdef.0123456789abcdef", "abcdef.0123456789abcdef"),
-        ("123456.1234567890123456", '"123456.1234567890123456"'),
-        ("123456.12345678901234e5", '"123456.12345678901234e5"'),
-        ("true", '"true"'),
-        ("y", '"y"'),
-        ("0x10", '"0x10"'),
-        ("", None),
+        ("usual", Cluster("https://10.77.0.1:6443", ROOT.pem), User(TOKEN)),
+        (
+            "joined",
+            Cluster("https://10.77.0.1:6443", ROOT.pem),
+            User(certificate_path=CURRENT, key_path=CURRENT),
+        ),
     ],
 )
-def test_text_stays_text(token: str, written: str | None) -> None:
-    made = kubeconfig.with_token(Cluster("https://h"), token).written().decode()
-    lines = [line.partition(": ")[2] for line in made.splitlines() if "token: " in line]
-    assert lines == ([written] if written else [])
-    assert kubeconfig.read(made.encode(), "again").user().token == token
+def test_what_others_write(name: str, cluster: Cluster, user: User) -> None:
+    (path,) = (JOINS / name / "etc" / "kubernetes").glob("*.conf")
+    text = path.read_text().replace("@TOKEN@", TOKEN).replace("@CA_DATA@", CA)
+    found = kubeconfig.read(text.encode(), "a.conf")
+    assert (found.cluster(), found.user()) == (cluster, user)
 
 
-def test_everything_comes_back() -> None:
-    own = issue("node")
-    whole = Kubeconfig(
-        {
-            "c": Cluster("https://h", ROOT.pem, "", "n", True, "http://p"),
-            "d": Cluster("https://i", b"", "C:\\ca"),
-        },
-        {
-            "u": User(certificate=own.pem, key=b"\0\xff", name="n\u2028é: #", password="- x"),  # noqa: S106
-            "v": User(token_path="C:\\t", certificate_path="c", key_path="k"),  # noqa: S106
-        },
-        {"x": Context("c", "u", "ns"), "": Context("d", "v")},
-        "x",
-        "a.conf",
-    )
-    written = whole.written()
-    assert kubeconfig.read(written, "a.conf") == whole
-    assert list(yaml.safe_load(written)) == sorted(yaml.safe_load(written))
+def test_a_token_of_ones_own() -> None:
+    made = kubeconfig.with_token(Cluster("https://h", ROOT.pem), TOKEN)
+    assert made.cluster() == Cluster("https://h", ROOT.pem)
+    assert made.user() == User(TOKEN)
+    assert made.user_settings() == {"token": TOKEN}
+
+
+def test_a_users_settings_are_those_of_the_document() -> None:
+    user = {
+        "client-certificate-data": "Yw==", "client-key-data": "AP8=", "client-certificate": "c",
+        "client-key": "k", "token": "t", "tokenFile": "f", "username": "me", "password": "p",
+    }  # fmt: skip
+    assert kubeconfig.read(document({**user, "x": 1}), "a.conf").user_settings() == user
 
 
 def test_no_secret_in_a_repr() -> None:
