@@ -71,7 +71,7 @@ def _order(chance: random.Random) -> dict[str, Any]:
 
 def _script(made: tuple[cloudconfig.Step, ...], name: str) -> bytes:
     found = [step.script for step in made if isinstance(step, Command) and step.name == name]
-    return b"".join(found)
+    return b"".join(found).removeprefix(b"@chcp 65001 > nul\r\n")
 
 
 def _batch(commands: list[str]) -> bytes:

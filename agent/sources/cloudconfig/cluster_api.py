@@ -28,7 +28,7 @@ RETRY_SCRIPT = "/usr/local/bin/kubeadm-bootstrap-script"
 _TOKEN = re.compile(
     r"\s*(?:(?P<operator>&&|\|\||[0-9]?>>?(?:&[0-9])?|<|[&|;])|(?P<word>(?:\"[^\"]*\"|'[^']*'|[^\s&|<>;\"'])+))"
 )
-_ECHO = re.compile(r"\s*echo\s+success\s*>\s*(?P<path>\S+)\s*", re.IGNORECASE)
+_ECHO = re.compile(r"\s*echo\s+success\s*>\s*\"?(?P<path>[^\s\"]+)\"?\s*", re.IGNORECASE)
 _SENTINEL_NAME = "bootstrap-success.complete"
 _VERBOSITY = re.compile(r"--config=\S+[ \t]+--v[ =]([0-9]{1,2})\b")
 _LONGEST_SCRIPT = 1 << 14
@@ -157,19 +157,20 @@ def _call(line: Line, findings: Findings) -> _Call | None:
         raise Refused(line.origin, _ONLY_WORKERS)
     retried = words[0] == RETRY_SCRIPT
     if not retried and not (_is_kubeadm(words[0]) and words[1:2] == ["join"]):
-        _warn_of_hidden(line, findings)
+        warn_of_hidden(line.text, f"runcmd, {line.origin}", findings)
         return None
     call = _taken_apart(line, 1 if retried else 2, retried, findings)
     if call.arguments[:1] == ("phase",):
-        _warn_of_hidden(line, findings)
+        warn_of_hidden(line.text, f"runcmd, {line.origin}", findings)
         return None
     return call
 
 
-def _warn_of_hidden(line: Line, findings: Findings) -> None:
-    if _MENTIONED.search(line.text):
-        why = "kubeadm join is called within it, which is not taken apart; let it begin an entry of its own"
-        findings.warn(f"runcmd, {line.origin}", why)
+def warn_of_hidden(text: str, subject: str, findings: Findings) -> None:
+    """A join that this program cannot see: kubeadm would be called while it is at work itself."""
+    if _MENTIONED.search(text):
+        why = "kubeadm join is called within it, which is not taken apart; let it begin an entry of runcmd"
+        findings.warn(subject, why)
 
 
 def _taken_apart(line: Line, skipped: int, retried: bool, findings: Findings) -> _Call:

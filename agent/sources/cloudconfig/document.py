@@ -90,7 +90,7 @@ class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
             raise _NoScalar("this number has too many digits")
         try:
             made: Scalar = self.construct_object(yaml.ScalarNode(tag, event.value))
-        except (yaml.YAMLError, ValueError, KeyError):
+        except (yaml.YAMLError, ValueError, LookupError, ArithmeticError):
             # What they say quotes the value.
             raise _NoScalar("this is not what its tag says") from None
         return made

@@ -23,7 +23,7 @@ from agent.sources.report import Report, quoted
 from agent.spec import Protection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import PureWindowsPath
 
     from agent.sources import ignition
@@ -86,9 +86,9 @@ class _Reading:
         if part.kind is Kind.CONFIG:
             self._take_config(part)
         elif part.kind is Kind.SCRIPT:
-            self._take_scripts(scripts.commands(part))
+            self._take_scripts(part)
         elif part.kind is Kind.SCRIPT_EACH_BOOT:
-            self._take_scripts(scripts.commands(part, each_boot=True))
+            self._take_scripts(part, each_boot=True)
         elif part.kind is Kind.BOOT_HOOK:
             self.boot_hooks += map(self._named, scripts.boot_hook(part))
         elif part.kind is Kind.INCLUDE:
@@ -117,7 +117,9 @@ class _Reading:
             )
         self.config = merging.merged(self.config or Node({}, read.root.origin), read.root, part.merge)
 
-    def _take_scripts(self, made: Iterator[Command]) -> None:
+    def _take_scripts(self, part: Part, *, each_boot: bool = False) -> None:
+        cluster_api.warn_of_hidden(part.text, part.name, self.findings)
+        made = scripts.commands(part, each_boot=each_boot)
         self.scripts += ((self._number_of_entries(), self._named(command)) for command in made)
 
     def _named(self, command: Command) -> Command:

@@ -78,6 +78,7 @@ _REFUSED = {
 }
 _HEADER = re.compile(r"[!-9;-~]+:.*|[ \t].*|From .*")
 _MIME = re.compile(r"^(mime-version|content-type)[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_LONGEST_HEADERS = 8192
 _MOST_PARTS = 100
 _MOST_BOUNDARIES = 50
 _BOUNDARY = re.compile(rb"boundary", re.IGNORECASE)
@@ -87,19 +88,20 @@ def parts(name: str, raw: bytes) -> list[Part]:
     """Raises Refused."""
     try:
         data = unpacked(raw)
+        # Of its parts not all need be text.
+        if is_multipart(data[:_LONGEST_HEADERS].decode(errors="replace").replace("\r\n", "\n")):
+            return list(_parts_of(name, data))
         text = text_of(data)
     except Unreadable as fault:
         raise Refused(Origin(name), str(fault)) from None
     if not text.strip():
         raise Refused(Origin(name), "it is empty; cloud-config, a script or multipart MIME is expected")
-    if not is_multipart(text):
-        return [_part(name, "", text)]
-    return list(_parts_of(name, data))
+    return [_part(name, "", text)]
 
 
 def is_multipart(text: str) -> bool:
     """Its first lines are a message's headers, and one of them is MIME's."""
-    headers = text.lstrip().partition("\n\n")[0][:8192]
+    headers = text.lstrip().partition("\n\n")[0][:_LONGEST_HEADERS]
     lines = headers.split("\n")
     return bool(_MIME.search(headers)) and all(_HEADER.fullmatch(line) for line in lines[:20])
 
@@ -140,6 +142,11 @@ def _part_of(name: str, number: int, message: Message) -> Iterator[Part]:
     payload = message.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload.strip():
         return
+    said = message.get_content_type()
+    if said not in _KINDS and said not in _SAYS_LITTLE and said not in _REFUSED:
+        # It may be anything, a program say.
+        yield Part(called, Kind.OTHER, "", file_name, content_type=said)
+        return
     try:
         text = text_of(unpacked(payload))
     except Unreadable as fault:
@@ -147,7 +154,7 @@ def _part_of(name: str, number: int, message: Message) -> Iterator[Part]:
     if is_multipart(text):
         raise Refused(Origin(called), "it is multipart MIME, packed into a part; send its parts as they are")
     merge = message.get("Merge-Type") or message.get("X-Merge-Type") or ""
-    yield _part(called, message.get_content_type(), text, file_name, str(merge))
+    yield _part(called, said, text, file_name, str(merge))
 
 
 def _part(name: str, said: str, text: str, file_name: str = "", merge: str = "") -> Part:

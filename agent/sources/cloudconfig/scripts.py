@@ -26,6 +26,7 @@ _NOT_HERE = {
     "exe": "it is a program; a script that fetches and runs it is expected",
 }
 _WRITE = "write it for PowerShell (first line #ps1_sysnative) or cmd.exe (first line rem cmd)"
+_IN_UTF_8 = {Shell.CMD: b"@chcp 65001 > nul\r\n", Shell.POWERSHELL: b"\xef\xbb\xbf"}
 _BOOT_HOOK = re.compile(r"\s*#cloud-boothook[^\n]*\n?", re.IGNORECASE)
 _AWS_SECRETS = (
     "this boot hook is a script for a Linux shell. If it is Cluster API's for AWS, which fetches the user "
@@ -54,12 +55,12 @@ def boot_hook(part: Part) -> Iterator[Command]:
 
 
 def command(name: str, shell: Shell, text: str, *, each_boot: bool = False) -> Command:
-    """With the line ends of Windows: cmd.exe misses labels behind others. Windows PowerShell takes a script
-    that is not marked as UTF-8 for one in the machine's own code page.
+    """With the line ends of Windows: cmd.exe misses labels behind others.
+
+    Both shells take a script for one in the machine's own code page, unless they are told.
     """
     script = text.replace("\r\n", "\n").replace("\n", "\r\n").encode(errors="surrogatepass")
-    marked = shell is not Shell.CMD and not script.isascii()
-    return Command(name, shell, b"\xef\xbb\xbf" + script if marked else script, each_boot)
+    return Command(name, shell, script if script.isascii() else _IN_UTF_8[shell] + script, each_boot)
 
 
 def _scripts(text: str, extension: str, origin: Origin) -> Iterator[tuple[Shell, str]]:

@@ -85,7 +85,8 @@ class _Rendering:
 
     def result(self) -> str:
         while found := _OPENING.search(self._text, self._at):
-            self._put(self._text[self._at : found.start()])
+            literal = self._text[self._at : found.start()]
+            self._put(literal.rstrip() if self._text.startswith("-", found.end()) else literal)
             if found[0] == "{{":
                 self._expression(found.start())
             elif found[0] == "{#":
@@ -102,7 +103,6 @@ class _Rendering:
         self._made.append(text)
 
     def _comment(self, start: int) -> None:
-        self._trim_before(start)
         end = _COMMENT_END.search(self._text, start + 2)
         if end is None:
             self._fail("this comment never ends", start)
@@ -117,14 +117,12 @@ class _Rendering:
         end = _END_RAW.search(self._text, raw.end())
         if end is None:
             self._fail("there is no endraw for this raw", start)
-        self._trim_before(start)
         inner = self._text[raw.end() : end.start()]
         inner = inner.lstrip() if raw[0].endswith("-%}") else inner
         self._put(inner.rstrip() if end["trim"] else inner)
         self._go_on(end.end(), trim=bool(end["after"]))
 
     def _expression(self, start: int) -> None:
-        self._trim_before(start)
         reader = _Expression(self._text, start + 2 + self._text.startswith("-", start + 2), self._metadata)
         try:
             value = reader.value()
@@ -136,15 +134,6 @@ class _Rendering:
             self._fail("this is a list or a mapping, not a text", start)
         self._put(str(value))
         self._go_on(reader.at, trim=reader.trims)
-
-    def _trim_before(self, start: int) -> None:
-        if not self._text.startswith("-", start + 2):
-            return
-        while self._made:
-            last = self._made.pop().rstrip()
-            if last:
-                self._made.append(last)
-                return
 
     def _go_on(self, at: int, *, trim: bool) -> None:
         while trim and at < len(self._text) and self._text[at].isspace():

@@ -31,6 +31,7 @@ DEFAULT_MODE = 0o644
 _OTHERS_MAY_READ = 0o004
 _KNOWN = frozenset({"path", "content", "encoding", "permissions", "owner", "append", "defer"})
 _ADMINISTRATORS = frozenset({"", "root", "administrator", "administrators", "system"})
+_OWN = ("programdata", "wmcb")
 _TRUE = frozenset({"1", "on", "yes", "true", "y", "t"})
 
 
@@ -125,6 +126,8 @@ def windows_path(path: str) -> PureWindowsPath:
         raise NotOnWindows("it has to begin with / or with a drive, such as C:\\")
     if ".." in own.parts:
         raise NotOnWindows("it leads back out of a folder")
+    if tuple(name.lower() for name in own.parts[1:3]) == _OWN:
+        raise NotOnWindows("it lies in this program's own folder")
     # Whoever names C:\Windows with its drive means it, as with cloudbase-init: only each name has to be one.
     inner = PureWindowsPath(own.anchor, *own.parts[2:]) if own.parts[1:2] and len(own.parts) > 2 else own
     if windows_path_fault(inner):

@@ -28,6 +28,7 @@ FILES: list[tuple[str, bytes, Protection]] = [
     (r"C:\opt\plain.bin", b"\x00\x01\x02\x03\x04\x05\xff", PROGRAM),
 ]
 PRE = (
+    b"@chcp 65001 > nul\r\n"
     b"powershell C:/k/prepare.ps1\r\n"
     b'set GREETING="a b"& echo %GREETING% > C:\\k\\greeting.txt\r\n'
     b"mkdir C:\\tools\\new\t& rem \xc3\xbc\xe2\x98\x83\r\n"

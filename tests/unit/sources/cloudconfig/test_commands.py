@@ -20,7 +20,7 @@ RUNCMD = {
     "several entries": ("- a\n- [b, c]\n- d", b"a\r\nb c\r\nd\r\n"),
     "an empty one": ("- a\n-\n- d", b"a\r\nd\r\n"),
     "percent signs stay": ("- echo %PATH% 100%%", b"echo %PATH% 100%%\r\n"),
-    "other letters": ("- echo \N{SNOWMAN}", b"echo \xe2\x98\x83\r\n"),
+    "other letters": ("- echo \N{SNOWMAN}", b"@chcp 65001 > nul\r\necho \xe2\x98\x83\r\n"),
 }
 
 
@@ -100,6 +100,12 @@ JOINS: dict[str, tuple[str, tuple[str, ...], str | None, str | None]] = {
         ("--config", "/c"),
         r"C:\run\x\bootstrap-success.complete",
         " echo a && echo b",
+    ),
+    "with quotes": (
+        r'kubeadm join --config /c && echo success > "C:\run\cluster-api\bootstrap-success.complete"',
+        ("--config", "/c"),
+        r"C:\run\cluster-api\bootstrap-success.complete",
+        None,
     ),
     "with another command behind": ("kubeadm join --config /c & b", ("--config", "/c"), None, " b"),
     "with what to do when it fails": ("kubeadm join --config /c || exit 1", ("--config", "/c"), None, None),
@@ -351,6 +357,11 @@ def test_a_marked_script_stays_marked() -> None:
     [want] = _wants(user_data, "1")
     expected = b"\xef\xbb\xbf# boot 1\r\n#ps1\r\n'\xe2\x98\x83'"
     assert want == spec.Command("boot hook, user data", Inline(expected), Shell.POWERSHELL, may_fail=True)
+
+
+def test_a_join_within_a_script_is_told_of() -> None:
+    [note] = notes(made(b"#ps1\nkubeadm.exe join --config C:\\c.yaml\n"))
+    assert note.startswith("warning user data: kubeadm join is called within it")
 
 
 def test_a_command_does_not_show_what_it_runs() -> None:

@@ -131,6 +131,12 @@ def test_what_belongs_to_somebody_else() -> None:
     assert note == 'ignored user data part 1 (cfn): nothing here knows what to do with "text/x-cfninitdata"'
 
 
+def test_what_belongs_to_somebody_else_need_not_be_text() -> None:
+    raw = _encoded("8bit", b"MZ\x90\xff", "application/x-program")
+    [note] = notes(made(raw))
+    assert note.endswith('nothing here knows what to do with "application/x-program"')
+
+
 def test_an_empty_part_is_none() -> None:
     assert scripts(made(multipart(("text/plain", ""), ("text/cloud-config", "runcmd: [echo]"))).before) == RUN
 

@@ -106,6 +106,7 @@ BAD_PATHS: dict[str, tuple[dict[str, object], str]] = {
     "out of its folder": ({"path": r"C:\k\..\Windows\x"}, "it leads back out of a folder"),
     "out of its folder, on Linux": ({"path": "/opt/../x"}, "leads back out of its folder"),
     "Windows' own, by Linux' path": ({"path": "/windows/x"}, r"C:\windows is Windows' own"),
+    "this program's own": ({"path": r"C:\ProgramData\WMCB\x"}, "it lies in this program's own folder"),
     "a device": ({"path": r"C:\k\nul"}, "it is no path for a file"),
     "a stream": ({"path": "/opt/a:b"}, "a name in it contains ':'"),
     "a drive": ({"path": "C:\\"}, "it is no path for a file"),
