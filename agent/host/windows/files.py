@@ -6,6 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
+import math
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from agent.host.port import Clock, FileChange, Watch
 
-_BLOCK = 1 << 20
+_FIRST_BLOCK = 1 << 14
+_LARGEST_BLOCK = 1 << 20
 
 _FILE_NOT_FOUND = 2
 _ACCESS_DENIED = 5
@@ -53,20 +55,11 @@ class WindowsFiles:
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:
-            parts = []
-            left = limit
-            while left is None or left > 0:
-                part = api.read(handle, _BLOCK if left is None else min(left, _BLOCK))
-                if not part:
-                    break
-                parts.append(part)
-                left = None if left is None else left - len(part)
-            return b"".join(parts)
+            return b"".join(_blocks(handle, limit))
 
     def blocks(self, path: PureWindowsPath) -> Iterator[bytes]:
         with telling("read", str(path)), _file(path, api.SHARE_READ | api.SHARE_DELETE) as handle:
-            while block := api.read(handle, _BLOCK):
-                yield block
+            yield from _blocks(handle)
 
     def tail(self, path: PureWindowsPath, limit: int) -> bytes:
         with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:
@@ -238,6 +231,16 @@ def _file(path: PureWindowsPath, share: int) -> Iterator[int]:
     with opened(path, api.READ_DATA, share=share) as handle:
         expect(handle, FileKind.FILE)
         yield handle
+
+
+def _blocks(handle: int, limit: int | None = None) -> Iterator[bytes]:
+    """Small at first, as most files are: a buffer is filled with zeros before anything is read into it."""
+    size = _FIRST_BLOCK
+    left = math.inf if limit is None else limit
+    while left > 0 and (block := api.read(handle, int(min(size, left)))):
+        yield block
+        left -= len(block)
+        size = min(4 * size, _LARGEST_BLOCK)
 
 
 def _remove(path: PureWindowsPath) -> None:

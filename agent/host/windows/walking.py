@@ -12,16 +12,18 @@ import sys
 assert sys.platform == "win32"
 
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.names import check_path
 from agent.host.port import FileKind
 from agent.host.windows.api import files as api
+from agent.host.windows.api.machine import windows_directory
 from agent.host.windows.failure import Win32Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import PureWindowsPath
 
 _INVALID_PARAMETER = 87
 """What a kernel says that does not know OBJ_DONT_REPARSE: Windows Server 2016 is the last."""
@@ -71,16 +73,41 @@ def _opened_at_once(path: PureWindowsPath, open_in: Callable[..., int]) -> int |
     """None where only a walk can tell."""
     if not path.name:
         return None
-    # Not by its whole name: in the kernel's a drive is a link itself.
-    root = api.open_in(None, kernel_name(path), 0, options=api.DIRECTORY | api.SYNCHRONOUS)
+    with _root(path) as root:
+        try:
+            return open_in(root, "\\".join(path.parts[1:]), no_link=True)
+        except Win32Failure as failure:
+            if failure.code in (_INVALID_PARAMETER, _REPARSE_POINT_ENCOUNTERED):
+                return None
+            raise
+
+
+@contextmanager
+def _root(path: PureWindowsPath) -> Iterator[int]:
+    """Not by its whole name is a path opened at once: in the kernel's a drive is a link itself."""
+    if path.drive.upper() == _drive_of_windows():
+        yield _root_of_windows()
+        return
+    handle = _opened_root(path)
     try:
-        return open_in(root, "\\".join(path.parts[1:]), no_link=True)
-    except Win32Failure as failure:
-        if failure.code in (_INVALID_PARAMETER, _REPARSE_POINT_ENCOUNTERED):
-            return None
-        raise
+        yield handle
     finally:
-        api.close(root)
+        api.close(handle)
+
+
+@cache
+def _drive_of_windows() -> str:
+    return PureWindowsPath(windows_directory()).drive.upper()
+
+
+@cache
+def _root_of_windows() -> int:
+    """Never closed: this drive, and no other, is there as long as any program."""
+    return _opened_root(PureWindowsPath(f"{_drive_of_windows()}\\"))
+
+
+def _opened_root(path: PureWindowsPath) -> int:
+    return api.open_in(None, kernel_name(path), 0, options=api.DIRECTORY | api.SYNCHRONOUS)
 
 
 @contextmanager

@@ -279,7 +279,7 @@ def read(handle: int, size: int) -> bytes:
     buffer = ctypes.create_string_buffer(size)
     count = _DWORD()
     _read(handle, buffer, size, count, None)
-    return buffer.raw[: count.value]
+    return ctypes.string_at(buffer, count.value)
 
 
 def write(handle: int, data: bytes) -> None:
