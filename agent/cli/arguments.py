@@ -85,6 +85,10 @@ class Request:
     def value(self, option: Option, default: str) -> str:
         return self.values.get(option.name, default)
 
+    @property
+    def wants_json(self) -> bool:
+        return self.value(OUTPUT, "text") == "json"
+
 
 HELP = Option("--help", "show this, or what a command does", short="-h")
 VERBOSE = Option("--verbose", "say more, and where we failed", short="-v")
@@ -99,11 +103,7 @@ def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
 
     What people try first is understood: `--version` for the command version, `help plan` for `plan --help`.
     """
-    known = {}
-    for option in [*COMMON, *(option for command in commands for option in command.options)]:
-        known[option.name] = option
-        if option.short:
-            known[option.short] = option
+    known = _known(commands)
     words: list[str] = []
     values: dict[str, str] = {}
     rest = list(arguments)
@@ -113,17 +113,30 @@ def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
             words.append("version")
         elif word.startswith("-"):
             option, value = _option(word, rest, known)
-            if option.name in values:
-                if not option.repeated:
-                    raise BadUsage(f"{option.name} is given twice", where=option.name)
-                value = f"{values[option.name]},{value}"
-            values[option.name] = value
+            _add(values, option, value)
         else:
             words.append(word)
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
     return _request(words, values, commands)
+
+
+def _known(commands: Sequence[Command]) -> Mapping[str, Option]:
+    known = {}
+    for option in [*COMMON, *(option for command in commands for option in command.options)]:
+        known[option.name] = option
+        if option.short:
+            known[option.short] = option
+    return known
+
+
+def _add(values: dict[str, str], option: Option, value: str) -> None:
+    if option.name in values:
+        if not option.repeated:
+            raise BadUsage(f"{option.name} is given twice", where=option.name)
+        value = f"{values[option.name]},{value}"
+    values[option.name] = value
 
 
 def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Option, str]:

@@ -14,13 +14,14 @@ from agent.cli.bootstrap import MAKE_A_NODE, fit_for
 from agent.cli.checking import ignored_checks
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, Failure
+from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.progress import Nothing
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
 from agent.release import RELEASE
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo, pausable
+from agent.resources.kind import pausable
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
@@ -65,10 +66,8 @@ def uninstall_kubelet(request: Request) -> int:
 
 
 def _made_by_wmcb(host: Host) -> bool:
-    try:
+    with looking():
         known = engine.status(host)
-    except CannotBeSo as obstacle:
-        raise Failure(str(obstacle)) from obstacle
     return bool(known.resources) or known.interrupted
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.cli.wording import many
 from agent.engine.planning import differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind
@@ -35,7 +36,7 @@ class Data:
     """Whether that many was the end of it."""
 
     def __str__(self) -> str:
-        number = f"{self.files} file{'s' * (self.files != 1)}" if self.is_all else f"over {self.files} files"
+        number = many(self.files, "file") if self.is_all else f"over {self.files} files"
         more = len(self.names) - _NAMED
         named = ", ".join(self.names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         return f"{self.folder} with the node's own data in it: {number} ({named})"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli.arguments import VERBOSE
 from agent.cli.credentials import missing_credentials
-from agent.cli.failure import Failure
+from agent.cli.looking import looking
 from agent.cli.losses import Losses, losses
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.records import frozen
-from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,15 +44,13 @@ def show_preview(
     request: Request, host: Host, specification: Specification, checks: Sequence[Finding] = ()
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way."""
-    try:
+    with looking():
         planned = engine.preview(host, specification)
         interrupted = engine.interrupted(host)
-    except CannotBeSo as obstacle:
-        raise Failure(str(obstacle)) from obstacle
     lost = losses(host, planned)
     remarks = [*lost.lines(), *missing_credentials(host, planned)]
     outlook = Outlook(lost, remarks, interrupted, checks)
-    if request.value(OUTPUT, "text") == "json":
+    if request.wants_json:
         from agent.cli import plan_documents
 
         say(plan_documents.plan_document(planned, outlook))

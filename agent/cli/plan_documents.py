@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from agent.cli.losses import Losses
     from agent.cli.outlook import Outlook
     from agent.cli.shown_plan import Logs
-    from agent.engine.planning import Difference, Plan
+    from agent.engine.planning import Change, Difference, Plan
     from agent.engine.run import Done, Standing, Status
     from agent.engine.target import Target
     from agent.preflight import Finding
@@ -104,13 +104,7 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
     return {
         "pauses": [to_document(target.key) for target in plan.pauses],
         "changes": [
-            {
-                "action": change.action.value,
-                "resource": to_document(change.target.key),
-                "differences": _difference_documents(
-                    change.target, changed.get(change.target.key, change.differences)
-                ),
-            }
+            _change_document(change, changed.get(change.target.key, change.differences))
             for change in plan.changes
         ],
         "unchanged": [to_document(match.target.key) for match in plan.unchanged],
@@ -124,6 +118,14 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
             }
             for note in plan.notes
         ],
+    }
+
+
+def _change_document(change: Change, differences: Sequence[Difference]) -> Value:
+    return {
+        "action": change.action.value,
+        "resource": to_document(change.target.key),
+        "differences": _difference_documents(change.target, differences),
     }
 
 

@@ -10,7 +10,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
-from agent.cli.arguments import OUTPUT
 from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, machine_findings
 from agent.cli.colours import Colours
 from agent.cli.documents import document
@@ -21,6 +20,7 @@ from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
+from agent.cli.wording import many
 from agent.preflight import Finding, Verdict
 from agent.records import replaced
 
@@ -50,7 +50,7 @@ def show(request: Request) -> int:
         *(each.forgiven() if each.check in asking.ignored else each for each in (of_program, of_document)),
     ]
     passed = all(each.verdict is not Verdict.ERROR for each in found)
-    if request.value(OUTPUT, "text") == "json":
+    if request.wants_json:
         say(_document_of(found, passed=passed))
     else:
         say(_table(found, Colours(sys.stdout)))
@@ -95,13 +95,9 @@ def _table(found: Sequence[Finding], colours: Colours) -> str:
         lines.append(f"{each.check:<{widest}}  {verdict}  {each.text}")
     errors = sum(each.verdict is Verdict.ERROR for each in found)
     warnings = sum(each.verdict is Verdict.WARNING for each in found)
-    counted = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}"
+    counted = f"{many(errors, 'error')}, {many(warnings, 'warning')}"
     lines.append(f"{counted}: this machine is {'not ' if errors else ''}fit to become a node")
     return "\n".join(lines)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _document_of(found: Sequence[Finding], *, passed: bool) -> str:

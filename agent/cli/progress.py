@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from agent.cli.arguments import VERBOSE
 from agent.cli.streams import overwrite, tell
+from agent.cli.wording import COUNTED, counted
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
 
-_FOLDED = {"directory": ("directory", "directories"), "file": ("file", "files")}
 _NAMED_AT_MOST = 3
 _USUAL_COLUMNS = 80
 
@@ -77,7 +76,7 @@ class FewLines:
         if verb != self._verb:
             self.end()
         self._verb = verb
-        if kind in _FOLDED:
+        if kind in COUNTED:
             self._waiting.append((kind, name))
         else:
             self.remark(f"{verb} {kind} {name}")
@@ -91,9 +90,7 @@ class FewLines:
             for kind, name in self._waiting:
                 tell(f"{self._verb} {kind} {name}")
         else:
-            counted = Counter(kind for kind, _ in self._waiting)
-            told = (f"{number} {_FOLDED[kind][number > 1]}" for kind, number in counted.items())
-            tell(f"{self._verb} {' and '.join(told)}")
+            tell(f"{self._verb} {' and '.join(counted(kind for kind, _ in self._waiting))}")
         self._waiting = []
 
 

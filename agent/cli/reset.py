@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.arguments import OUTPUT
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE
 from agent.cli.machine import open_as_administrator, open_or_imagine
@@ -29,7 +28,7 @@ def run(request: Request) -> int:
     with recorded(host, "reset", display(request), remarks_on) as told:
         done = engine.reset(host, RELEASE, told)
     told.log.remove()
-    if request.value(OUTPUT, "text") == "json":
+    if request.wants_json:
         from agent.cli import plan_documents
 
         say(plan_documents.result_document(done, told.remarked))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_plan
-from agent.cli.arguments import OUTPUT, SANDBOX_RUN, VERBOSE
+from agent.cli.arguments import SANDBOX_RUN, VERBOSE
 from agent.cli.machine import is_sandbox
 from agent.cli.streams import say, tell
 from agent.host.port import ServiceState
@@ -24,7 +24,7 @@ def show_result(request: Request, host: Host, done: Done) -> None:
     if request.has(VERBOSE):
         _tell_what_is_kept_otherwise(done)
     remarks = list(_not_started(request, host, done.plan))
-    if request.value(OUTPUT, "text") == "json":
+    if request.wants_json:
         from agent.cli import plan_documents
 
         say(plan_documents.result_document(done, remarks))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent.cli.colours import Colours
     from agent.cli.outlook import Outlook
     from agent.engine.planning import Change, Plan
-    from agent.engine.run import Done, Status
+    from agent.engine.run import Done, Standing, Status
     from agent.preflight import Finding
     from agent.spec import Note
 
@@ -67,33 +67,29 @@ def of_result(done: Done) -> Iterator[str]:
 
 
 def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) -> str:
-    lines = []
-    drifted = 0
-    for standing in status.resources:
-        target = standing.record.target
-        if standing.found is None:
-            drifted += 1
-            lines.append(colours.paint("red", f"- {target.key} is gone"))
-        elif standing.differences:
-            drifted += 1
-            lines.append(colours.paint("yellow", f"~ {target.key}"))
-            differences = shown_values.lines(target, standing.differences, details=details)
-            lines += [f"    {line}" for line in differences]
+    otherwise = [each for each in status.resources if each.found is None or each.differences]
+    lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     for path, last in logs.items():
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
-    if status.under_way:
-        lines.append("a run is under way on this machine: ask again when it has ended")
     if status.interrupted:
         lines.append(
             "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
         )
-    elif drifted:
+    elif otherwise:
         lines.append("run wmcb again, with the options that made this node, to make that right")
-    as_wanted = len(status.resources) - drifted
-    lines.append(
-        f"{as_wanted} of {len(status.resources)} as wanted" + (f", from {status.title}" * bool(status.title))
-    )
-    return "\n".join(lines)
+    number = len(status.resources)
+    title = f", from {status.title}" if status.title else ""
+    return "\n".join([*lines, f"{number - len(otherwise)} of {number} as wanted{title}"])
+
+
+def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterator[str]:
+    target = standing.record.target
+    if standing.found is None:
+        yield colours.paint("red", f"- {target.key} is gone")
+        return
+    yield colours.paint("yellow", f"~ {target.key}")
+    for line in shown_values.lines(target, standing.differences, details=details):
+        yield f"    {line}"
 
 
 def _interrupted(steps: int | None) -> Sequence[str]:

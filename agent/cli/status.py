@@ -7,14 +7,14 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_plan
-from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
-from agent.cli.failure import DONE, FAILED, Failure
+from agent.cli.failure import DONE, FAILED
+from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.host.errors import HostError
-from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,12 +30,10 @@ _LINES = 5
 def show(request: Request) -> int:
     """FAILED if anything is not as it was made."""
     host = open_to_look(request)
-    try:
+    with looking():
         status = engine.status(host)
-    except CannotBeSo as obstacle:
-        raise Failure(str(obstacle)) from obstacle
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
-    if request.value(OUTPUT, "text") == "json":
+    if request.wants_json:
         from agent.cli import plan_documents
 
         say(plan_documents.status_document(status, logs))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.cli.wording import COUNTED, counted
 from agent.engine.journal import Deed
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _NAMED = 3
 _SECONDS_FOR_VERSION = 10.0
 _KUBELET = "kubelet.exe"
-_MANY = {"directory": ("folder", "folders"), "file": ("file", "files")}
 
 
 def results(host: Host, steps: Sequence[Step]) -> Iterator[str]:
@@ -93,8 +92,7 @@ def _service(host: Host, key: Key) -> str:
 def _gone(before: Before) -> Iterator[str]:
     """What the run had made."""
     made = [key for key, state in before.items() if state is None]
-    counted = Counter(key.kind for key in made if key.kind in _MANY)
-    told = [f"{number} {_MANY[kind][number > 1]}" for kind, number in counted.items()]
-    told += [str(key) for key in made if key.kind not in _MANY]
+    told = counted(key.kind for key in made if key.kind in COUNTED)
+    told += [str(key) for key in made if key.kind not in COUNTED]
     if told:
         yield f"gone again: {', '.join(told)}"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from agent.cli.arguments import OUTPUT, Request
 from agent.cli.failure import DONE
 from agent.cli.streams import say
 from agent.release import RELEASE, build
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent.cli.arguments import Request
 
 
 def show(request: Request) -> int:
@@ -19,7 +22,7 @@ def show(request: Request) -> int:
         "openssl": built.openssl,
         "platform": _platform(),
     }
-    if request.value(OUTPUT, "text") == "json":
+    if request.wants_json:
         from agent.cli.documents import document
 
         say(document(**facts))

@@ -79,7 +79,7 @@ def test_of_a_first_run_nothing_is_left(machine: Machine, monkeypatch: pytest.Mo
     answer = machine.wmcb(*machine.node)
     gone = answer.error_lines[-2]
     assert gone.startswith("gone again: ")
-    assert " folders, " in gone
+    assert " directories, " in gone
     assert gone.endswith(" files, service kubelet")
 
 
