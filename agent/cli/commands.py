@@ -50,7 +50,7 @@ COMMANDS = (
         "reset",
         "take away what wmcb put here, give back what was there",
         run="agent.cli.reset:run",
-        options=(options.DRY_RUN, OUTPUT),
+        options=(options.DRY_RUN, options.FORGET, OUTPUT),
         examples=("wmcb reset --dry-run", "wmcb reset"),
     ),
     Command(

@@ -26,6 +26,7 @@ MAX_TIME = Option("--max-time", "seconds for each URL that is fetched", placehol
 START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (60)", placeholder="N")
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
+FORGET = Option("--forget", "leave all as it is; only forget it")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.engine_run import recorded
-from agent.cli.failure import DONE
+from agent.cli.failure import DONE, BadUsage
 from agent.cli.machine import open_as_administrator, open_or_imagine
 from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def run(request: Request) -> int:
     """Takes away what wmcb put on the machine, its own memory and logs with it."""
+    if request.has(options.FORGET):
+        return _forget(request)
     if request.has(options.DRY_RUN):
         show_preview(request, open_or_imagine(request), Specification())
         return DONE
@@ -36,4 +38,14 @@ def run(request: Request) -> int:
         say("nothing to do: wmcb has put nothing on this machine")
     else:
         say("\n".join(["the machine is as it was before wmcb", *(f"  {line}" for line in done.left)]))
+    return DONE
+
+
+def _forget(request: Request) -> int:
+    if request.has(options.DRY_RUN):
+        raise BadUsage(f"{options.FORGET.name} does not go with {options.DRY_RUN.name}")
+    host = open_as_administrator(request)
+    with recorded(host, "forget what was done here", display(request)):
+        engine.forget(host)
+    say("all is left as it is, and wmcb knows nothing of it any more")
     return DONE

@@ -31,17 +31,30 @@ class Inventory:
 
     @classmethod
     def load(cls, folder: StateFolder) -> Inventory:
-        content = folder.read(folder.inventory)
-        if content is None:
-            return cls()
-        try:
-            document = json.loads(content)
-            check_format(str(folder.inventory), document["format"])
-            records = [Record.from_document(each) for each in document["resources"]]
-            check_kinds(str(folder.inventory), (record.target.key for record in records))
-            return cls({record.target.key: record for record in records}, document["run"], document["title"])
-        except (ValueError, KeyError, TypeError) as fault:
-            raise CannotBeSo(f"{folder.inventory} is damaged; put it back from a backup") from fault
+        """What the one says, or where it is lost or damaged its copy. Raises CannotBeSo."""
+        is_damaged = False
+        for place in (folder.inventory, folder.inventory_copy):
+            content = folder.read(place)
+            if content is None:
+                continue
+            try:
+                return cls._of(str(place), content)
+            except (ValueError, KeyError, TypeError):
+                is_damaged = True
+        if is_damaged:
+            raise CannotBeSo(
+                f"{folder.inventory} is damaged, and so is its copy; put one back from a backup, or let wmcb"
+                " forget what it did here: reset --forget"
+            )
+        return cls()
+
+    @classmethod
+    def _of(cls, place: str, content: bytes) -> Inventory:
+        document = json.loads(content)
+        check_format(place, document["format"])
+        records = [Record.from_document(each) for each in document["resources"]]
+        check_kinds(place, (record.target.key for record in records))
+        return cls({record.target.key: record for record in records}, document["run"], document["title"])
 
     def save(self, folder: StateFolder) -> None:
         document = {

@@ -140,6 +140,14 @@ def reset(host: Host, version: str, progress: Progress) -> Done:
     return make_so(host, Specification(), version, progress)
 
 
+def forget(host: Host) -> None:
+    """Leaves the machine as it is, and nobody knows any more what of it was made here, or what was before."""
+    with _alone(host):
+        folder = StateFolder.of(host)
+        folder.secure()
+        folder.clear()
+
+
 @frozen
 class Standing:
     """One resource of ours, now."""
@@ -267,6 +275,8 @@ def _end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None
 def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:
     """The inventory is in place: the run has come to its end, whatever still holds one of these files."""
     tidy(host, (step.key for step in journal.steps))
+    with suppress(HostError):
+        folder.copy_inventory()
     with suppress(HostError):
         journal.end()
     with suppress(HostError):

@@ -41,6 +41,11 @@ class StateFolder:
         return self.path / "node.json"
 
     @property
+    def inventory_copy(self) -> PureWindowsPath:
+        """Without it nobody could tell what on this machine is wmcb's, so it is there twice."""
+        return self.path / "node.json.copy"
+
+    @property
     def journal(self) -> PureWindowsPath:
         return self.path / "journal"
 
@@ -110,6 +115,14 @@ class StateFolder:
     def remove(self, path: PureWindowsPath) -> None:
         with suppress(NotFound):
             self.host.files.remove(path)
+
+    def copy_inventory(self) -> None:
+        content = self.read(self.inventory)
+        if content is not None and content != self.read(self.inventory_copy):
+            try:
+                self.write(self.inventory_copy, content)
+            except NoSpace:
+                self.remove(self.inventory_copy)  # none is better than one of another run
 
     def keep_reserve(self) -> None:
         """Room for a journal of all that there is to take back, twice, so that it can be on a full disk."""
@@ -199,11 +212,20 @@ class StateFolder:
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
-        for path in (self.inventory, self.journal, self._reserve):
+        # The copy first: alone it would count.
+        for path in (self.inventory_copy, self.inventory, self.journal, self._reserve):
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):
                 self.host.files.remove_directory(folder)
+
+    def clear(self) -> None:
+        """All but the logs."""
+        with suppress(NotFound, NotEmpty):
+            for name in self.host.files.list(self.path):
+                if name.lower() != "logs":
+                    self._forget(self.path / name)
+            self.host.files.remove_directory(self.path)
 
 
 _CHANGING = "a file is being changed by another program while wmcb puts it by; try again"

@@ -12,7 +12,7 @@ import pytest
 
 from agent.cli import main
 from agent.host.port import ServiceState
-from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import WORKER, program
@@ -113,6 +113,18 @@ def test_a_kubelet_that_is_in_its_place_is_not_copied(machine: Machine) -> None:
     assert machine.wmcb(*words).code == 0
     assert machine.wmcb("reset").code == 0
     assert machine.host.files.read(KUBELET) == program()
+
+
+def test_a_lost_memory_can_be_forgotten(node: Machine) -> None:
+    state = PureWindowsPath(r"C:\ProgramData\wmcb")
+    for memory in ("node.json", "node.json.copy"):
+        node.host.files.write(state / memory, b"{", PRIVATE_FILE)
+    assert "reset --forget" in node.wmcb("reset").err
+    assert node.wmcb("reset", "--forget", "--dry-run").code == 2
+    assert node.wmcb("reset", "--forget").code == 0
+    assert node.host.files.list(state) == ["logs"]
+    assert node.host.files.observe(KUBELET) is not None
+    assert node.wmcb(*node.node).code == 0
 
 
 def test_reset_leaves_nothing(machine: Machine) -> None:

@@ -445,7 +445,8 @@ DAMAGES = {
 @pytest.mark.parametrize("content, told", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_memory_is_told(host: Host, content: bytes, told: str) -> None:
     run(host, nodes.node())
-    host.files.write(STATE / "node.json", content, PROGRAM_FILE)
+    for memory in ("node.json", "node.json.copy"):
+        host.files.write(STATE / memory, content, PROGRAM_FILE)
     with pytest.raises(CannotBeSo, match=told):
         run(host, nodes.node())
 

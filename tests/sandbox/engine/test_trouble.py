@@ -9,7 +9,7 @@ import pytest
 
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
-from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
+from agent.engine.run import Busy, TakenBack, forget, make_so, preview, reset, status, take_back
 from agent.host.errors import InUse, NoSpace, ProgramRunning, ServiceFailed, TimedOut
 from agent.host.port import (
     Principal,
@@ -717,3 +717,49 @@ def test_a_run_that_is_under_way_is_not_interrupted(host: Host) -> None:
     with pytest.raises(Killed):
         run(powered(host, Power(8)), nodes.node(config=b"{2}"))
     assert status(host).interrupted
+
+
+# A memory that is lost
+
+
+def lost(host: Host, name: str) -> None:
+    host.files.remove(STATE / name)
+
+
+def damaged(host: Host, name: str) -> None:
+    host.files.write(STATE / name, b"{", PRIVATE_FILE)
+
+
+@pytest.mark.parametrize("name", ["node.json", "node.json.copy"])
+@pytest.mark.parametrize("harm", [lost, damaged])
+def test_one_of_two_memories_is_enough(host: Host, harm: Callable[[Host, str], None], name: str) -> None:
+    somebody_elses_node(host)
+    before = picture(host)
+    run(host, nodes.node(program=b"MZ 1"))
+    run(host, nodes.node(program=b"MZ 2"))
+    harm(host, name)
+    assert status(host).is_well
+    run(host, nodes.node(program=b"MZ 3"))
+    assert host.files.read(STATE / "node.json") == host.files.read(STATE / "node.json.copy")
+    harm(host, name)
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_without_any_wmcb_can_forget(host: Host) -> None:
+    run(host, nodes.node())
+    node = picture(host, but=(STATE,))
+    damaged(host, "node.json")
+    damaged(host, "node.json.copy")
+    with pytest.raises(CannotBeSo, match=r"is damaged, and so is its copy; .* reset --forget"):
+        reset(host, "test", Silent())
+    forget(host)
+    assert picture(host) == node
+    run(host, nodes.node(config=b"{2}"))
+    reset(host, "test", Silent())
+    assert picture(host) == node
+
+
+def test_a_run_that_is_under_way_is_not_forgotten(host: Host) -> None:
+    with host.processes.exclusive("wmcb"), pytest.raises(Busy):
+        forget(host)
