@@ -77,11 +77,15 @@ def make_so(
     version: str,
     progress: Progress,
     confirm: Callable[[], None] | None = None,
+    *,
+    beside: bool = False,
 ) -> Done:
     """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed after that.
 
     `confirm` is called when all is made and well, unless there was nothing to make; also by the run that
     finishes an interrupted one. What it raises is a failure like any other: the run is taken back.
+
+    What wmcb made before and is not wanted now goes, unless this is to be `beside` it.
     """
     with _alone(host):
         folder = StateFolder.of(host)
@@ -90,12 +94,13 @@ def make_so(
         _end_properly(host, folder, inventory)
         journal = _unfinished(folder, inventory)
         remembered = _remembered(inventory, journal)
+        others = _others(specification, remembered) if beside else {}
         if journal is not None:
             progress.resuming(len(journal.steps))
-        planned = plan(host, specification, remembered)
+        planned = plan(host, specification, _without(others, remembered))
         progress.planned(planned)
         if journal is None and not planned.changes:
-            records = _records(host, specification, planned, {}, inventory, {})
+            records = others | _records(host, specification, planned, {}, inventory, {})
             if records == inventory.records:
                 return Done(planned)
         folder.ensure()
@@ -109,7 +114,7 @@ def make_so(
                 confirm()
             making.end_what_is_over(specification)
             first = journal.first_before()
-            records = _records(host, specification, planned, making.settled, inventory, first)
+            records = others | _records(host, specification, planned, making.settled, inventory, first)
             Inventory(records, journal.run, specification.title).save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
@@ -214,6 +219,15 @@ def _remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, R
     for key, before in journal.first_before().items() if journal else ():
         remembered.setdefault(key, Record(Target(key, {}, manners[key], ()), before, {}))
     return remembered
+
+
+def _others(specification: Specification, remembered: Mapping[Key, Record]) -> dict[Key, Record]:
+    wanted = specification.by_key()
+    return {key: record for key, record in remembered.items() if key not in wanted}
+
+
+def _without(others: Mapping[Key, Record], remembered: Mapping[Key, Record]) -> Mapping[Key, Record]:
+    return {key: record for key, record in remembered.items() if key not in others}
 
 
 def _records(
