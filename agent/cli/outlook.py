@@ -48,7 +48,12 @@ def show_preview(
         planned = engine.preview(host, specification)
         interrupted = engine.interrupted(host)
     lost = losses(host, planned)
-    remarks = [*lost.lines(), *missing_credentials(host, planned)]
+    under_way = ["a run is under way on this machine: look again when it has ended"]
+    remarks = [
+        *(under_way if host.processes.is_held(engine.LOCK) else ()),
+        *lost.lines(),
+        *missing_credentials(host, planned),
+    ]
     outlook = Outlook(lost, remarks, interrupted, checks)
     if request.wants_json:
         from agent.cli import plan_documents

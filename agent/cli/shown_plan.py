@@ -71,15 +71,21 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     for path, last in logs.items():
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
-    if status.interrupted:
-        lines.append(
-            "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
-        )
-    elif otherwise:
-        lines.append("run wmcb again, with the options that made this node, to make that right")
+    if advice := _advice(status, is_otherwise=bool(otherwise)):
+        lines.append(advice)
     number = len(status.resources)
     title = f", from {status.title}" if status.title else ""
     return "\n".join([*lines, f"{number - len(otherwise)} of {number} as wanted{title}"])
+
+
+def _advice(status: Status, *, is_otherwise: bool) -> str | None:
+    if status.under_way:
+        return "a run is under way on this machine: ask again when it has ended"
+    if status.interrupted:
+        return "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
+    return (
+        "run wmcb again, with the options that made this node, to make that right" if is_otherwise else None
+    )
 
 
 def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterator[str]:

@@ -304,3 +304,24 @@ sys.stderr.write(" ".join(sorted(set(sys.modules) - before)))
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     imported = set(done.stderr.split())
     assert imported - {"__future__", "os"} == NEEDED_BY_EVERY_COMMAND | needed | {"wmcb_built"}
+
+
+NOT_NEEDED_TO_LOOK = {
+    "agent.cli.plan_documents", "agent.fetch", "agent.kube", "agent.preflight", "agent.sources", "difflib",
+    "email", "hmac", "http", "requests", "secrets", "ssl", "yaml",
+}  # fmt: skip
+"""With all that is below them."""
+
+
+def test_a_look_at_a_node_imports_nothing_that_makes_one(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from agent.cli.main import run
+run(["--sandbox", {str(tmp_path)!r}, "status"])
+sys.stderr.write("\\n" + " ".join(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = done.stderr.splitlines()[-1].split()
+    packages = {each.rpartition(".")[0] for each in imported} | set(imported)
+    assert "agent.engine.run" in imported
+    assert packages & NOT_NEEDED_TO_LOOK == set()

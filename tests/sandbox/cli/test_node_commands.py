@@ -207,6 +207,21 @@ def test_while_another_is_at_work_nothing_is_done(command: str, node: Machine) -
     assert but_for_wmcbs_own(node.picture()) == but_for_wmcbs_own(before)
 
 
+def test_while_another_is_at_work_a_look_says_so(node: Machine) -> None:
+    node.host.files.remove(KUBELET)
+    with node.host.processes.exclusive("wmcb") as mine:
+        assert mine
+        status, plan = node.wmcb("status"), node.wmcb("plan", *node.node)
+        document = node.wmcb("status", "--output=json").document
+    assert status.code == 1
+    assert "a run is under way on this machine: ask again when it has ended" in status.out
+    assert "run wmcb again" not in status.out
+    assert (document["under_way"], document["interrupted"]) == (True, False)
+    assert "  a run is under way on this machine: look again when it has ended" in plan.out.splitlines()
+    assert "run wmcb again" in node.wmcb("status").out
+    assert "under way" not in node.wmcb("plan", *node.node).out
+
+
 def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machine) -> None:
     machine.host.files.make_directory(C_WMCB, PROGRAM_DIRECTORY)
     machine.host.files.write(C_WMCB / "node.json", b"{}", PROGRAM_FILE)
