@@ -19,8 +19,6 @@ from agent.spec import Inline, Protection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SENTINEL = "/run/cluster-api/bootstrap-success.complete"
-PLACEHOLDER = "/run/cluster-api/placeholder"
 JOIN_CONFIGURATION = "/run/kubeadm/kubeadm-join-config.yaml"
 RETRY_SCRIPT = "/usr/local/bin/kubeadm-bootstrap-script"
 """Until release 1.10, where useExperimentalRetryJoin was set: kubeadm's phases in bash, each tried again."""
@@ -46,6 +44,8 @@ class Split:
     after: tuple[Line, ...] = field(shown=False)
     entries_before: int = 0
     """How many entries there are before the one with the join."""
+    retried: bool = False
+    """It is called by the provider's own script."""
 
 
 @frozen
@@ -74,7 +74,7 @@ def split(listed: Sequence[Line], findings: Findings) -> Split:
     path, rest = _sentinel(call.rest)
     after = [*([Line(rest, origin)] if rest.strip() else []), *single[index + 1 :]]
     entries_before = next(index for index, line in enumerate(listed) if line.origin == origin)
-    return Split(tuple(before), _join(call, path, origin), tuple(after), entries_before)
+    return Split(tuple(before), _join(call, path, origin), tuple(after), entries_before, call.retried)
 
 
 def refuse_control_plane(configuration: bytes, origin: Origin) -> None:

@@ -156,7 +156,7 @@ def _user_data(
     findings: Findings,
 ) -> UserData:
     split = cluster_api.split(said.commands, findings)
-    files, join = _files(said.files, split.join, findings)
+    files, join = _files(said.files, split, findings)
     _warn_of_no_join(said.files, join, findings)
     before = [command for entries, command in own if not join or entries <= split.entries_before]
     after = [command for entries, command in own if join and entries > split.entries_before]
@@ -182,11 +182,11 @@ def _user_data(
 
 
 def _files(
-    entries: Sequence[Entry], join: Join | None, findings: Findings
+    entries: Sequence[Entry], split: cluster_api.Split, findings: Findings
 ) -> tuple[list[WrittenFile], Join | None]:
-    made = []
+    made, join = [], split.join
     for entry in entries:
-        if join and cluster_api.is_retry_script(entry.linux, entry.content):
+        if join and split.retried and cluster_api.is_retry_script(entry.linux, entry.content):
             join = cluster_api.with_verbosity_of(join, entry.content)
             findings.ignore(
                 f"file {entry.linux}",

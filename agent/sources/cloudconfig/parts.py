@@ -116,7 +116,8 @@ def begins_as(text: str) -> str:
 
 def template_of(part: Part, text: str) -> Part:
     """What a template turned out to be."""
-    return _part(part.name, begins_as(text), text, part.file_name, part.merge)
+    said = part.content_type if part.content_type != Kind.TEMPLATE.value else ""
+    return _part(part.name, begins_as(text) or said, text, part.file_name, part.merge)
 
 
 def _parts_of(name: str, data: bytes) -> Iterator[Part]:
@@ -167,7 +168,7 @@ def _part(name: str, said: str, text: str, file_name: str = "", merge: str = "")
         raise Refused(Origin(name), _REFUSED[content_type])
     if not content_type and not said:
         raise Refused(Origin(name, line=1, column=1), _unknown(text))
-    return Part(name, _KINDS.get(content_type, Kind.OTHER), text, file_name, merge, content_type or said)
+    return Part(name, _KINDS.get(content_type, Kind.OTHER), text, file_name, merge, said or content_type)
 
 
 def _unknown(text: str) -> str:

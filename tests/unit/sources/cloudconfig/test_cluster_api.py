@@ -11,7 +11,7 @@ import pytest
 from agent.records import frozen
 from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, UserData, WrittenFile
-from agent.spec import Protection, Shell
+from agent.spec import Directory, Protection, Shell, Specification
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "cloudconfig"
 ORDERS: dict[str, dict[str, Any]] = json.loads((DATA / "orders.json").read_text())
@@ -197,6 +197,18 @@ def test_commands_are_for_cmd(name: str) -> None:
     made = _made(name)
     steps = (*made.before, *made.after)
     assert all(step.shell is Shell.CMD for step in steps if isinstance(step, Command))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_three_specifications_each_with_more_than_the_one_before(name: str) -> None:
+    made = _made(name)
+    own = Directory(PureWindowsPath(r"C:\etc\kubernetes"), Protection.PRIVATE)
+    first = cloudconfig.wants(made.before)
+    second = [own, *cloudconfig.wants(made.before, known={own.key: own})]
+    known = {want.key: want for want in second if isinstance(want, Directory)}
+    third = [*second, *cloudconfig.wants(made.after, known=known)]
+    sizes = [len(Specification.of(wants).wants) for wants in (first, second, third)]
+    assert sizes[0] <= sizes[1] < sizes[2]
 
 
 CONTROL_PLANE = {

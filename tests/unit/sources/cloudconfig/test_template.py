@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.sources.cloudconfig.template import TemplateFault, instance_data, rendered
-from unit.sources.cloudconfig.loaded import error, files, made
+from unit.sources.cloudconfig.loaded import error, files, made, multipart, scripts
 
 METADATA = instance_data(
     {
@@ -95,6 +95,24 @@ def test_a_script_can_be_a_template() -> None:
     raw = b"## template: jinja\n#ps1_sysnative\nWrite-Host {{ v1.instance_id }}\n"
     [step] = made(raw, METADATA).before
     assert b"Write-Host i-1" in getattr(step, "script", b"")
+
+
+NAMED = {
+    "a script by its name": ("text/x-shellscript", "Write-Host {{ v1.instance_id }}", "setup.ps1"),
+    "a script by its first line": ("text/jinja2", "#ps1\nWrite-Host {{ v1.instance_id }}", "x"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_part_can_be_a_template(name: str) -> None:
+    kind, text, file_name = NAMED[name]
+    raw = multipart((kind, f"## template: jinja\n{text}", file_name))
+    [script] = scripts(made(raw, METADATA).before).values()
+    assert b"Write-Host i-1" in script
+
+
+def test_what_a_template_becomes_has_to_be_known() -> None:
+    assert "it begins like no user data" in error(multipart(("text/jinja2", "## template: jinja\nx")))
 
 
 LINES = {
