@@ -9,7 +9,7 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.inputs import asking_for, confirmation
+from agent.cli.inputs import asking_for, confirmation, require_document
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
@@ -61,6 +61,7 @@ def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
 
 def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
     """Raises BadUsage."""
+    require_document(request, asking)
     program = kubelet_program(request, host, asking)
     return wanted_node(request, host, asking, wishes(request, host, asking, program))
 

@@ -16,20 +16,28 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 JOIN = "join"
-_DOCUMENTS = (options.IGNITION, options.KUBEADM_CONFIG)
 
 
 def asking_for(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a join that cannot be meant, and for more than one document."""
-    given = [option.name for option in _DOCUMENTS if request.has(option)]
+    given = [option.name for option in options.DOCUMENTS if request.has(option)]
     if len(given) > 1:
-        raise BadUsage(f"{' and '.join(given)} do not go together: each says what the whole node is")
+        text = f"{' and '.join(given)} do not go together: each says what the whole node is"
+        raise BadUsage(text, where=given[-1])
     joins = request.command is not None and request.command.name == JOIN
     if not joins and options.KUBEADM_CONFIG.name not in given:
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join
 
     return asking_to_join(request, host)
+
+
+def require_document(request: Request, asking: Asking) -> None:
+    """Raises BadUsage where nothing says what the node is to be."""
+    is_said = asking.join is not None or request.has(asking.ignition)
+    if not is_said and asking.ignition in options.DOCUMENTS:
+        wanted = " or ".join(f"{option.name} {option.placeholder}" for option in options.DOCUMENTS)
+        raise BadUsage(f"{wanted} is needed", where=asking.ignition.name)
 
 
 def confirmation(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:

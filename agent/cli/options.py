@@ -30,9 +30,11 @@ FORGET = Option("--forget", "leave all as it is; only forget it")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
+DOCUMENTS = (IGNITION, KUBEADM_CONFIG)
+"""Each says what the whole node is: one of them is given, and no two. What it leads to says agent.cli.inputs."""
+
 NODE = (
-    IGNITION,
-    KUBEADM_CONFIG,
+    *DOCUMENTS,
     KUBELET,
     INSTALL_DIRECTORY,
     KUBELET_VERSION,

@@ -300,13 +300,24 @@ def test_a_folder_that_is_no_sandbox(
     assert not (ROOT / ".sandbox").exists()
 
 
-NEEDED = [("--ignition", "--kubelet FILE is needed"), ("--kubelet", "--ignition FILE is needed")]
+NEEDED = [
+    ("--ignition", "--kubelet FILE is needed"),
+    ("--kubelet", "--ignition FILE or --kubeadm-config FILE is needed"),
+]
 
 
 @pytest.mark.parametrize(("option", "says"), NEEDED)
 def test_what_is_needed_is_said(option: str, says: str, machine: Machine) -> None:
     line = left_alone(machine, lambda: machine.wmcb(option, machine.kubelet, "--kubelet-version=1.31"))
     assert line == f"wmcb: {says}"
+
+
+@pytest.mark.parametrize("command", [(), ("plan",), ("preflight",)], ids=["run", "plan", "preflight"])
+def test_two_documents_are_one_too_many(command: tuple[str, ...], machine: Machine) -> None:
+    words = (*command, *machine.node, "--kubeadm-config", machine.give("join.yaml", ""))
+    assert left_alone(machine, lambda: machine.wmcb(*words)) == (
+        "wmcb: --ignition and --kubeadm-config do not go together: each says what the whole node is"
+    )
 
 
 # The machine
