@@ -31,7 +31,7 @@ DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
 DOCUMENTS = (IGNITION, KUBEADM_CONFIG)
-"""Each says what the whole node is: one of them is given, and no two. What it leads to says agent.cli.inputs."""
+"""Each says what the whole node is: one of them is given, and no two. agent.cli.inputs goes on from there."""
 
 NODE = (
     *DOCUMENTS,
