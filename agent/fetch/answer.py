@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import re
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from agent.fetch.failure import Failed
 from agent.fetch.messages import begun
+from agent.fetch.response import CutShort, NotHttp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 """The largest piece that comes at once. What breaks off before the first is whole is asked for again."""
-_READ = 1 << 16
-
 _STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"')
 
 
@@ -34,7 +31,7 @@ class Answer:
         """Of the body, where it is told."""
 
     def header(self, name: str) -> str:
-        return self._response.headers.get(name, "")
+        return self._response.header(name)
 
     @property
     def tag(self) -> str:
@@ -47,6 +44,8 @@ class Answer:
         text = self.header("Retry-After").strip()
         if text.isascii() and text.isdigit():
             return float(text[:9])
+        from email.utils import parsedate_to_datetime
+
         try:
             return max(0.0, parsedate_to_datetime(text).timestamp() - now)
         except (ValueError, OverflowError):
@@ -68,27 +67,20 @@ class Answer:
         while piece := self._piece(deadline, silence, received):
             received += len(piece)
             yield piece
-        if self.size is not None and received < self.size:
-            raise self._broken(received)
 
     @property
     def leaves_open(self) -> bool:
-        """The wire is of further use, once all of the body has come."""
-        return not self._response.will_close
-
-    def release(self) -> None:
-        """Closes all but the wire."""
-        self._response.close()
+        """The wire is of further use: all of the body came, and nothing after it."""
+        return self._response.leaves_open
 
     def close(self) -> None:
-        self._response.close()
         self._wire.close()
 
     def _piece(self, deadline: Deadline, silence: float, received: int) -> bytes:
         with deadline.within(silence, f"{self._place} sends nothing more after {received:,} bytes"):
             try:
-                return self._response.read1(_READ)
-            except http.client.HTTPException:
+                return self._response.piece()
+            except (NotHttp, CutShort):
                 raise self._broken(received) from None
 
     def _broken(self, received: int) -> Failed:

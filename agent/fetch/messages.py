@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import re
 from base64 import b64encode
 from http import HTTPStatus
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agent.fetch.failure import Failed
-from agent.fetch.wire import Stream
+from agent.fetch.response import CutShort, NoAnswer, NotHttp, Response
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterable
 
     from agent.fetch.address import Address
@@ -34,21 +32,14 @@ def request_head(method: str, target: str, headers: Iterable[tuple[str, str]]) -
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "surrogateescape")
 
 
-def begun(wire: Wire, method: str, place: str) -> http.client.HTTPResponse:
+def begun(wire: Wire, method: str, place: str) -> Response:
     """The answer, as far as its body. Raises Failed, or TimeoutError."""
-    answer = http.client.HTTPResponse(cast("socket.socket", Stream(wire)), method=method)
     try:
-        answer.begin()
-    except http.client.RemoteDisconnected:
-        answer.close()
+        return Response(wire, method)
+    except NoAnswer:
         raise Failed(f"{place} ends the connection without an answer", transient=True) from None
-    except http.client.HTTPException:
-        answer.close()
+    except (NotHttp, CutShort):
         raise Failed(f"what {place} answers is not http") from None
-    except BaseException:
-        answer.close()  # left to itself it would be closed after what it reads from, and complain
-        raise
-    return answer
 
 
 def described(status: int) -> str:

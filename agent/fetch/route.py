@@ -105,7 +105,6 @@ class Route:
             wire.send(request_head("CONNECT", self.there.place, headers))
             answer = begun(wire, "CONNECT", place)
         status = answer.status
-        answer.close()
         if status == _PROXY_CREDENTIALS_WANTED:
             raise Failed(f"{place} wants credentials, or others than it was given (407)", status=status)
         if status != _OK:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import queue
 import socket
@@ -135,25 +134,6 @@ class Tls:
             self._incoming.write(data)
         else:
             self._incoming.write_eof()
-
-
-class Stream(io.RawIOBase):
-    """A wire as http.client wants it: something to read from. Closing it leaves the wire open."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        assert mode == "rb"
-        return io.BufferedReader(self, _RECORD)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # typeshed: WriteableBuffer
-        data = self._wire.receive(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
 
 class _Found(NamedTuple):

@@ -69,13 +69,10 @@ class Connection:
     def rest(self, answer: Answer, limits: Limits) -> Reply:
         """All of it. Raises Failed."""
         body = bytearray()
-        try:
-            with _own_failures():
-                for piece in answer.pieces(self._deadline, limits.silence):
-                    body += piece
-                    self._check(len(body), limits)
-        finally:
-            answer.release()
+        with _own_failures():
+            for piece in answer.pieces(self._deadline, limits.silence):
+                body += piece
+                self._check(len(body), limits)
         self.open = answer.leaves_open
         return Reply(answer.status, bytes(body), answer.wait(self._clock.time()))
 
@@ -92,8 +89,6 @@ class Connection:
         except Unreachable:
             if self._clock.monotonic() < end:
                 raise
-        finally:
-            answer.release()
 
     def abort(self) -> None:
         """From any thread: whoever waits for it does so no longer."""
