@@ -98,12 +98,14 @@ SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real"
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 
 
-def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
-    """Options may stand anywhere, as `--name value` or `--name=value`.
+def parse(
+    arguments: Sequence[str], commands: Sequence[Command], common: Sequence[Option] = COMMON
+) -> Request:
+    """Options may stand anywhere, as `--name value` or `--name=value`; `common` are those of every command.
 
     What people try first is understood: `--version` for the command version, `help plan` for `plan --help`.
     """
-    known = _known(commands)
+    known = _known(commands, common)
     words: list[str] = []
     values: dict[str, str] = {}
     rest = list(arguments)
@@ -119,12 +121,12 @@ def parse(arguments: Sequence[str], commands: Sequence[Command]) -> Request:
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
-    return _request(words, values, commands)
+    return _request(words, values, commands, common)
 
 
-def _known(commands: Sequence[Command]) -> Mapping[str, Option]:
+def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str, Option]:
     known = {}
-    for option in [*COMMON, *(option for command in commands for option in command.options)]:
+    for option in [*common, *(option for command in commands for option in command.options)]:
         known[option.name] = option
         if option.short:
             known[option.short] = option
@@ -141,11 +143,13 @@ def _add(values: dict[str, str], option: Option, value: str) -> None:
 
 def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Option, str]:
     name, equals, value = word.partition("=")
+    if name not in known and known.get(word[:2]) and known[word[:2]].placeholder:
+        name, equals, value = word[:2], "=", word[2:]  # as in -v5
     option = known.get(name)
     if option is None:
         raise BadUsage(f"unknown option {name}{suggestion(name, known)}", where=name)
     if not option.placeholder:
-        if equals:
+        if equals and value != "true":
             raise BadUsage(f"{name} takes no value", where=name)
         return option, ""
     if not equals:
@@ -157,13 +161,18 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Op
     return option, value
 
 
-def _request(words: Sequence[str], values: Mapping[str, str], commands: Sequence[Command]) -> Request:
+def _request(
+    words: Sequence[str],
+    values: Mapping[str, str],
+    commands: Sequence[Command],
+    common: Sequence[Option],
+) -> Request:
     name = " ".join(words)
     if HELP.name in values and not name:
         return Request(words, None, values)
     command, operand = _called(words, commands)
     if command is not None and (name or values):
-        allowed = [option.name for option in (*COMMON, *command.options)]
+        allowed = [option.name for option in (*common, *command.options)]
         for option in values:
             if option not in allowed:
                 text = f"{command.shown} has no option {option}{suggestion(option, allowed)}"

@@ -58,7 +58,12 @@ def machine_findings(
 ) -> Sequence[Finding]:
     """Those of the machine itself; errors that are to be ignored are warnings."""
     situation = Situation(
-        host, specification, runtime_service(request), validities(specification), asking.ignored, patient
+        host,
+        specification,
+        runtime_service(request, asking),
+        validities(specification),
+        asking.ignored,
+        patient,
     )
     found = preflight.findings(situation)
     return [each.forgiven() if each.check in asking.ignored else each for each in found]

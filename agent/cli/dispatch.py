@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from agent.cli.arguments import HELP, OUTPUT, VERBOSE, Request, parse
+from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Request, parse
 from agent.cli.commands import COMMANDS
 from agent.cli.failure import DONE, Failure, Unexpected
 from agent.cli.streams import say, tell
@@ -13,23 +13,40 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agent.cli.arguments import Command, Option
 
-def run(arguments: Sequence[str]) -> int:
-    """Does what the arguments ask for. Raises nothing but KeyboardInterrupt."""
+
+def run(arguments: Sequence[str], called: str = "wmcb") -> int:
+    """Does what the arguments ask for. Raises nothing but KeyboardInterrupt.
+
+    `called` is the name that the program was started by: under kubeadm's it takes kubeadm's command lines.
+    """
     try:
-        return _run(parse(arguments, COMMANDS))
+        if called == "kubeadm":
+            from agent.cli.kubeadm_commands import COMMANDS as OF_KUBEADM
+            from agent.cli.kubeadm_commands import COMMON as COMMON_OF_KUBEADM
+            from agent.cli.kubeadm_commands import refuse_what_is_elsewhere
+
+            refuse_what_is_elsewhere(arguments)
+            return _run(
+                parse(arguments, OF_KUBEADM, COMMON_OF_KUBEADM), OF_KUBEADM, called, COMMON_OF_KUBEADM
+            )
+        return _run(parse(arguments, COMMANDS), COMMANDS, called, COMMON)
     except Failure as failure:
         return ended(failure, arguments)
     except Exception as error:  # noqa: BLE001 - the last resort
         return ended(_failure(error, arguments), arguments)
 
 
-def _run(request: Request) -> int:
+def _run(request: Request, commands: Sequence[Command], called: str, common: Sequence[Option]) -> int:
     if request.has(HELP):
         from agent.cli import help as help_text
 
-        below = [each for each in COMMANDS if each.name.startswith(" ".join(request.words))]
-        say(help_text.of_command(request.command) if request.command else help_text.overview(below))
+        below = [each for each in commands if each.name.startswith(" ".join(request.words))]
+        if request.command:
+            say(help_text.of_command(request.command, called, common))
+        else:
+            say(help_text.overview(below, called, common))
         return DONE
     assert request.command is not None, "parse() gives a command, or asks for help"
     return _function(request.command.run)(request)

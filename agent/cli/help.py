@@ -21,15 +21,15 @@ _EXIT_CODES = (
 )
 
 
-def overview(commands: Sequence[Command]) -> str:
+def overview(commands: Sequence[Command], program: str = "wmcb", common: Sequence[Option] = COMMON) -> str:
     """What there is."""
     unnamed = [option for command in commands if not command.name for option in command.options]
     examples = [example for command in commands for example in command.examples]
     parts = [
         _WHAT,
-        "Usage:\n  wmcb [COMMAND] [OPTION...]",
+        f"Usage:\n  {program} [COMMAND] [OPTION...]",
         _table("Commands:", [(command.shown, command.summary) for command in commands]),
-        _table("Options of every command:", [_explained(option) for option in COMMON]),
+        _table("Options of every command:", [_explained(option) for option in common]),
         _lines("Examples:", examples),
         _table("Exit codes:", _EXIT_CODES),
     ]
@@ -38,13 +38,13 @@ def overview(commands: Sequence[Command]) -> str:
     return "\n\n".join(parts)
 
 
-def of_command(command: Command) -> str:
+def of_command(command: Command, program: str = "wmcb", common: Sequence[Option] = COMMON) -> str:
     """What one command does and takes."""
     called = f"{command.name} [{command.operand}]" if command.operand else command.name
     parts = [
-        f"wmcb {command.name}: {command.summary}",
-        f"Usage:\n  wmcb {called} [OPTION...]",
-        _table("Options:", [_explained(option) for option in (*command.options, *COMMON)]),
+        f"{program} {command.name}: {command.summary}",
+        f"Usage:\n  {program} {called} [OPTION...]",
+        _table("Options:", [_explained(option) for option in (*command.options, *common)]),
     ]
     if command.examples:
         parts.append(_lines("Examples:", command.examples))

@@ -24,7 +24,7 @@ def asking_for(request: Request, host: Host) -> Asking:
     if len(given) > 1:
         text = f"{' and '.join(given)} do not go together: each says what the whole node is"
         raise BadUsage(text, where=given[-1])
-    joins = request.command is not None and request.command.name == JOIN
+    joins = request.command is not None and request.command.name.partition(" ")[0] == JOIN
     if not joins and options.KUBEADM_CONFIG.name not in given:
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join

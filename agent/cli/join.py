@@ -44,6 +44,7 @@ _CHECKS = {
     "kubeletversion": SKEW_CHECK,
 }
 """Checks that kubeadm has under another name."""
+_STARTS_ONLY = "kubelet-start"
 _LARGEST_PATCH = 1 << 20
 _PIPE = "npipe:////./pipe/"
 
@@ -66,17 +67,23 @@ def node_to_join(request: Request, host: Host, asking: Asking, wished: Wishes) -
     made = compile_join(configuration, found, patches, node, wished.release, wished.placement)
     tell_report(made.report, asking)
     assert made.specification is not None, "a report without errors comes with a specification"
-    return made.specification if runs_programs(request) else _without_waiting(made.specification)
+    return made.specification if _waits(request) else _without_waiting(made.specification)
 
 
 def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:
     """What waits for the Node; nothing where no program runs that could make one."""
-    if not runs_programs(request):
+    if not _waits(request):
         return None
     configuration = _of(asking)
     name, endpoint = _name(configuration, host), _runtime_endpoint(request, host, configuration)
     seconds = configuration.timeouts.tls_bootstrap
     return lambda: admitted(host, name, endpoint, seconds, asking.notice)
+
+
+def _waits(request: Request) -> bool:
+    """Not where no program runs that could make a Node, nor when kubeadm's phase ends before that."""
+    phase = request.command.name.rpartition(" ")[2] if request.command else ""
+    return runs_programs(request) and phase != _STARTS_ONLY
 
 
 def _of(asking: Asking) -> JoinConfiguration:

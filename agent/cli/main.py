@@ -15,15 +15,21 @@ def console() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], called_by(sys.argv[0])))
 
 
-def run(arguments: Sequence[str]) -> int:
+def called_by(word: str) -> str:
+    """The program's name out of the first word of a command line: its path, with or without .exe."""
+    name = word.replace("\\", "/").rpartition("/")[2].lower()
+    return name.removesuffix(".exe")
+
+
+def run(arguments: Sequence[str], called: str = "wmcb") -> int:
     """Does what the arguments ask for. Never raises."""
     try:
         from agent.cli.dispatch import run
 
-        return run(arguments)
+        return run(arguments, called)
     except KeyboardInterrupt:
         from agent.cli.dispatch import ended
         from agent.cli.failure import Interrupted

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent.sources.report import Report
 
 _MOST_LINES = 20
+_CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
 
 @frozen
@@ -75,8 +76,12 @@ def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) ->
     return with_event_source(compiled.specification, wished.placement)
 
 
-def runtime_service(request: Request) -> str:
-    """Empty for none."""
+def runtime_service(request: Request, asking: Asking) -> str:
+    """Empty for none: a service of another name is not guessed where the runtime is not containerd."""
+    if asking.join is not None and not request.has(options.CONTAINER_RUNTIME):
+        socket = asking.join.node_registration.cri_socket
+        if socket and socket.rpartition("/")[2] != _CONTAINERD_PIPE and not socket.startswith("unix:"):
+            return ""
     given = request.value(options.CONTAINER_RUNTIME, Placement(None).runtime_service)
     return "" if given == "none" else given
 
@@ -129,4 +134,4 @@ def _placement(request: Request, host: Host, asking: Asking, program: KubeletPro
     file = program.file if program and not program.file.is_at(directory / "kubelet.exe") else None
     runner = log_runner(request, host, asking, program, directory)
     patience = values.seconds(request, options.START_TIMEOUT, Placement(None).well_within_seconds)
-    return Placement(file, runner, directory, runtime_service(request), patience)
+    return Placement(file, runner, directory, runtime_service(request, asking), patience)

@@ -8,7 +8,7 @@ import pytest
 
 from lab import kubernetes
 from lab.cluster.kubelet_node import KubeletNode
-from windows.exe import DOWNLOADED, download
+from windows.exe import DOWNLOADED, SHIPPED, download
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Timed = Callable[[str], AbstractContextManager[None]]
 
 KUBELET = r"C:\k\kubelet.exe"
+KUBEADM = r"C:\bin\kubeadm.exe"
 BOOTSTRAP = r"C:\etc\kubernetes\bootstrap-kubelet.conf"
 KUBELET_CONF = r"C:\etc\kubernetes\kubelet.conf"
 CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
@@ -123,3 +124,17 @@ def test_by_a_configuration(joiner: Joiner) -> None:
     assert joiner.node()["metadata"]["labels"]["pool"] == "blue"
     taints = [(each["key"], each.get("value"), each["effect"]) for each in joiner.node()["spec"]["taints"]]
     assert ("os", "windows", "NoSchedule") in taints
+
+
+def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
+    joiner.machine.copy_in(SHIPPED, KUBEADM)
+    joiner.machine.path(r"C:\given").mkdir()
+    joiner.machine.path(r"C:\given\join.yaml").write_text(joiner.join_configuration(JOIN))
+    done = joiner.machine.run(KUBEADM, "join", "--config", r"C:\given\join.yaml", "-v", "5", seconds=180)
+    assert done.code == 0, done.err
+    check_joined(joiner)
+    version = joiner.machine.run(KUBEADM, "version", "-o", "short")
+    assert version.out.strip() == f"v{kubernetes.RELEASE}"
+    gone = joiner.machine.run(KUBEADM, "reset", "-f")
+    assert gone.code == 0, gone.err
+    assert not joiner.has(KUBELET_CONF)

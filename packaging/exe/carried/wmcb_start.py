@@ -30,6 +30,6 @@ def main() -> int:
     # Instead of the finder for sys.path: nothing is imported from anywhere else.
     sys.meta_path[2:] = [Extensions]
     sys.frozen = True  # type: ignore[attr-defined]  # what third-party modules ask to know that they are in an exe
-    from agent.cli.main import run
+    from agent.cli.main import called_by, run
 
-    return run(sys.argv[1:])
+    return run(sys.argv[1:], called_by(sys.argv[0]))

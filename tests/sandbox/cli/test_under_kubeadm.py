@@ -1,0 +1,126 @@
+"""Called as kubeadm, the program takes kubeadm's command lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent.cli import main
+from sandbox.cli.given import Answer, Machine
+from sandbox.cli.test_join import Cluster, cluster, windows
+from unit.kube.api_server import ROOT, TOKEN
+from unit.kube.test_token_discovery import pinned
+
+__all__ = ["cluster", "windows"]
+
+JOIN = """\
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+discovery:
+  bootstrapToken:
+    token: {token}
+    apiServerEndpoint: {place}
+    caCertHashes: ["{pin}"]
+nodeRegistration:
+  name: "{name}"
+"""
+
+
+def kubeadm(machine: Machine, *words: str) -> Answer:
+    machine.output.readouterr()
+    code = main.run([*words, "--sandbox", str(machine.place)], "kubeadm")
+    return Answer(code, *machine.output.readouterr())
+
+
+def configuration(machine: Machine, cluster: Cluster, name: str = "win1") -> str:
+    text = JOIN.format(token=TOKEN, place=cluster.server.place, pin=pinned(ROOT), name=name)
+    return machine.give("join.yaml", text)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("wmcb", "wmcb"),
+        (r"C:\k\kubeadm.exe", "kubeadm"),
+        ("KUBEADM.EXE", "kubeadm"),
+        ("/usr/bin/kubeadm", "kubeadm"),
+        (r"C:\kubeadm\wmcb.exe", "wmcb"),
+    ],
+)
+def test_it_is_known_by_its_name(word: str, name: str) -> None:
+    assert main.called_by(word) == name
+
+
+@pytest.mark.parametrize(
+    "more", [("-v", "5"), ("-v5",), ("--v=5",), ("--ignore-preflight-errors=all",)], ids=str
+)
+def test_join(windows: Machine, cluster: Cluster, more: tuple[str, ...]) -> None:
+    answer = kubeadm(windows, "join", "--config", configuration(windows, cluster), *more)
+    assert answer.code == 0, answer.err
+    assert windows.host.services.read("kubelet") is not None
+
+
+def test_a_name_that_options_give_goes_before(windows: Machine, cluster: Cluster) -> None:
+    kubeadm(windows, "join", f"--config={configuration(windows, cluster)}", "--node-name", "other")
+    assert "other" in windows.read(r"C:\var\lib\kubelet\kubeadm-flags.env").decode()
+
+
+def test_join_and_reset(windows: Machine, cluster: Cluster) -> None:
+    windows.host.services.start("containerd")
+    before = windows.picture()
+    kubeadm(windows, "join", "--config", configuration(windows, cluster))
+    answer = kubeadm(windows, "reset", "-f", "--cri-socket", "npipe:////./pipe/containerd-containerd")
+    assert answer.code == 0, answer.err
+    assert windows.picture() == before
+
+
+def test_phases(windows: Machine, cluster: Cluster) -> None:
+    given = ("--config", configuration(windows, cluster))
+    fit = kubeadm(windows, "join", "phase", "preflight", *given)
+    assert fit.code == 0, fit.out
+    assert windows.host.services.read("kubelet") is None
+    assert kubeadm(windows, "join", "phase", "kubelet-start", *given).code == 0
+    assert windows.host.services.read("kubelet") is not None
+    assert kubeadm(windows, "join", "phase", "kubelet-wait-bootstrap", *given).code == 0
+
+
+def test_version(machine: Machine) -> None:
+    short = kubeadm(machine, "version", "-o", "short").out.strip()
+    assert short.startswith("v1.")
+    told = json.loads(kubeadm(machine, "version", "--output=json").out)["clientVersion"]
+    assert told["gitVersion"] == short
+    assert f'gitVersion: "{short}"' in kubeadm(machine, "version", "-o", "yaml").out
+
+
+def test_validate(machine: Machine, cluster: Cluster) -> None:
+    good = configuration(machine, cluster)
+    assert kubeadm(machine, "config", "validate", "--config", good).out == "ok\n"
+    bad = configuration(machine, cluster, name="Not_a_name")
+    answer = kubeadm(machine, "config", "validate", "--config", bad)
+    assert answer.code == 2
+    assert "nodeRegistration.name" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("init",), "kubeadm init: it is for a control-plane machine"),
+        (("init", "--config", "x"), "kubeadm init: it is for a control-plane machine"),
+        (("token", "create"), "kubeadm token: it is for a control-plane machine"),
+        (("join", "10.0.0.1:6443", "--control-plane"), "--control-plane: a Windows machine cannot be"),
+        (("join", "phase", "control-plane-join"), "kubeadm join phase control-plane-join: it is for a"),
+        (("jion",), "unknown command jion; did you mean join?"),
+        (("join", "--confg", "x"), "unknown option --confg; did you mean --config?"),
+    ],
+    ids=" ".join,
+)
+def test_what_it_refuses(machine: Machine, words: tuple[str, ...], says: str) -> None:
+    answer = kubeadm(machine, *words)
+    assert answer.code == 2
+    assert answer.error_lines[-1].startswith(f"wmcb: {says}")
+
+
+def test_help(machine: Machine) -> None:
+    assert "kubeadm [COMMAND]" in kubeadm(machine, "--help").out
+    assert "kubeadm join [HOST:PORT]" in kubeadm(machine, "join", "--help").out
