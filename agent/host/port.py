@@ -59,11 +59,41 @@ class FileChange:
     path: PureWindowsPath | None
 
 
+@frozen
+class Examined:
+    """What lies somewhere, seen in one look: all of it is true of the same file."""
+
+    state: FileState
+    descriptor: SecurityDescriptor | None
+    """None of a link."""
+    sha256: str | None = None
+    """In hexadecimal; of a file's content, if it was asked for."""
+
+
+@frozen
+class Entry:
+    """Of a folder."""
+
+    name: str
+    kind: FileKind
+    descriptor: SecurityDescriptor | None
+    """None of a link."""
+
+
 class Files(Protocol):
     """Nothing here follows a reparse point: one on the way, or at the end, raises ReparsePoint."""
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
         """What is there, or None. The last element may be a reparse point and is then told as LINK."""
+
+    def examine(self, path: PureWindowsPath, *, content: bool = False) -> Examined | None:
+        """`observe`, `descriptor` and the content's hash in one: a fraction of their time.
+
+        With `content` as `blocks`: InUse while somebody has the file open for writing.
+        """
+
+    def entries(self, path: PureWindowsPath) -> Iterator[Entry]:
+        """What is in a folder. What is removed meanwhile may be left out."""
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         """The whole content, or its first `limit` bytes."""

@@ -26,6 +26,11 @@ OF_DIRECTORY = {
 }
 
 
+@lru_cache(maxsize=64)
+def text(descriptor: SecurityDescriptor | None) -> str:
+    return str(descriptor)
+
+
 def parsed(value: Value) -> SecurityDescriptor:
     return SecurityDescriptor.parse(str(value))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import descriptors
 from agent.resources.kind import Kind
-from agent.resources.trees import inside
 from agent.spec import Directory, Protection
 
 if TYPE_CHECKING:
@@ -50,15 +50,13 @@ class DirectoryResource(Kind):
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         path = PureWindowsPath(name)
-        there = host.files.observe(path)
+        there = host.files.examine(path)
         if there is None:
             return None
-        if there.kind is not FileKind.DIRECTORY:
-            return {"type": there.kind.value}
-        found: dict[str, Value] = {
-            "type": there.kind.value,
-            "descriptor": str(host.files.descriptor(path)),
-        }
+        kind = there.state.kind
+        if kind is not FileKind.DIRECTORY:
+            return {"type": kind.value}
+        found: dict[str, Value] = {"type": kind.value, "descriptor": descriptors.text(there.descriptor)}
         for protection, field in _LOOKS.items():
             if field in wanted:
                 found[field] = dict(islice(_exposed(host, path, protection), _MOST_EXPOSED + 1))
@@ -126,27 +124,30 @@ def _exposed(host: Host, folder: PureWindowsPath, protection: Protection) -> Ite
     Whoever may write a program, or a library beside one, or a manifest, runs as SYSTEM by way of the service.
     """
     caller = host.access.caller()
-    for path, kind in _looked_at(host, folder, protection):
-        if kind is FileKind.LINK:
-            continue  # its target has its own protection, and the folder says who may change the link
-        try:
-            descriptor = host.files.descriptor(path)
-        except NotFound:
-            continue  # somebody removes it just now
-        if granted_to_others(descriptor, caller) & ~(FILE_READ | FILE_EXECUTE):
-            yield str(path.relative_to(folder)), str(descriptor)
+    granted = lru_cache(maxsize=256)(granted_to_others)  # hundreds of files have the same few
+    for name, descriptor in _looked_at(host, folder, protection):
+        if granted(descriptor, caller) & ~(FILE_READ | FILE_EXECUTE):
+            yield name, descriptors.text(descriptor)
 
 
 def _looked_at(
     host: Host, folder: PureWindowsPath, protection: Protection
-) -> Iterator[tuple[PureWindowsPath, FileKind]]:
-    if protection is Protection.PROGRAM:
-        yield from inside(host.files, folder)
-        return
-    for name in host.files.list(folder):
-        state = host.files.observe(folder / name)
-        if state is not None and state.kind is FileKind.FILE:
-            yield folder / name, state.kind
+) -> Iterator[tuple[str, SecurityDescriptor]]:
+    """By its name from the folder.
+
+    No links: a target has its own protection, and the link's folder says who may change the link.
+    """
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with suppress(NotFound):  # somebody removes it just now
+            for entry in host.files.entries(folder / below):
+                is_folder = entry.kind is FileKind.DIRECTORY
+                if entry.descriptor is None or (is_folder and protection is not Protection.PROGRAM):
+                    continue
+                yield f"{below}{entry.name}", entry.descriptor
+                if is_folder:
+                    waiting.append(f"{below}{entry.name}\\")
 
 
 def _protect(host: Host, path: PureWindowsPath, protection: Protection) -> None:

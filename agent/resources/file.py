@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -29,7 +28,8 @@ class FileResource(Kind):
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, File)
-        wanted = {"type": FileKind.FILE.value, "descriptor": str(descriptors.OF_FILE[want.protection])}
+        descriptor = descriptors.text(descriptors.OF_FILE[want.protection])
+        wanted = {"type": FileKind.FILE.value, "descriptor": descriptor}
         if want.content is not None:
             wanted["sha256"] = want.content.sha256
         return wanted
@@ -45,15 +45,16 @@ class FileResource(Kind):
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
         path = PureWindowsPath(name)
-        there = host.files.observe(path)
+        # A virus scanner looks into each new file, and nobody else may read it meanwhile.
+        there = patiently(host.clock, lambda: host.files.examine(path, content=True))
         if there is None:
             return None
-        if there.kind is not FileKind.FILE:
-            return {"type": there.kind.value}
+        if there.sha256 is None:
+            return {"type": there.state.kind.value}
         return {
-            "type": there.kind.value,
-            "descriptor": str(host.files.descriptor(path)),
-            "sha256": _sha256(host, path),
+            "type": there.state.kind.value,
+            "descriptor": descriptors.text(there.descriptor),
+            "sha256": there.sha256,
         }
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
@@ -107,7 +108,7 @@ class FileResource(Kind):
         if before["type"] != FileKind.FILE.value:
             return None  # nothing was done to it
         content, descriptor = str(before["sha256"]), descriptors.parsed(before["descriptor"])
-        now = None if there is None else _sha256(host, path)
+        now = self._sha256(host, path)
         if now != content and kept.has(content):
             _give_back(host, path, content, now, descriptor, kept)
             return None
@@ -118,6 +119,10 @@ class FileResource(Kind):
         if manner.get("sha256") in (None, content):  # then wmcb has never replaced it
             return f"{path} has been changed by somebody else, and stays as it is"
         return f"{path} stays as it is: what was there before is missing from {kept.place(content)}"
+
+    def _sha256(self, host: Host, path: PureWindowsPath) -> str | None:
+        found = self.observe(host, str(path), {})
+        return str(found["sha256"]) if found else None
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         for folder in {PureWindowsPath(name).parent for name in names}:
@@ -152,18 +157,6 @@ def _give_back(
         if (now is not None and not kept.take(now, path)) or not kept.give(content, path):
             raise
         host.files.set_descriptor(path, descriptor)
-
-
-def _sha256(host: Host, path: PureWindowsPath) -> str:
-    """A virus scanner looks into each new file, and nobody else may read it meanwhile."""
-    return patiently(host.clock, lambda: _hash_of(host.files.blocks(path)))
-
-
-def _hash_of(blocks: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(block)
-    return digest.hexdigest()
 
 
 KIND = FileResource()

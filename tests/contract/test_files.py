@@ -103,6 +103,8 @@ def test_a_long_path(world: World) -> None:
 
 EVERY_CALL: dict[str, Callable[[Files, PureWindowsPath], object]] = {
     "observe": lambda files, path: files.observe(path),
+    "examine": lambda files, path: files.examine(path, content=True),
+    "entries": lambda files, path: list(files.entries(path)),
     "read": lambda files, path: files.read(path),
     "blocks": lambda files, path: list(files.blocks(path)),
     "tail": lambda files, path: files.tail(path, 1),
@@ -138,21 +140,21 @@ def test_bad_names_are_refused(world: World, name: str) -> None:
     assert world.host.files.list(world.folder) == []
 
 
-@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - CREATING - {"observe"}))
+@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - CREATING - {"observe", "examine"}))
 def test_what_is_not_there_is_not_found(world: World, name: str) -> None:
     with pytest.raises(NotFound) as refused:
         EVERY_CALL[name](world.host.files, world.folder / "nothing")
     assert refused.value.code == 2
 
 
-@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - {"observe"}))
+@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - {"observe", "examine"}))
 def test_a_missing_folder_on_the_way_is_told_apart(world: World, name: str) -> None:
     with pytest.raises(NotFound) as refused:
         EVERY_CALL[name](world.host.files, world.folder / "nothing" / "below")
     assert refused.value.code == 3
 
 
-@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - {"observe"}))
+@pytest.mark.parametrize("name", sorted(EVERY_CALL.keys() - {"observe", "examine"}))
 def test_a_file_on_the_way_is_no_folder(world: World, name: str) -> None:
     world.plant_file(world.folder / "file")
     with pytest.raises(NotFound) as refused:
@@ -655,7 +657,7 @@ def test_no_link_is_followed_on_the_way(world: World, name: str) -> None:
 
 @wine_cannot(NO_LINKS)
 @pytest.mark.parametrize(
-    "name", sorted(EVERY_CALL.keys() - {"observe", "remove", "make_directory", "remove_at_reboot"})
+    "name", sorted(EVERY_CALL.keys() - {"observe", "examine", "remove", "make_directory", "remove_at_reboot"})
 )
 def test_no_link_is_followed_at_the_end(world: World, name: str) -> None:
     world.plant_folder(world.folder / "real")

@@ -44,11 +44,19 @@ class SandboxAccess:
         if not self._has(place, mask):
             raise AccessDenied(action, str(place.path), 5)
 
+    def require_of(self, action: str, place: Place, descriptor: SecurityDescriptor, mask: int) -> None:
+        """The same where the descriptor is known."""
+        if not self._grants(descriptor, mask):
+            raise AccessDenied(action, str(place.path), 5)
+
     def require_removal(self, action: str, place: Place) -> None:
         """A file may be removed or renamed by whoever may delete it, or delete in its folder."""
         if not (self._has(place, DELETE) or (place.folder and self._has(place.folder, DELETE_CHILD))):
             raise AccessDenied(action, str(place.path), 5)
 
     def _has(self, place: Place, mask: int) -> bool:
+        return self._grants(self._descriptors.of(place), mask)
+
+    def _grants(self, descriptor: SecurityDescriptor, mask: int) -> bool:
         caller = Principal.ADMINISTRATOR if self.is_administrator() else Principal.USER
-        return self.granted(self._descriptors.of(place), caller) & mask == mask
+        return self.granted(descriptor, caller) & mask == mask

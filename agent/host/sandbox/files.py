@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind
 from agent.host.names import check_path
-from agent.host.port import FileKind, FileState
+from agent.host.port import Entry, Examined, FileKind, FileState
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sandbox import held
 from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_CONTROL, READ_DATA, WRITE_DAC
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from agent.host.sandbox.volume import SandboxVolume
     from agent.host.sddl import SecurityDescriptor
 
+_ASK = "ask for the protection of"
 _BLOCK = 1 << 20
 _ACCESS_DENIED = 5
 _ALREADY_EXISTS = 183
@@ -56,12 +58,31 @@ class SandboxFiles:
             place = self._drive.locate("look at", path)
         except NotFound:
             return None
-        state = place.state
-        if state is None:
+        return _state(place)
+
+    def examine(self, path: PureWindowsPath, *, content: bool = False) -> Examined | None:
+        try:
+            place = self._drive.locate("look at", path)
+        except NotFound:
             return None
-        kind = FileKind.LINK if place.is_link else FileKind.DIRECTORY if place.is_folder else FileKind.FILE
-        size = state.st_size if kind is FileKind.FILE else 0
-        return FileState(kind, size, state.st_mtime, read_only=not state.st_mode & 0o200)
+        state = _state(place)
+        if state is None or state.kind is FileKind.LINK:
+            return Examined(state, None) if state else None
+        descriptor = self._descriptor(place)
+        if not content or state.kind is not FileKind.FILE:
+            return Examined(state, descriptor)
+        self._access.require_of("read", place, descriptor, READ_DATA)
+        with held.opened("read", place, os.O_RDONLY) as opened:
+            return Examined(state, descriptor, _sha256(opened, state.size))
+
+    def entries(self, path: PureWindowsPath) -> Iterator[Entry]:
+        folder = self._drive.existing("list", path)
+        for name in self.list(path):
+            place = self._drive.inside(folder, name)
+            state = _state(place)
+            if state is not None:
+                descriptor = None if state.kind is FileKind.LINK else self._descriptor(place)
+                yield Entry(name, state.kind, descriptor)
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
@@ -158,9 +179,12 @@ class SandboxFiles:
         forget_removal(self._registry, path)
 
     def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
-        place = self._drive.existing("ask for the protection of", path)
-        self._access.require("ask for the protection of", place, READ_CONTROL)
-        return self._descriptors.of(place)
+        return self._descriptor(self._drive.existing(_ASK, path))
+
+    def _descriptor(self, place: Place) -> SecurityDescriptor:
+        descriptor = self._descriptors.of(place)
+        self._access.require_of(_ASK, place, descriptor, READ_CONTROL)
+        return descriptor
 
     def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
         place = self._drive.existing("protect", path)
@@ -187,6 +211,22 @@ class SandboxFiles:
         if not place.is_folder:
             raise WrongKind(action, str(path), _DIRECTORY)
         return place
+
+
+def _state(place: Place) -> FileState | None:
+    state = place.state
+    if state is None:
+        return None
+    kind = FileKind.LINK if place.is_link else FileKind.DIRECTORY if place.is_folder else FileKind.FILE
+    size = state.st_size if kind is FileKind.FILE else 0
+    return FileState(kind, size, state.st_mtime, read_only=not state.st_mode & 0o200)
+
+
+def _sha256(descriptor: int, size: int) -> str:
+    digest = hashlib.sha256()
+    while block := os.read(descriptor, min(size + 1, _BLOCK)):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _read(descriptor: int, limit: int) -> bytes:

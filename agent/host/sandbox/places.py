@@ -82,6 +82,12 @@ class Drive:
             raise _link(action, path, place)
         return place
 
+    def inside(self, folder: Place, name: str) -> Place:
+        """What has one of the names that are in a folder."""
+        key = name_key(name)
+        file, state = _find(folder.file, name, key)
+        return Place((*folder.parts, name), file, (*folder.keys, key), folder, state)
+
     def path_of(self, file: str) -> PureWindowsPath | None:
         """The Windows path of an operating system's file; None where it isn't in C:."""
         try:
@@ -95,11 +101,9 @@ class Drive:
             raise _link(action, path, folder)
         if not folder.is_folder:
             raise NotFound(action, str(path), PATH_NOT_FOUND, f"there is no folder {folder.path}")
-        key = name_key(name)
-        if folder.folder is None and key == name_key(FOLDER_NAME):
+        if folder.folder is None and name_key(name) == name_key(FOLDER_NAME):
             raise AccessDenied(action, str(path), ACCESS_DENIED, "the sandbox keeps its own state there")
-        file, state = _find(folder.file, name, key)
-        return Place((*folder.parts, name), file, (*folder.keys, key), folder, state)
+        return self.inside(folder, name)
 
 
 @lru_cache(maxsize=4096)

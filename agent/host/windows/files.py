@@ -6,13 +6,15 @@ import sys
 
 assert sys.platform == "win32"
 
+import hashlib
 import math
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from agent.host.errors import NotFound, ProgramRunning
+from agent.host.errors import AccessDenied, NotFound, ProgramRunning
 from agent.host.names import check_path
-from agent.host.port import FileKind, FileState
+from agent.host.port import Entry, Examined, FileKind, FileState
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
@@ -43,15 +45,51 @@ class WindowsFiles:
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
         with suppress(NotFound), telling("look at", str(path)), opened(path, 0) as handle:
-            found = api.information(handle)
-            kind = kind_of(found.attributes)
-            return FileState(
-                kind=kind,
-                size=found.size if kind is FileKind.FILE else 0,
-                modified=found.modified,
-                read_only=bool(found.attributes & api.READ_ONLY),
-            )
+            return _state(handle)
         return None
+
+    def examine(self, path: PureWindowsPath, *, content: bool = False) -> Examined | None:
+        try:
+            with suppress(NotFound), telling("look at", str(path)):
+                return _examined(path, content=content)
+        except AccessDenied:
+            # By a descriptor that keeps administrators out: it can be asked for all the same.
+            return self._examined_apart(path, content=content)
+        return None
+
+    def _examined_apart(self, path: PureWindowsPath, *, content: bool) -> Examined | None:
+        state = self.observe(path)
+        if state is None or state.kind is FileKind.LINK:
+            return Examined(state, None) if state else None
+        descriptor = self.descriptor(path)
+        if not content or state.kind is not FileKind.FILE:
+            return Examined(state, descriptor)
+        return Examined(state, descriptor, _sha256(self.blocks(path)))
+
+    def entries(self, path: PureWindowsPath) -> Iterator[Entry]:
+        with telling("list", str(path)), opened(path, api.LIST_DIRECTORY) as folder:
+            expect(folder, FileKind.DIRECTORY)
+            for name in sorted(api.names(folder), key=str.casefold):
+                with suppress(NotFound):
+                    yield self._entry(folder, path, name)
+
+    def _entry(self, folder: int, path: PureWindowsPath, name: str) -> Entry:
+        with telling("look at", str(path / name)):
+            try:
+                handle = api.open_in(folder, name, api.READ_CONTROL, options=api.SYNCHRONOUS)
+            except Win32Failure as failure:
+                if failure.code != _ACCESS_DENIED:
+                    raise
+            else:
+                try:
+                    kind = kind_of(api.attributes_of(handle))
+                    return Entry(name, kind, None if kind is FileKind.LINK else _descriptor_of(handle))
+                finally:
+                    api.close(handle)
+        examined = self._examined_apart(path / name, content=False)
+        if examined is None:
+            raise NotFound("look at", str(path / name), _FILE_NOT_FOUND)
+        return Entry(name, examined.state.kind, examined.descriptor)
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:
@@ -269,6 +307,43 @@ def _can_open(path: PureWindowsPath, access: int, share: int) -> bool:
             return True
     except Win32Failure as failure:
         return failure.code != _SHARING_VIOLATION
+
+
+def _state(handle: int) -> FileState:
+    found = api.information(handle)
+    kind = kind_of(found.attributes)
+    return FileState(
+        kind=kind,
+        size=found.size if kind is FileKind.FILE else 0,
+        modified=found.modified,
+        read_only=bool(found.attributes & api.READ_ONLY),
+    )
+
+
+def _examined(path: PureWindowsPath, *, content: bool) -> Examined:
+    access, share = api.READ_CONTROL, api.SHARE_ALL
+    if content:
+        access, share = access | api.READ_DATA, api.SHARE_READ | api.SHARE_DELETE
+    with opened(path, access, share=share) as handle:
+        state = _state(handle)
+        if state.kind is FileKind.LINK:
+            return Examined(state, None)
+        is_read = content and state.kind is FileKind.FILE
+        return Examined(state, _descriptor_of(handle), _sha256(_blocks(handle)) if is_read else None)
+
+
+def _sha256(blocks: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _descriptor_of(handle: int) -> SecurityDescriptor:
+    return _parsed(security.descriptor_text(handle, security.OWNER | security.GROUP | security.DACL))
+
+
+_parsed = lru_cache(maxsize=256)(SecurityDescriptor.parse)  # hundreds of files have the same few
 
 
 def _descriptor(path: PureWindowsPath, parts: int, options: int) -> str:

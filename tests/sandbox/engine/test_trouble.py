@@ -12,6 +12,8 @@ from agent.engine.progress import Silent
 from agent.engine.run import Busy, TakenBack, forget, make_so, preview, reset, status, take_back
 from agent.host.errors import InUse, NoSpace, ProgramRunning, ServiceFailed, TimedOut
 from agent.host.port import (
+    Entry,
+    FileKind,
     Principal,
     RecoveryAction,
     RegistryKind,
@@ -187,13 +189,9 @@ def test_nothing_is_read_of_a_folder_that_users_can_fill(host: Host) -> None:
 def test_content_that_changes_while_it_is_put_by_is_not_put_by(host: Host) -> None:
     host.files.make_directory(nodes.K, OPEN)
     host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
-    looks = []
 
     def blocks(path: PureWindowsPath) -> Any:
-        looks.append(path)
-        if path == nodes.KUBELET and looks.count(path) == 3:
-            return iter([b"MZ changed"])
-        return host.files.blocks(path)
+        return iter([b"MZ changed"]) if path == nodes.KUBELET else host.files.blocks(path)
 
     with pytest.raises(TakenBack) as failure:
         run(changed(host, files={"blocks": blocks}), nodes.node())
@@ -492,16 +490,12 @@ def test_what_somebody_else_made_of_a_shared_folder_stays(host: Host) -> None:
 def crowded(host: Host, number: int, descriptor: SecurityDescriptor) -> Host:
     """Where a folder of programs holds so many files, without their having to be made."""
 
-    def names(path: PureWindowsPath) -> Any:
-        return [f"{each}.txt" for each in range(number)] if path == nodes.K else host.files.list(path)
+    def entries(path: PureWindowsPath) -> Any:
+        if path != nodes.K:
+            return host.files.entries(path)
+        return (Entry(f"{each}.txt", FileKind.FILE, descriptor) for each in range(number))
 
-    def observe(path: PureWindowsPath) -> Any:
-        return host.files.observe(nodes.KUBELET if path.suffix == ".txt" else path)
-
-    def protection(path: PureWindowsPath) -> Any:
-        return descriptor if path.suffix == ".txt" else host.files.descriptor(path)
-
-    return changed(host, files={"list": names, "observe": observe, "descriptor": protection})
+    return changed(host, files={"entries": entries})
 
 
 def test_any_number_of_files_may_lie_beside_a_program(host: Host) -> None:
