@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.fetch.messages import described
 from agent.kube import failure
-from agent.kube.failure import Refused, Unreachable
+from agent.kube.failure import NotAnApiServer, Refused
 
 if TYPE_CHECKING:
     Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
@@ -59,7 +59,7 @@ def read_object(body: bytes, place: str) -> dict[str, Json]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise Unreachable(f"what {place} answers is no object of Kubernetes'; is it an API server?")
+        raise NotAnApiServer(f"what {place} answers is no object of Kubernetes'; is it an API server?")
     return value
 
 
@@ -67,7 +67,7 @@ def refusal(place: str, doing: str, status: int, body: bytes, wait: float) -> Re
     """`doing` says what it was asked for."""
     try:
         told = read_object(body, place)
-    except Unreachable:
+    except NotAnApiServer:
         told = {}
     if at(told, "kind") != "Status":
         told = {}

@@ -26,6 +26,7 @@ from agent.kube.explanations import NEW_TOKEN
 from agent.kube.failure import (
     Failed,
     Forbidden,
+    NotAnApiServer,
     NotProven,
     NotSigned,
     NotTrusted,
@@ -234,9 +235,10 @@ def _proven(told: Object, token: BootstrapToken, access: Access) -> str:
 
 def _judged(fault: Failed) -> Failed:
     """As kubeadm, which waits for a control plane that is being made: no answer is final but one that proves
-    that it is the wrong one. A clock is put right while machines start.
+    that it is the wrong one. A clock is put right while machines start. Unlike kubeadm, not what can never
+    pass: a port that does not speak TLS, a firewall of this machine, a proxy that wants credentials.
     """
-    if isinstance(fault, Refused | Unreachable):
+    if isinstance(fault, Refused | NotAnApiServer):
         fault.transient = True
     if isinstance(fault, NotTrusted):
         fault.transient = fault.doubt is Doubt.TIME

@@ -27,6 +27,10 @@ class Unreachable(Failed):
     """No answer, or not all of it: names, routes, proxies, time-outs, cut connections."""
 
 
+class NotAnApiServer(Unreachable):
+    """The answer is no object of Kubernetes'."""
+
+
 class NotTrusted(Failed):
     """Whoever answers does not prove to be the API server. Nothing was sent there."""
 

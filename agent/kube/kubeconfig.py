@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from agent import documents
-from agent.fetch import address, authorities
+from agent.fetch import address, authorities, certificates
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
@@ -199,9 +199,9 @@ class Kubeconfig:
 
     def _check_authority(self, cluster: Cluster) -> None:
         try:
-            if cluster.authority:
-                authorities.trusting_only((cluster.authority,))
-        except FetchFailed:
+            for der in authorities.certificates_in(cluster.authority) if cluster.authority else ():
+                certificates.read(der)
+        except (FetchFailed, ValueError):
             self._refuse("cluster.certificate-authority", "it is no certificate in PEM form")
 
     def _refuse(self, place: str, why: str) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.kube.answers import at, of_status, read_object, refusal, text_at
 from agent.kube.effort import chance
-from agent.kube.failure import Failed, Unreachable
+from agent.kube.failure import Failed, NotAnApiServer
 from agent.kube.transport import Asked
 from agent.records import frozen, replaced
 
@@ -100,7 +100,7 @@ class Watch:
     def _event(self, line: bytes, asked: Asked) -> Event:
         try:
             told = read_object(line, self._transport.place)
-        except Unreachable as fault:
+        except NotAnApiServer as fault:
             fault.transient = True  # whoever began a watch is an API server
             raise
         kind, thing = text_at(told, "type"), at(told, "object")

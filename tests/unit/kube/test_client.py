@@ -6,6 +6,7 @@ import json
 import os
 import ssl
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -150,6 +151,14 @@ def test_a_creation_never_goes_over_a_connection_that_may_be_dead(server: ApiSer
         asking.get(NODE)
         asking.create("/api/v1/nodes", {})
     assert [asked.connection for asked in server.asked] == [1, 2]
+
+
+def test_many_threads_share_a_client(server: ApiServer) -> None:
+    server.at(NODE, ok({"kind": "Node"}))
+    with client(server) as asking, ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(asking.get, [NODE] * 80))
+    assert found == [{"kind": "Node"}] * 80
+    assert len({asked.connection for asked in server.asked}) <= 8
 
 
 # Who asks

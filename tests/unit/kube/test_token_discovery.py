@@ -13,7 +13,7 @@ from agent.kube.discovery import Discovery
 from agent.kube.failure import Failed, NotProven, NotSigned, NotTrusted, NotUsable, Refused, Unreachable
 from unit.fetch.authority import Issued, issue, serving
 from unit.fetch.quick_clock import QuickClock
-from unit.fetch.servers import closed_port
+from unit.fetch.servers import Server, closed_port, raw
 from unit.kube.api_server import (
     CLUSTER_INFO,
     ROOT,
@@ -211,6 +211,14 @@ def test_a_token_that_never_comes(server: ApiServer) -> None:
 def test_nobody_answers() -> None:
     with pytest.raises(Unreachable, match="nothing listens there"):
         Trial(3.0).discovery.by_token(f"127.0.0.1:{closed_port()}", TOKEN, [pinned(ROOT)])
+
+
+def test_a_port_that_does_not_speak_tls() -> None:
+    with Server(raw("HTTP/1.1 400 Bad Request"), greeting=raw("HTTP/1.1 400 Bad Request")) as server:
+        trial = Trial()
+        with pytest.raises(Unreachable, match="does not speak TLS; is the port right"):
+            trial.discovery.by_token(server.place, TOKEN, [pinned(ROOT)])
+    assert trial.clock.slept == []
 
 
 def test_a_refusal_that_stays(server: ApiServer) -> None:
