@@ -15,3 +15,6 @@ lock windows 3.13 windows-runtime pyproject.toml
 lock windows 3.13 windows-dev pyproject.toml --extra build --extra test
 lock linux 3.11 lab packaging/locks/lab.in
 lock linux 3.11 cloudbase-init packaging/locks/cloudbase-init.in
+# pymi has no wheel for this Python; the others it has already, or nothing of what runs there imports them.
+lock windows 3.13 windows-cloudbase-init packaging/locks/cloudbase-init.in --no-emit-package pymi \
+    --no-emit-package pywin32 --no-emit-package comtypes --no-emit-package setuptools

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab import namespace, prefix, windows_python
+from lab import cloudbase_init, namespace, prefix, windows_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ def prepare() -> None:
     """Sets up what is not yet there, so that whoever enters next need not wait."""
     prefix.prepared()
     windows_python.folder()
+    cloudbase_init.folder()
 
 
 def enter(
@@ -28,7 +29,11 @@ def enter(
     checkout: namespace.Mount = namespace.REPOSITORY,
 ) -> int:
     """Sets up what is not yet there, then runs a command inside; its exit code."""
-    usual = [checkout, namespace.Mount(windows_python.folder(), windows_python.PLACE)]
+    usual = [
+        checkout,
+        namespace.Mount(windows_python.folder(), windows_python.PLACE),
+        namespace.Mount(cloudbase_init.folder(), cloudbase_init.PLACE),
+    ]
     os.environ.update({PREFIX_VARIABLE: str(prefix.prepared()), **(environment or {})})
     return namespace.enter(command, [*usual, *mounts])
 
