@@ -5,6 +5,7 @@ A kind is found by its name, so that a new one is a new module here (and one in 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ class UnknownKind(LookupError):
     """There is no such kind in this version."""
 
 
+@cache
 def kind_named(name: str) -> Kind:
     """Raises UnknownKind."""
     module = f"agent.resources.{name}"

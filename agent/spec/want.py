@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import ClassVar
 
 from agent.records import frozen
@@ -28,6 +29,7 @@ class Key:
         return self.kind, _without_case(self.name)
 
 
+@lru_cache(maxsize=1 << 14)  # each is asked for a dozen times
 def _without_case(name: str) -> str:
     """As NTFS compares: letter by letter, so that `ß` and `ss` are two names."""
     upper = name.upper()
