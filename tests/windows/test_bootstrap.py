@@ -210,6 +210,8 @@ def test_a_failed_upgrade_is_taken_back(machine: Machine, behaviour: Behaviour, 
     result = machine.bootstrap("--start-timeout", "5")
     assert result.code == 1
     assert told in result.err
+    assert rf"{KUBELET} is again Kubernetes v1.31.0" in result.err
+    assert "service kubelet runs again" in result.err
     assert "the machine is as it was before" in result.err
     if "says" in behaviour:
         assert "cannot go on" in result.err, "the last lines of the kubelet's own log"
