@@ -36,6 +36,10 @@ def run(request: Request) -> int:
     """Makes this machine a node, or shows what that would take."""
     if request.has(options.ROLLBACK):
         return _take_back(request)
+    if request.has(options.USER_DATA):
+        from agent.cli import user_data
+
+        return user_data.run(request)
     if request.has(options.DRY_RUN):
         return plan(request)
     host = open_machine(request)

@@ -6,6 +6,8 @@ from agent.cli.arguments import OUTPUT, Option
 
 IGNITION = Option("--ignition", "the worker Ignition, or the pointer to one", placeholder="FILE")
 KUBEADM_CONFIG = Option("--kubeadm-config", "a kubeadm JoinConfiguration", placeholder="FILE")
+USER_DATA = Option("--user-data", "cloud-config that Cluster API or others wrote", placeholder="FILE")
+META_DATA = Option("--metadata", "JSON that its templates name", placeholder="FILE")
 KUBELET = Option("--kubelet", "kubelet.exe; copied to where programs go", placeholder="FILE")
 IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FILE")
 KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs go", placeholder="FILE")
@@ -30,11 +32,12 @@ FORGET = Option("--forget", "leave all as it is; only forget it")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
-DOCUMENTS = (IGNITION, KUBEADM_CONFIG)
+DOCUMENTS = (IGNITION, KUBEADM_CONFIG, USER_DATA)
 """Each says what the whole node is: one of them is given, and no two. agent.cli.inputs goes on from there."""
 
 NODE = (
     *DOCUMENTS,
+    META_DATA,
     KUBELET,
     INSTALL_DIRECTORY,
     KUBELET_VERSION,

@@ -100,8 +100,8 @@ def make_so(
         planned = plan(host, specification, _without(others, remembered))
         progress.planned(planned)
         if journal is None and not planned.changes:
-            records = others | _records(host, specification, planned, {}, inventory, {})
-            if records == inventory.records:
+            records = _beside(others, _records(host, specification, planned, {}, inventory, {}), remembered)
+            if records == inventory.records and specification.title in ("", inventory.title):
                 return Done(planned)
         folder.ensure()
         journal = journal or Journal.begin(folder, version)
@@ -114,8 +114,10 @@ def make_so(
                 confirm()
             making.end_what_is_over(specification)
             first = journal.first_before()
-            records = others | _records(host, specification, planned, making.settled, inventory, first)
-            Inventory(records, journal.run, specification.title).save(folder)
+            records = _records(host, specification, planned, making.settled, inventory, first)
+            records = _beside(others, records, remembered)
+            title = specification.title or (inventory.title if beside else "")
+            Inventory(records, journal.run, title).save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
@@ -224,6 +226,14 @@ def _remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, R
 def _others(specification: Specification, remembered: Mapping[Key, Record]) -> dict[Key, Record]:
     wanted = specification.by_key()
     return {key: record for key, record in remembered.items() if key not in wanted}
+
+
+def _beside(
+    others: Mapping[Key, Record], records: Mapping[Key, Record], remembered: Mapping[Key, Record]
+) -> dict[Key, Record]:
+    """In the order in which they were made first: what is used comes before what uses it."""
+    together = {**others, **records}
+    return {key: together[key] for key in (*remembered, *records) if key in together}
 
 
 def _without(others: Mapping[Key, Record], remembered: Mapping[Key, Record]) -> Mapping[Key, Record]:

@@ -1,0 +1,171 @@
+"""`wmcb --user-data FILE`: what Cluster API, or somebody else, wrote for cloud-init.
+
+Its commands may change what comes after them, the join's configuration above all. So it is three runs of the
+engine, each beside what the one before it made: all before the join, the join, all after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from agent.cli import options
+from agent.cli.arguments import Request, parse
+from agent.cli.asking import Asking
+from agent.cli.bootstrap import fit_for
+from agent.cli.checking import ADMINISTRATOR_CHECK, machine_findings, refuse_unfit
+from agent.cli.engine_run import recorded
+from agent.cli.failure import DONE, BadInput, BadUsage
+from agent.cli.fetching import IgnitionFetch
+from agent.cli.given import given_file
+from agent.cli.inputs import asking_for, confirmation
+from agent.cli.join_options import CONFIG
+from agent.cli.kubeadm_commands import COMMANDS, COMMON
+from agent.cli.machine import open_machine
+from agent.cli.progress import display
+from agent.cli.streams import say
+from agent.cli.wanted import tell_report
+from agent.engine import run as engine
+from agent.records import replaced
+from agent.release import RELEASE
+from agent.resources import kind_named
+from agent.sources import cloudconfig
+from agent.sources.cloudconfig import Command, instance_data
+from agent.spec import Command as CommandWant
+from agent.spec import Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.cli.engine_run import Told
+    from agent.host.port import Host
+    from agent.sources.cloudconfig import Join, Step, UserData
+
+_FETCH_SECONDS = 120.0
+_RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = 1003, 1002, 1001
+"""What cloudbase-init takes these exit codes for."""
+
+
+def run(request: Request) -> int:
+    """Its exit codes beside our own are cloudbase-init's: 1001 to 1003."""
+    if request.has(options.DRY_RUN):
+        raise BadUsage(
+            f"{options.DRY_RUN.name} does not go with {options.USER_DATA.name}: what comes after its "
+            "commands is not known before they have run",
+            where=options.DRY_RUN.name,
+        )
+    return _Run(request, open_machine(request)).carry_out()
+
+
+class _Run:
+    def __init__(self, request: Request, host: Host) -> None:
+        self._request = request
+        self._host = host
+        self._asking = Asking()
+        self._boot = f"{host.clock.boot_time():.0f}"
+
+    def carry_out(self) -> int:
+        if not self._host.access.is_administrator():
+            findings = machine_findings(self._request, self._host, self._asking, None)
+            refuse_unfit([each for each in findings if each.check == ADMINISTRATOR_CHECK], self._asking)
+        raw = given_file(self._request, options.USER_DATA, self._host).read()
+        title = f"user data {hashlib.sha256(raw).hexdigest()[:16]}"
+        data = self._loaded(raw, {})
+        with recorded(self._host, "carry out user data", display(self._request)) as told:
+            if self._is_done(title):
+                self._stage(told, _hooks(data.before), title)
+                say("nothing to do: all of this user data was carried out before")
+                return DONE
+            return self._stages(told, raw, data, title)
+
+    def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
+        wanted = self._stage(told, data.before)
+        if data.awaited:
+            data = self._loaded(raw, {path: self._host.files.read(path) for path in data.awaited})
+            wanted += self._stage(told, data.before)
+        if self._asked_for(wanted) in (_RESTART, _RESTART_AND_GO_ON):
+            say("a command wants a restart; after it, this user data is gone on with")
+            return _RESTART_AND_GO_ON
+        if self._asked_for(wanted) == _GO_ON_AT_NEXT_BOOT:
+            say("a command wants to be gone on from at the next boot")
+            return _GO_ON_AT_NEXT_BOOT
+        if data.join is not None:
+            self._join(told, data.join)
+        wanted = self._stage(told, data.after, title)
+        say("this user data has been carried out" + (": this machine is a node" if data.join else ""))
+        return self._asked_for(wanted) or DONE
+
+    def _is_done(self, title: str) -> bool:
+        found = engine.status(self._host)
+        return found.title == title and not found.interrupted
+
+    def _loaded(self, raw: bytes, included: Mapping[PureWindowsPath, bytes]) -> UserData:
+        name = self._request.value(options.USER_DATA, "")
+        fetch = IgnitionFetch(self._asking.notice, _FETCH_SECONDS)
+        outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
+        tell_report(outcome.report, self._asking)
+        assert outcome.user_data is not None, "a report without errors comes with user data"
+        called, wanted = self._host.facts.host_name(), outcome.user_data.host_name
+        if wanted and wanted.upper() != called.upper():
+            self._asking.warn(
+                f"this machine is called {called}, and is to be {wanted}: rename it, and restart"
+            )
+        for note in outcome.user_data.notes:
+            self._asking.warn(f"{note.subject}: {note.reason}")
+        return outcome.user_data
+
+    def _metadata(self) -> Mapping[str, object]:
+        name = self._host.facts.host_name()
+        if not self._request.has(options.META_DATA):
+            return instance_data({"local-hostname": name})
+        given = given_file(self._request, options.META_DATA, self._host)
+        try:
+            told = json.loads(given.read())
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise BadInput.of(options.META_DATA.name, given.shown, "it is no JSON object")
+        return instance_data({"local-hostname": name, **told})
+
+    def _stage(self, told: Told, steps: Iterable[Step], title: str = "") -> list[CommandWant]:
+        """Its commands, of which some may have been run before."""
+        listed = list(steps)
+        existing = {path: self._host.files.read(path) for path in self._appended(listed)}
+        specification = Specification.of(cloudconfig.wants(listed, existing, boot=self._boot), (), title)
+        engine.make_so(self._host, specification, RELEASE, told, beside=True)
+        return [want for want in specification.wants if isinstance(want, CommandWant)]
+
+    def _appended(self, steps: Sequence[Step]) -> list[PureWindowsPath]:
+        paths = cloudconfig.UserData(before=tuple(steps)).appended_to
+        return [path for path in paths if self._host.files.observe(path) is not None]
+
+    def _asked_for(self, commands: Iterable[CommandWant]) -> int:
+        """What the exit codes of commands ask cloudbase-init for; the most that any of them does."""
+        kind = kind_named(CommandWant.kind)
+        codes = [(kind.observe(self._host, want.name, {}) or {}).get("exit_code") for want in commands]
+        for code in (_RESTART_AND_GO_ON, _RESTART, _GO_ON_AT_NEXT_BOOT):
+            if code in codes:
+                return code
+        return 0
+
+    def _join(self, told: Told, join: Join) -> None:
+        """As kubeadm would be called, in this process."""
+        asked = parse(["join", *join.arguments], COMMANDS, COMMON)
+        own = {name: value for name, value in self._request.values.items() if name not in _NOT_OF_THE_JOIN}
+        values = {**own, **asked.values}
+        if join.configuration is not None:
+            values[CONFIG.name] = str(join.configuration)
+        request = Request(asked.words, asked.command, values, asked.operand)
+        asking = replaced(asking_for(request, self._host), notice=self._asking.notice)
+        specification = replaced(fit_for(request, self._host, asking), title="")
+        confirm = confirmation(request, self._host, asking)
+        engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
+
+
+_NOT_OF_THE_JOIN = (options.USER_DATA.name, options.META_DATA.name)
+
+
+def _hooks(steps: Iterable[Step]) -> list[Command]:
+    return [step for step in steps if isinstance(step, Command) and step.each_boot]
