@@ -87,7 +87,9 @@ class Access:
         with tempfile.TemporaryDirectory(prefix="wmcb-") as folder:
             pair = Path(folder, "client.pem")
             pair.touch(mode=0o600)
-            pair.write_bytes(self.certificate + b"\n" + self.key)
+            # A kubelet keeps the two in one file, and twice in it a certificate would be its own issuer's.
+            one = self.certificate == self.key
+            pair.write_bytes(self.certificate if one else self.certificate + b"\n" + self.key)
             try:
                 # Without a password to give, OpenSSL would ask for one at the console.
                 context.load_cert_chain(pair, password=_no_password)

@@ -176,6 +176,22 @@ def test_a_client_certificate(tmp_path: Path) -> None:
         assert server.asked[0].client == "system:node:win1"
 
 
+def test_a_certificate_and_its_key_in_one_file(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = issue("system:node:win1", ROOT, names=[])
+    both = own.pem + key_of(own)
+    written: list[bytes] = []
+    true = ssl.SSLContext.load_cert_chain
+
+    def watched(context: ssl.SSLContext, pair: Path, **more: object) -> None:
+        written.append(pair.read_bytes())
+        true(context, pair, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", watched)
+    with client(server, certificate=both, key=both) as asking:
+        assert asking.find(NODE) is None
+    assert written == [both]
+
+
 def test_a_key_is_written_where_nobody_else_can_read_it(
     monkeypatch: pytest.MonkeyPatch, server: ApiServer, tmp_path: Path
 ) -> None:
