@@ -66,10 +66,16 @@ def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice
 
 
 def own_kubeconfig(host: Host) -> Kubeconfig | None:
-    """Of a machine that is a node. Raises NotUsable."""
+    """Of a machine that is a node. Raises NotUsable.
+
+    The kubelet writes it before it has the certificate that is named there: until then it is no node.
+    """
     if host.files.observe(KUBELET_CONF) is None:
         return None
-    return kubeconfig.read(host.files.read(KUBELET_CONF), str(KUBELET_CONF))
+    own = kubeconfig.read(host.files.read(KUBELET_CONF), str(KUBELET_CONF))
+    user = own.user()
+    named = [KUBELET_CONF.parent / path for path in (user.certificate_path, user.key_path) if path]
+    return None if any(host.files.observe(path) is None for path in named) else own
 
 
 def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Notice) -> None:
@@ -77,13 +83,23 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
     as kubeadm does: what upgrades and resets nodes reads it. Raises Failure.
     """
     with _told():
-        own = own_kubeconfig(host)
-        if own is None:
-            raise Failure(f"the kubelet has not written {KUBELET_CONF}")
+        own = _with_certificate(host, seconds)
         with _client(own, host, seconds, notice) as client:
             found = _waited_for(client, name, host, seconds)
             if text_at(found, "metadata", "annotations", _CRI_SOCKET) != cri_socket:
                 client.patch(node(name), {"metadata": {"annotations": {_CRI_SOCKET: cri_socket}}})
+
+
+def _with_certificate(host: Host, seconds: float) -> Kubeconfig:
+    deadline = host.clock.monotonic() + seconds
+    while (own := own_kubeconfig(host)) is None:
+        if host.clock.monotonic() > deadline:
+            raise Failure(
+                f"the cluster gave the kubelet no certificate within {seconds:g} seconds; whether its "
+                "request waits for approval is told by kubectl get certificatesigningrequests"
+            )
+        host.clock.sleep(_ASK_AGAIN_SECONDS)
+    return own
 
 
 def _bootstrap(configuration: JoinConfiguration, host: Host, notice: Notice) -> Kubeconfig:
