@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lab.namespace import ADDRESS, WEB_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from email.message import Message
     from pathlib import Path
 
@@ -80,6 +80,26 @@ def serving(certificate_and_key: Path | None = None, port: int = 0) -> Iterator[
     with _started(server):
         yield web
         web.ending.set()
+
+
+class Answer(NamedTuple):
+    status: int
+    kind: str
+    """Its Content-Type."""
+    body: bytes
+
+
+@contextmanager
+def answering(certificate_and_key: Path, answer: Callable[[Request, bytes], Answer]) -> Iterator[Web]:
+    """A server with TLS that has every request, with its body, answered by a function."""
+    web = Web("https")
+    server = _Server((ADDRESS, 0), _answers_of(web, answer))
+    web.port = server.server_address[1]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_and_key)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    with _started(server):
+        yield web
 
 
 class Proxy:
@@ -154,6 +174,23 @@ def _pages_of(web: Web) -> type[_Handler]:
                 self.close_connection = True
 
     return Pages
+
+
+def _answers_of(web: Web, answer: Callable[[Request, bytes], Answer]) -> type[_Handler]:
+    class Answers(_Handler):
+        def do_GET(self) -> None:
+            asked = self.asked()
+            web.requests.append(asked)
+            given = answer(asked, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            self.send_response(given.status)
+            self.send_header("Content-Type", given.kind)
+            self.send_header("Content-Length", str(len(given.body)))
+            self.end_headers()
+            self.wfile.write(given.body)
+
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - http.server looks for these
+
+    return Answers
 
 
 def _relaying(proxy: Proxy) -> type[_Handler]:

@@ -6,6 +6,7 @@ import base64
 import secrets
 import shutil
 import ssl
+import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 from lab.certificates import SERVER
 from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
 from lab.cluster.fleet import LEASES, NODES, Fleet
+from lab.cluster.impostor import standing_between
 from lab.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from lab.cluster.audit import Request
     from lab.cluster.control_plane import ControlPlane
     from lab.cluster.proxy import Traffic
+    from lab.web import Web
 
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
@@ -74,6 +78,33 @@ class Cluster:
     def restart_api_server(self) -> None:
         self._control_plane.restart_api_server()
 
+    @contextmanager
+    def restarting_once(self, condition: Callable[[], bool]) -> Iterator[None]:
+        """Restarts the API server as soon as the condition holds, which it has to do while this lasts."""
+        over, restarted = threading.Event(), threading.Event()
+
+        def watch() -> None:
+            while not over.wait(0.005):
+                if condition():
+                    self.restart_api_server()
+                    restarted.set()
+                    return
+
+        watcher = threading.Thread(target=watch, name="restarting")
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+        assert restarted.is_set(), (
+            "the API server was to be restarted in the middle, and nothing came to that"
+        )
+
+    def impostor(self, *, lying: bool = False) -> AbstractContextManager[Web]:
+        """Somebody with another authority at the API server's address (lab/cluster/impostor.py)."""
+        return standing_between(self.proxy, self.api, self.authority, lying=lying)
+
     # What it was asked
 
     def requests(self, program: str | None = None, user: str | None = None) -> list[Request]:
@@ -115,7 +146,8 @@ class Cluster:
                 },
             },
         )
-        until(lambda: self._signed_with(name), f"cluster-info is signed with the token {name}")
+        # Where the API server was restarted, its controllers come back within half a minute.
+        until(lambda: self._signed_with(name), f"cluster-info is signed with the token {name}", 90)
         if expired:
             self.expire_token(f"{name}.{secret}")
         return f"{name}.{secret}"

@@ -107,6 +107,17 @@ class Proxy:
         finally:
             self.delay(0)
 
+    @contextmanager
+    def leading_to(self, elsewhere: tuple[str, int]) -> Iterator[None]:
+        """Who connects meanwhile gets to another server, at the same address."""
+        target, self._target = self._target, elsewhere
+        self.drop_connections()
+        try:
+            yield
+        finally:
+            self._target = target
+            self.drop_connections()
+
     def drop_connections(self) -> None:
         """Resets what is connected; new connections are welcome."""
         self._call(self._drop())
@@ -168,6 +179,8 @@ class Proxy:
             connection.sent = connection.received = 0
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # asyncio does so itself where the socket says that it is TCP; one that was accepted does not.
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = _Connection(writer)
         self._connections.add(connection)
         task = asyncio.current_task()
