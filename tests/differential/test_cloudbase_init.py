@@ -111,10 +111,11 @@ def _word(chance: random.Random) -> object:
 
 
 def _batch(made: UserData | None) -> bytes | None:
-    if made is None or not isinstance(made.before[0], cloudconfig.Command):
+    if made is None:
         return None
+    scripts = [step.script for step in made.before if isinstance(step, cloudconfig.Command)]
     # It writes UTF-8 too, and leaves it to the machine's code page what is read.
-    return made.before[0].script.removeprefix(b"@chcp 65001 > nul\r\n")
+    return scripts[0].removeprefix(b"@chcp 65001 > nul\r\n") if scripts else b""
 
 
 def test_runcmd() -> None:
@@ -140,6 +141,36 @@ PLAIN = (
 
 def test_runcmd_in_plain_yaml() -> None:
     _compare_batches([f"#cloud-config\nruncmd:\n{said}".encode() for said in PLAIN])
+
+
+def _damaged(chance: random.Random, text: str) -> str:
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randint(0, len(text))
+        text = (
+            text[:at] + chance.choice(" \n\t:-#'\"[]{},&*!|>%@`?\\0y~.é") + text[at + chance.randint(0, 2) :]
+        )
+    return text
+
+
+def test_runcmd_in_damaged_yaml() -> None:
+    """Where both have an answer it is the same, and what it refuses we refuse."""
+    chance = random.Random(1)  # noqa: S311 - not for secrets
+    said = [_damaged(chance, chance.choice(PLAIN)) for _ in range(2000)]
+    documents = [f"#cloud-config\nruncmd:\n{text}".encode() for text in said]
+    alike = refused = 0
+    for raw, answer in zip(documents, ask("batch", list(map(encoded, documents))), strict=True):
+        ours = _batch(_made(raw))
+        if isinstance(answer, Failed):
+            # It stumbles over a null among its commands, too.
+            assert ours is None or "NoneType" in str(answer), (raw, answer)
+            refused += 1
+        elif ours is not None:
+            expected = answer.removeprefix("rem cmd\n").replace("\n", "\r\n").encode()
+            # Where there is nothing to run, nothing is run.
+            assert ours == (expected if expected.strip() else b""), raw
+            alike += 1
+    assert alike > 500
+    assert refused > 100
 
 
 def _compare_batches(documents: list[bytes]) -> None:
