@@ -6,7 +6,7 @@ from agent.cli.arguments import OUTPUT, Option
 
 IGNITION = Option("--ignition", "the worker Ignition, or the pointer to one", placeholder="FILE")
 KUBEADM_CONFIG = Option("--kubeadm-config", "a kubeadm JoinConfiguration", placeholder="FILE")
-USER_DATA = Option("--user-data", "cloud-config that Cluster API or others wrote", placeholder="FILE")
+USER_DATA = Option("--user-data", "cloud-config, as Cluster API writes it", placeholder="FILE")
 META_DATA = Option("--metadata", "JSON that its templates name", placeholder="FILE")
 KUBELET = Option("--kubelet", "kubelet.exe; copied to where programs go", placeholder="FILE")
 IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FILE")

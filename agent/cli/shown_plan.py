@@ -46,7 +46,7 @@ def of_plan(plan: Plan, outlook: Outlook, colours: Colours, *, details: bool) ->
         _interrupted(outlook.interrupted),
         [line for change in plan.changes for line in _change(change, colours, details=details)],
         _titled("Of the documents:", _note_lines(notes)),
-        _titled("Before that is done:", outlook.remarks),
+        _titled("To know beforehand:", outlook.remarks),
         _checks(outlook.checks, colours),
     ]
     last = [_legend(plan.changes, colours)] if plan.changes else []

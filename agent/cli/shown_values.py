@@ -54,7 +54,7 @@ def _rights(difference: Difference) -> str:
         return wanted
     found = in_words(str(difference.found))
     if found == wanted:
-        return f"{wanted}, but handed down otherwise ({difference.found} -> {difference.wanted})"
+        return f"{wanted}, but set otherwise ({difference.found} -> {difference.wanted})"
     return f"{found} -> {wanted}"
 
 

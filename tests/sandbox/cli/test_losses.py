@@ -46,7 +46,7 @@ def change_by_hand(node: Machine) -> None:
 def test_a_look_at_a_reset_tells_them(node: Machine) -> None:
     change_by_hand(node)
     lines = node.wmcb("reset", "--dry-run").out.splitlines()
-    below = lines[lines.index("Before that is done:") + 1 :]
+    below = lines[lines.index("To know beforehand:") + 1 :]
     assert {line.strip() for line in below[: below.index("")]} == set(TELLS)
 
 
@@ -104,5 +104,5 @@ def test_what_only_those_below_would_notice_is_shown_whole(node: Machine) -> Non
     node.host.files.set_descriptor(folder, SecurityDescriptor.parse("O:BAG:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)"))
     (line,) = (each for each in node.wmcb("status").out.splitlines() if "who may do what" in each)
     assert line.startswith(
-        "    who may do what: SYSTEM and administrators: everything, but handed down otherwise (O:BA"
+        "    who may do what: SYSTEM and administrators: everything, but set otherwise (O:BA"
     )
