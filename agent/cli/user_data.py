@@ -31,7 +31,7 @@ from agent.records import replaced
 from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.sources import cloudconfig
-from agent.sources.cloudconfig import Command, instance_data
+from agent.sources.cloudconfig import Command, WrittenFile, instance_data
 from agent.spec import Command as CommandWant
 from agent.spec import Specification
 
@@ -93,7 +93,7 @@ class _Run:
             return _GO_ON_AT_NEXT_BOOT
         if data.join is not None:
             self._join(told, data.join)
-        wanted = self._stage(told, data.after, title)
+        wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
         say("this user data has been carried out" + (": this machine is a node" if data.join else ""))
         return self._asked_for(wanted) or DONE
 
@@ -169,3 +169,8 @@ _NOT_OF_THE_JOIN = (options.USER_DATA.name, options.META_DATA.name)
 
 def _hooks(steps: Iterable[Step]) -> list[Command]:
     return [step for step in steps if isinstance(step, Command) and step.each_boot]
+
+
+def _used_once(steps: Iterable[Step]) -> list[WrittenFile]:
+    """Files that go when the machine has joined: bootstrap tokens are in them."""
+    return [step for step in steps if isinstance(step, WrittenFile) and step.until is not None]

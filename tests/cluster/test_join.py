@@ -138,3 +138,44 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     gone = joiner.machine.run(KUBEADM, "reset", "-f")
     assert gone.code == 0, gone.err
     assert not joiner.has(KUBELET_CONF)
+
+
+USER_DATA = """\
+## template: jinja
+#cloud-config
+
+write_files:
+-   path: /run/kubeadm/kubeadm-join-config.yaml
+    owner: root:root
+    permissions: '0640'
+    content: |
+{configuration}
+-   path: /run/cluster-api/placeholder
+    owner: root:root
+    permissions: '0640'
+    content: "This placeholder file is used to create the /run/cluster-api sub directory"
+runcmd:
+  - "echo before> C:\\\\before.txt"
+  - kubeadm join --config /run/kubeadm/kubeadm-join-config.yaml  && echo success > {sentinel}
+  - "echo after> C:\\\\after.txt"
+"""
+
+
+def test_by_user_data(joiner: Joiner) -> None:
+    configuration = "".join(f"      {line}\n" for line in joiner.join_configuration(JOIN).splitlines())
+    sentinel = "/run/cluster-api/bootstrap-success.complete"
+    joiner.machine.path(r"C:\given").mkdir()
+    joiner.machine.path(r"C:\given\user-data").write_text(
+        USER_DATA.format(configuration=configuration, sentinel=sentinel)
+    )
+    asked = ("--user-data", r"C:\given\user-data")
+    done = joiner.wmcb(*asked)
+    assert done.code == 0, done.err
+    check_joined(joiner)
+    for path in (r"C:\before.txt", r"C:\after.txt", r"C:\run\cluster-api\bootstrap-success.complete"):
+        assert joiner.has(path), path
+    assert not joiner.has(r"C:\run\kubeadm\kubeadm-join-config.yaml"), "a token is in it"
+    joiner.reboot()
+    again = joiner.wmcb(*asked)
+    assert again.out.startswith("nothing to do"), again.err
+    check_joined(joiner)
