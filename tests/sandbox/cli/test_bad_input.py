@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from agent.cli import fetching, main
+from agent.cli import fetching, main, options
 from agent.host.errors import AccessDenied, NoSpace
 from agent.host.sandbox.files import SandboxFiles
 from sandbox.cli.given import Machine, program
@@ -300,9 +300,10 @@ def test_a_folder_that_is_no_sandbox(
     assert not (ROOT / ".sandbox").exists()
 
 
+A_DOCUMENT = " or ".join(f"{option.name} FILE" for option in options.DOCUMENTS)
 NEEDED = [
     ("--ignition", "--kubelet FILE is needed"),
-    ("--kubelet", "--ignition FILE or --kubeadm-config FILE is needed"),
+    ("--kubelet", f"{A_DOCUMENT} is needed"),
 ]
 
 
