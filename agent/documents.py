@@ -67,7 +67,7 @@ class Reading:
     positions: Mapping[Place, Position] = field(default_factory=dict)
     """As of a Document."""
     twice: tuple[Place, ...] = ()
-    """The keys that were there before; of JSON without what is around them. Of each the last value counts."""
+    """The keys that were there before. Of each the last value counts."""
 
 
 def read_document(contents: bytes) -> Document:
@@ -79,7 +79,10 @@ def read_document(contents: bytes) -> Document:
 
 
 def read_leniently(contents: bytes) -> Reading:
-    """Any value, and a key twice, as Kubernetes' tools take it. Raises NotReadable for all else."""
+    """Any value, and a key twice, as Kubernetes' tools take it. Raises NotReadable for all else.
+
+    JSON is read as the YAML that it is, too, whatever the document begins with.
+    """
     return _read(contents, leniently=True)
 
 
@@ -91,8 +94,8 @@ def _read(contents: bytes, *, leniently: bool) -> Reading:
     except UnicodeDecodeError as fault:
         _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong")
     # The kubelet decides by the first character, too.
-    if text.lstrip().startswith("{"):
-        return _read_json(text, leniently)
+    if text.lstrip().startswith("{") and not leniently:
+        return _read_json(text)
     return _read_yaml(text, leniently)
 
 
@@ -100,44 +103,41 @@ def _refuse(message: str, place: Place = (), at: Position | None = None) -> NoRe
     raise NotReadable(message, place, at)
 
 
-def _read_json(text: str, leniently: bool) -> Reading:
-    pairs = _Pairs()
+def _read_json(text: str) -> Reading:
     try:
-        value = json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as fault:
         _refuse(f"it is not JSON: {fault.msg}", at=(fault.lineno, fault.colno))
     except _NoJsonNumber as fault:
         _refuse(f"{fault} is no JSON number")
+    except _KeyTwice:
+        # Python's reader of JSON does not tell where; JSON is YAML, whose reader does.
+        _read_yaml(text, leniently=False)
+        _refuse(_TWICE)
     except RecursionError:
         _refuse(f"it is nested deeper than {_DEEPEST} levels")
     except ValueError:
         # Python's own bound on the digits of a number.
         _refuse("it has a number of thousands of digits")
-    if pairs.twice and not leniently:
-        # Python's reader of JSON does not tell where; JSON is YAML, whose reader does.
-        _read_yaml(text, leniently)
-        _refuse(_TWICE)
     _check_size(value)
-    return Reading(value, twice=tuple((key,) for key in pairs.twice))
+    return Reading(value)
 
 
 class _NoJsonNumber(Exception):
     """NaN, Infinity or -Infinity, by name."""
 
 
-class _Pairs:
-    """Makes the mappings, and keeps in mind which keys were there twice."""
+class _KeyTwice(Exception):
+    pass
 
-    def __init__(self) -> None:
-        self.twice: list[str] = []
 
-    def __call__(self, pairs: list[tuple[str, Value]]) -> dict[str, Value]:
-        made: dict[str, Value] = {}
-        for key, value in pairs:
-            if key in made:
-                self.twice.append(key)
-            made[key] = value
-        return made
+def _without_duplicates(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+    made: dict[str, Value] = {}
+    for key, value in pairs:
+        if key in made:
+            raise _KeyTwice
+        made[key] = value
+    return made
 
 
 def _refuse_constant(constant: str) -> NoReturn:
@@ -188,6 +188,8 @@ class _Open:
     """How many values were there before it."""
     anchor: str | None
     key: str | None = None
+    merges: bool = False
+    """Whether that key is <<, and not a text that looks like it."""
     merged: set[str] = field(default_factory=set)
     """Keys that came by <<, which an own one may replace."""
 
@@ -259,7 +261,8 @@ class _Builder:
     def _take_key(self, event: yaml.ScalarEvent) -> None:
         current = self._open[-1]
         key = event.value
-        if key == _MERGE and not event.style:
+        current.merges = key == _MERGE and not event.style
+        if current.merges:
             current.key = key
             return
         if not isinstance(current.value, dict):
@@ -291,7 +294,7 @@ class _Builder:
         if isinstance(current.value, list):
             current.value.append(value)
         elif current.key is not None:
-            if current.key == _MERGE:
+            if current.merges:
                 self._merge(current, current.value, value)
             else:
                 current.value[current.key] = value

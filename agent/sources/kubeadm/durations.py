@@ -7,15 +7,16 @@ from fractions import Fraction
 
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _WHOLE = re.compile(rf"[-+]?(?:0|(?:{_PART.pattern})+)", re.ASCII)
+_MICROSECOND, _MILLISECOND, _SECOND, _MINUTE = 10**3, 10**6, 10**9, 60 * 10**9
 _NANOSECONDS = {
     "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
+    "us": _MICROSECOND,
+    "µs": _MICROSECOND,
+    "μs": _MICROSECOND,
+    "ms": _MILLISECOND,
+    "s": _SECOND,
+    "m": _MINUTE,
+    "h": 60 * _MINUTE,
 }
 _LONGEST_TEXT = 200
 _MOST = 2**63
@@ -24,11 +25,47 @@ _MOST = 2**63
 
 def seconds(text: str) -> float | None:
     """None if it is no such span, or one that Go has no room for."""
+    found = _nanoseconds(text)
+    return None if found is None else found / _SECOND
+
+
+def in_full(text: str) -> str:
+    """As Go writes it itself: 90m as 1h30m0s. What is no such span stays."""
+    found = _nanoseconds(text)
+    if found is None:
+        return text
+    sign = "-" if found < 0 else ""
+    return sign + _in_full(abs(found))
+
+
+def _nanoseconds(text: str) -> int | None:
     if len(text) > _LONGEST_TEXT or not _WHOLE.fullmatch(text):
         return None
-    total = sum(
-        Fraction(number.rstrip(".") or "0") * _NANOSECONDS[unit] for number, unit in _PART.findall(text)
-    )
+    parts = _PART.findall(text)
+    total = sum(int(Fraction(number.rstrip(".") or "0") * _NANOSECONDS[unit]) for number, unit in parts)
     if total >= _MOST:
         return None
-    return float(total / 10**9) * (-1 if text.startswith("-") else 1)
+    return -total if text.startswith("-") else total
+
+
+def _in_full(span: int) -> str:
+    if span == 0:
+        return "0s"
+    for unit, worth, below in (
+        ("ns", 1, _MICROSECOND),
+        ("µs", _MICROSECOND, _MILLISECOND),
+        ("ms", _MILLISECOND, _SECOND),
+    ):
+        if span < below:
+            return _decimal(span, worth) + unit
+    minutes, rest = divmod(span, _MINUTE)
+    hours, minutes = divmod(minutes, 60)
+    before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{before}{_decimal(rest, _SECOND)}s"
+
+
+def _decimal(number: int, worth: int) -> str:
+    whole, rest = divmod(number, worth)
+    if not rest:
+        return str(whole)
+    return f"{whole}.{str(rest).rjust(len(str(worth)) - 1, '0').rstrip('0')}"

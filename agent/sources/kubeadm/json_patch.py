@@ -26,7 +26,9 @@ class DoesNotApply(Exception):
 
 
 def apply(document: dict[str, Value], patch: Value) -> dict[str, Value]:
-    """Raises DoesNotApply."""
+    """Raises DoesNotApply. Null is a patch without operations."""
+    if patch is None:
+        return document
     if not isinstance(patch, list):
         raise DoesNotApply("a JSON patch is a list of operations")
     made: Value = copy.deepcopy(document)

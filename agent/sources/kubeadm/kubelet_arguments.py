@@ -14,10 +14,10 @@ from agent.records import field, frozen, mutable
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.node_names import canonical
 from agent.sources.kubelet import feature_gates, fields, flags, labels
-from agent.sources.kubelet.command_line import Unusable, pairs, switch, value_of
+from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-from agent.sources.kubelet.flags import Flag, Treatment
+from agent.sources.kubelet.flags import Flag, Kind, Treatment
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.node import Kubelet, Node
 
 VARIABLE = "KUBELET_KUBEADM_ARGS"
-_DOCUMENT = "nodeRegistration.kubeletExtraArgs"
+_JOIN = "the JoinConfiguration"
+_PLACE = ("nodeRegistration", "kubeletExtraArgs")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _OURS = {
     "config": "it is the one that is made of kubelet-config",
@@ -91,8 +92,7 @@ class _Making:
 
     def give_own(self, registration: NodeRegistration, name: str) -> None:
         given = {argument.name for argument in registration.kubelet_extra_args}
-        if registration.taints:
-            self.own["register-with-taints"] = ",".join(map(str, registration.taints))
+        self._take_taints(registration)
         if name != canonical(self.node.host_name):
             self.own["hostname-override"] = name
         addresses = self.node.addresses or self.node.found_addresses[:1]
@@ -104,6 +104,17 @@ class _Making:
             self.own["provider-id"] = self.node.provider_id
         if self.node.verbosity and "v" not in given:
             self.own["v"] = self.node.verbosity
+
+    def _take_taints(self, registration: NodeRegistration) -> None:
+        for number, taint in enumerate(registration.taints or ()):
+            try:
+                value_of(Kind.TAINTS, str(taint))
+            except Unusable:
+                message = f"{quoted(str(taint))} is no taint; its effect is one of {', '.join(EFFECTS)}"
+                place = ("nodeRegistration", "taints", number)
+                self.entries.append(Entry(Severity.ERROR, message, _JOIN, place))
+        if registration.taints:
+            self.own["register-with-taints"] = ",".join(map(str, registration.taints))
 
     def take(self, argument: Argument) -> None:
         # Underscores are hyphens to the kubelet.
@@ -228,7 +239,7 @@ class _Making:
         self._report(Severity.ERROR, argument, message)
 
     def _report(self, severity: Severity, argument: Argument, message: str) -> None:
-        self.entries.append(Entry(severity, f"{quoted(argument.name)}: {message}", _DOCUMENT))
+        self.entries.append(Entry(severity, f"{quoted(argument.name)}: {message}", _JOIN, _PLACE))
 
 
 _RULES: Mapping[str, Callable[[_Making, str], str | None]] = {

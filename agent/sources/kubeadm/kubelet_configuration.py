@@ -12,10 +12,11 @@ import json
 from typing import TYPE_CHECKING
 
 from agent.records import frozen, replaced
+from agent.sources.kubeadm.durations import in_full
 from agent.sources.kubeadm.parts import Unusable, parts
 from agent.sources.kubeadm.patches import patched
 from agent.sources.kubeadm.schema import mapping
-from agent.sources.kubelet import configuration
+from agent.sources.kubelet import configuration, fields
 from agent.sources.kubelet.configuration import API_VERSION, KIND
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.paths import UnusablePath, path_on_windows
@@ -89,6 +90,29 @@ _EMPTY_VALUES: tuple[tuple[tuple[str, ...], Value], ...] = (
 it says nothing."""
 
 
+_ALWAYS_WRITTEN = {("resolvConf",), *(place for place, _ in _EMPTY_VALUES)}
+_NO_ZERO = frozenset(
+    {
+        "enableContentionProfiling",
+        "eventBurst",
+        "evictionMaxPodGracePeriod",
+        "kernelMemcgNotification",
+        "kubeAPIBurst",
+        "maxOpenFiles",
+        "maxPods",
+        "nodeLeaseDurationSeconds",
+        "podsPerCore",
+        "port",
+        "protectKernelDefaults",
+        "readOnlyPort",
+        "registryBurst",
+        "runOnce",
+        "serverTLSBootstrap",
+    }
+)
+"""Numbers and switches that are as good as not there when they are zero or false."""
+
+
 @frozen
 class NodesOwn:
     """The configuration of this node's kubelet. Not to be used if the report is fatal."""
@@ -106,7 +130,7 @@ def nodes_own(
 ) -> NodesOwn:
     """`contents` is the ConfigMap's key kubelet, `ca_certificate` where the node has the cluster's CA."""
     try:
-        given = _of_cluster(contents)
+        given = given_by_cluster(contents)
     except Unusable as fault:
         return NodesOwn(Report((fault.entry,)), {})
     on_linux = with_defaults(given, cluster)
@@ -132,7 +156,7 @@ def nodes_own(
     return NodesOwn(report + made.report, made.value, made.decisions, made.references, made.flags)
 
 
-def _of_cluster(contents: bytes) -> dict[str, Value]:
+def given_by_cluster(contents: bytes) -> dict[str, Value]:
     """Raises Unusable."""
     for part in parts(_NAME, contents):
         if part.group != _GROUP:
@@ -147,7 +171,7 @@ def _of_cluster(contents: bytes) -> dict[str, Value]:
 
 def with_defaults(given: Mapping[str, Value], cluster: Cluster) -> dict[str, Value]:
     """As kubeadm has it on any system."""
-    made = _without_nulls(given)
+    made = _as_go_writes(given, "")
     of_cluster: tuple[tuple[tuple[str, ...], Value], ...] = (
         (("clusterDNS",), [cluster.dns_address]),
         (("clusterDomain",), cluster.dns_domain),
@@ -157,7 +181,14 @@ def with_defaults(given: Mapping[str, Value], cluster: Cluster) -> dict[str, Val
         if _get(made, place) in (None, ""):
             _set(made, place, value)
     made["rotateCertificates"] = True
-    return made
+    return {name: value for name, value in made.items() if not _is_left_out(name, value)}
+
+
+def _is_left_out(name: str, value: Value) -> bool:
+    """Whether Go writes nothing for such an empty value."""
+    if isinstance(value, str | list | dict):
+        return not value and (name,) not in _ALWAYS_WRITTEN
+    return name in _NO_ZERO and not value
 
 
 def on_windows_paths(given: Mapping[str, Value]) -> dict[str, Value]:
@@ -203,12 +234,18 @@ def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
     )
 
 
-def _without_nulls(given: Mapping[str, Value]) -> dict[str, Value]:
-    return {
-        key: _without_nulls(value) if isinstance(value, dict) else value
-        for key, value in given.items()
-        if value is not None
-    }
+def _as_go_writes(given: Mapping[str, Value], within: str) -> dict[str, Value]:
+    """Null is nothing, and a span of time has its minutes and seconds."""
+    made: dict[str, Value] = {}
+    for key, value in given.items():
+        known = fields.by_name().get(within + key)
+        if isinstance(value, dict):
+            made[key] = _as_go_writes(value, f"{within}{key}.")
+        elif known is not None and known.shape is fields.DURATION and isinstance(value, str):
+            made[key] = in_full(value)
+        elif value is not None:
+            made[key] = value
+    return made
 
 
 def _without_empty_values(given: Mapping[str, Value]) -> dict[str, Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from agent import documents
@@ -50,16 +51,18 @@ class Part:
 def parts(name: str, contents: bytes) -> tuple[Part, ...]:
     """Raises Unusable: not text, no YAML or JSON, a document without its kind, two of one kind."""
     found: list[Part] = []
-    for line, value in values(name, contents):
-        part = _part(name, line, value)
+    for line, text, reading in values(name, contents):
+        part = _part(name, line, reading)
+        if text.lstrip().startswith("{") and not _is_json(text):
+            raise _unusable(name, "it begins with { as JSON does, but is none", line)
         if any(part.kind == other.kind for other in found):
             raise _unusable(name, f"there are two documents of the kind {part.kind}", line)
         found.append(part)
     return tuple(found)
 
 
-def values(name: str, contents: bytes) -> Iterator[tuple[int, documents.Reading]]:
-    """Each document and its first line. Raises Unusable."""
+def values(name: str, contents: bytes) -> Iterator[tuple[int, str, documents.Reading]]:
+    """Each document: its first line, its text, and what that says. Raises Unusable."""
     try:
         text = contents.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -67,7 +70,8 @@ def values(name: str, contents: bytes) -> Iterator[tuple[int, documents.Reading]
     for line, part in _split(name, text):
         try:
             # Empty lines before it, so that what is wrong is told by the line of the file.
-            yield line, documents.read_leniently(("\n" * (line - 1) + part).encode())
+            placed = "\n" * (line - 1) + part
+            yield line, part, documents.read_leniently(placed.encode())
         except documents.NotReadable as fault:
             at_line, column = fault.at or (line, None)
             entry = Entry(Severity.ERROR, str(fault), name, fault.place, at_line, column)
@@ -75,20 +79,29 @@ def values(name: str, contents: bytes) -> Iterator[tuple[int, documents.Reading]
 
 
 def _split(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """As Kubernetes' own reader: a separator with nothing before it belongs to the document behind it."""
     first, gathered = 1, list[str]()
     lines = text.split("\n")
     for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
-        if not line.startswith(_SEPARATOR):
-            gathered.append(line.removesuffix("\r"))
-            continue
-        behind = line[len(_SEPARATOR) :].strip()
-        if behind and not behind.startswith("#"):
-            raise _unusable(name, "behind --- only a comment can stand", number)
-        if gathered:
-            yield first, "\n".join(gathered) + "\n"
-        first, gathered = number + 1, []
+        if line.startswith(_SEPARATOR):
+            behind = line[len(_SEPARATOR) :].strip()
+            if behind and not behind.startswith("#"):
+                raise _unusable(name, "behind --- only a comment can stand", number)
+            if gathered:
+                yield first, "\n".join(gathered) + "\n"
+                first, gathered = number + 1, []
+                continue
+        gathered.append(line.removesuffix("\r"))
     if gathered:
         yield first, "\n".join(gathered) + "\n"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _part(name: str, line: int, reading: documents.Reading) -> Part:

@@ -67,7 +67,7 @@ def read_patches(files: Mapping[str, bytes]) -> Patches:
         if type_ is None:
             continue
         try:
-            for line, reading in values(path, files[path]):
+            for line, _, reading in values(path, files[path]):
                 # kubeadm leaves out what is empty between two separators.
                 if reading.value is not None or reading.positions:
                     found.append(Patch(path, line, type_, reading.value))

@@ -24,7 +24,9 @@ _MAPS = (fields.TEXT_MAP, fields.BOOL_MAP, fields.TEXTS_MAP)
 
 
 def apply(document: dict[str, Value], patch: Value) -> dict[str, Value]:
-    """Raises DoesNotApply."""
+    """Raises DoesNotApply. Null changes nothing."""
+    if patch is None:
+        return document
     if not isinstance(patch, dict):
         raise DoesNotApply("a strategic patch is a mapping")
     return _merged(copy.deepcopy(document), copy.deepcopy(patch), "")
@@ -98,10 +100,11 @@ def _put(value: dict[str, Value], key: str, inner: Value, within: str) -> None:
         value[key] = inner
     elif there is not None and type(there) is type(inner):
         value[key] = inner
-    elif isinstance(inner, dict) and _DIRECTIVE in inner:
-        value.pop(key, None)
     else:
-        value[key] = _without_directives(without_nulls(inner))
+        fresh = without_nulls(inner)
+        value[key] = _without_directives(fresh)
+        if _is_directed(fresh):
+            del value[key]
 
 
 def _without_directives(value: Value) -> Value:

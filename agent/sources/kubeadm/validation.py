@@ -93,8 +93,10 @@ def endpoint_fault(endpoint: str) -> str | None:
         host = host[1:-1]
     elif ":" in host:
         return f"{quoted(endpoint)} is no HOST:PORT: an address of IPv6 stands in brackets"
-    if not colon or not host or re.search(r"[][/@\s]", host):
+    if not colon or not host or re.search(r"[][]", host):
         return f"{quoted(endpoint)} is no HOST:PORT, such as 10.0.0.1:6443"
+    if re.search(r"[^A-Za-z0-9._:%-]", host):
+        return f"{quoted(endpoint)} names a host that none can be called"
     if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 1 << 16):
         return f"{quoted(endpoint)} has no port between 1 and 65535 behind its last colon"
     return None

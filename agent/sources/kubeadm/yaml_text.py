@@ -11,6 +11,7 @@ from agent.documents import plain
 if TYPE_CHECKING:
     from agent.documents import Value
 
+_MERGE = "<<"
 _WIDEST = 1 << 20
 """No line is folded."""
 
@@ -23,8 +24,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # Kubernetes' library takes more for numbers and switches than this one: y and 1e3, say.
-    style = None if plain(text) == text else '"'
+    # Kubernetes' library takes more for numbers and switches than this one: y and 1e3, say. Line breaks of
+    # any alphabet are safe only as escapes, and << would merge something.
+    bare = plain(text) == text and text.isprintable() and text != _MERGE
+    style = None if bare else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -21,7 +21,7 @@ _MULTI_CALL = ("hyperkube",)
 _WRAPPERS = ("kubenswrapper", "kubensenter")
 _KUBELET = ("kubelet", "kubelet.exe")
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE = {"0", "f", "F", "FALSE", "false", "False"}
 _NUMBER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)", re.ASCII)
@@ -221,7 +221,7 @@ def taints(text: str) -> Iterator[Value]:
     for taint in filter(None, text.split(",")):
         rest, colon, effect = taint.rpartition(":")
         key, _, value = rest.partition("=")
-        if not colon or not key or effect not in _EFFECTS:
+        if not colon or not key or effect not in EFFECTS:
             raise Unusable(f"{Kind.TAINTS.value} was expected")
         yield {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
 

@@ -328,6 +328,7 @@ def test_what_cannot_be_is_refused(case: str) -> None:
     assert [str(entry) for entry in join.report.errors] == [message]
 
 
+REFUSED_ARGUMENT = "error: the JoinConfiguration at $.nodeRegistration.kubeletExtraArgs"
 ARGUMENTS: dict[str, tuple[str, str, dict[str, Effect]]] = {
     "one again and again": ("[{name: v, value: '1'}, {name: v, value: '2'}]", "--node-ip=10.77.0.1 "
     "--v=1 --v=2", {}),
@@ -418,34 +419,40 @@ def test_arguments(case: str) -> None:
     [
         (
             "{name: --v, value: '1'}",
-            'error: nodeRegistration.kubeletExtraArgs: "--v": the names of arguments have no hyphens '
-            "before them",
+            '"--v": the names of arguments have no hyphens before them',
         ),
         (
             '{name: v, value: "1\\n2"}',
-            'error: nodeRegistration.kubeletExtraArgs: "v": no argument can be called so, or have such '
-            "a value",
+            '"v": no argument can be called so, or have such a value',
         ),
         (
             "{name: max-pods, value: many}",
-            'error: nodeRegistration.kubeletExtraArgs: "max-pods": "many": a whole number was expected',
+            '"max-pods": "many": a whole number was expected',
         ),
         (
             "{name: node-ip, value: here}",
-            'error: nodeRegistration.kubeletExtraArgs: "node-ip": "here": "here" is no IP address',
+            '"node-ip": "here": "here" is no IP address',
         ),
         (
             "{name: node-labels, value: 'a b=c'}",
-            'error: nodeRegistration.kubeletExtraArgs: "node-labels": "a b=c": "a b=c" is no label',
+            '"node-labels": "a b=c": "a b=c" is no label',
         ),
         (
             "{name: root-dir, value: /con}",
-            'error: nodeRegistration.kubeletExtraArgs: "root-dir": "/con" cannot be a path on Windows: '
-            "'con' is the name of a device on Windows",
+            '"root-dir": "/con" cannot be a path on Windows: \'con\' is the name of a device on Windows',
         ),
     ],
 )
 def test_arguments_that_no_kubelet_would_start_with(given: str, message: str) -> None:
     join = joined(f"{JOIN}nodeRegistration:\n  kubeletExtraArgs: [{given}]\n")
     assert join.specification is None
-    assert [str(entry) for entry in join.report.errors] == [message]
+    assert [str(entry) for entry in join.report.errors] == [f"{REFUSED_ARGUMENT}: {message}"]
+
+
+@pytest.mark.parametrize("taint", ["{key: a}", "{key: a, effect: Never}", "{effect: NoSchedule}"])
+def test_taints_that_no_kubelet_would_start_with(taint: str) -> None:
+    join = joined(f"{JOIN}nodeRegistration:\n  taints: [{taint}]\n")
+    assert join.specification is None
+    (error,) = join.report.errors
+    assert error.place == ("nodeRegistration", "taints", 0)
+    assert "its effect is one of NoSchedule, PreferNoSchedule, NoExecute" in error.message

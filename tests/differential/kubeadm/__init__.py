@@ -1,0 +1,1 @@
+"""Our reading of kubeadm's configuration held against kubeadm's own packages."""

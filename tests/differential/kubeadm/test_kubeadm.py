@@ -1,0 +1,118 @@
+"""A short run; `python -m differential.kubeadm` does long ones."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from agent.sources import kubeadm
+from agent.sources.kubeadm.patches import patched, read_patches
+from differential.kubeadm.comparing import (
+    LENIENT,
+    LENIENT_OF_VALIDATION,
+    LENIENT_PATCHES,
+    STRICTER,
+    STRICTER_PATCHES,
+    compare,
+)
+from differential.kubeadm.oracle import Oracle, program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
+DISCOVERY = """discovery:
+  bootstrapToken:
+    token: abcdef.0123456789abcdef
+    apiServerEndpoint: 10.0.0.1:6443
+    caCertHashes: ["sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"]
+"""
+GOOD = HEAD + DISCOVERY
+NETWORKS = {"serviceSubnet": "10.96.0.0/12", "dnsDomain": "cluster.local", "certificatesDir": "/pki"}
+CONFIG = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Iterator[Oracle]:
+    with Oracle(program()) as process:
+        yield process
+
+
+def test_our_reading_is_kubeadms_own(oracle: Oracle) -> None:
+    tally = compare(oracle, 1, 1000)
+    assert not tally.disagreements, "\n".join(tally.disagreements[:5])
+    # A comparison of documents that nobody takes, or everybody, would show little.
+    for what in ("validation", "join", "kubelets"):
+        assert tally.compared[what] == 1000
+        assert 350 < tally.compared[f"{what} taken"] < 850
+    assert tally.compared["kubeadm-flags.env"] > 250
+
+
+STRICTER_THAN_KUBEADM = {
+    "longer than 63 characters": f"{GOOD}nodeRegistration: {{name: {'a' * 64}}}\n",
+    "is no named pipe": f"{GOOD}nodeRegistration: {{criSocket: npipe://a}}\n",
+    "cannot be part of the control plane": f"{GOOD}controlPlane: {{localAPIEndpoint: {{bindPort: 6443}}}}\n",
+    "it is no hash of a public key": GOOD.replace("sha256", "sha512"),
+    "names a host that none can be called": GOOD.replace("10.0.0.1:6443", '"a/b:6443"'),
+    "has no port between 1 and 65535": GOOD.replace("6443", "https"),
+    "has to say its apiVersion": GOOD.replace("apiVersion", "APIVersion"),
+}
+
+
+@pytest.mark.parametrize("words", STRICTER)
+def test_where_we_are_stricter_on_purpose(oracle: Oracle, words: str) -> None:
+    text = STRICTER_THAN_KUBEADM[words]
+    # On a machine of the lab an address for the API server may not be found.
+    refused = oracle.join(text.replace("npipe", "unix").encode()).refused
+    assert not refused or "unable to select an IP" in refused
+    outcome = kubeadm.read("join.yaml", text.encode())
+    assert outcome.configuration is None
+    assert any(words in str(entry) for entry in outcome.report.errors)
+
+
+MORE_LENIENT_THAN_KUBEADM = {
+    "Go struct field TypeMeta.": f"{GOOD}Kind: {{}}\n",
+    "couldn't get version/kind": f"{GOOD}Kind: 1\n",
+    'no kind "': json.dumps({**yaml.safe_load(GOOD), "Kind": "a"}),
+    "not a valid HTTPS URL or a file on disk": f"{HEAD}discovery: {{file: {{kubeConfigPath: "
+    f"/no/such/file}}}}\n",
+    "if a URL is used, the scheme must be https": f"{HEAD}discovery: {{file: {{kubeConfigPath: 'C:\\a'}}}}\n",
+}
+
+
+@pytest.mark.parametrize("words", LENIENT)
+def test_where_we_take_more_on_purpose(oracle: Oracle, words: str) -> None:
+    text = MORE_LENIENT_THAN_KUBEADM[words].encode()
+    assert words in oracle.join(text).refused
+    assert kubeadm.read("join.yaml", text).configuration is not None
+
+
+def test_other_documents_are_not_judged(oracle: Oracle) -> None:
+    text = f"{GOOD}---\napiVersion: a/b\nkind: C\n".encode()
+    (words,) = LENIENT_OF_VALIDATION
+    assert words in oracle.join(text).invalid
+    assert kubeadm.read("join.yaml", text, strictly=True).configuration is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "text"),
+    [
+        ("a merge patch is a mapping", "kubeletconfiguration+merge.yaml", b"- a\n"),
+        ("has an order to set", "kubeletconfiguration.yaml", b"$setElementOrder/clusterDNS: [a]\n"),
+    ],
+)
+def test_patches_that_we_refuse_on_purpose(oracle: Oracle, words: str, name: str, text: bytes) -> None:
+    assert words in STRICTER_PATCHES
+    assert not oracle.kubelet(CONFIG, NETWORKS, {name: text}).refused
+    _, report = patched({"clusterDNS": ["a"]}, read_patches({name: text}))
+    assert any(words in str(entry) for entry in report.errors)
+
+
+def test_a_patch_that_we_take_on_purpose(oracle: Oracle) -> None:
+    (words,) = LENIENT_PATCHES
+    files = {"kubeletconfiguration+merge.yaml": b"# why\n---\nmaxPods: 1\n"}
+    assert words in oracle.kubelet(CONFIG, NETWORKS, files).refused
+    assert patched({}, read_patches(files))[0] == {"maxPods": 1}
