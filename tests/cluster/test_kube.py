@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.fetch.proxies import Proxies
 from agent.kube import failure, kubeconfig
 from agent.kube.answers import at, text_at
 from agent.kube.client import Client, Patch, config_map, node
@@ -21,7 +22,7 @@ from agent.kube.following import Following, until
 from agent.kube.limits import Limits
 from lab.certificates import Authority
 from lab.cluster.control_plane import HOST
-from lab.web import Page, serving
+from lab.web import Page, proxying, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,6 +79,17 @@ def test_what_a_join_asks_for(cluster: Cluster) -> None:
         ("get", "nodes/win1", 404): 1,
     }
     assert sum(traffic.connections for traffic in cluster.traffic().values()) == 3
+
+
+def test_through_a_proxy(cluster: Cluster) -> None:
+    token = cluster.fresh_bootstrap_token()
+    with proxying() as proxy:
+        ways = Proxies(https=proxy.url)
+        there = Discovery(60, proxies=ways).by_token(cluster.address, token, [cluster.ca_hash])
+        access = kubeconfig.with_token(there, token).access(read_file)
+        with Client(access, proxies=ways) as client:
+            assert client.find(node("win1")) is None
+        assert [(r.method, r.path) for r in proxy.requests] == [("CONNECT", cluster.address)] * 3
 
 
 def test_a_token_may_do_no_more(cluster: Cluster) -> None:
