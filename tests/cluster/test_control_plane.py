@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from lab.cluster.cluster import Cluster
-    from lab.cluster.control_plane import ControlPlane
 
     Lend = Callable[[], AbstractContextManager[Cluster]]
     Timed = Callable[[str], AbstractContextManager[None]]
@@ -53,13 +51,6 @@ def answer(kubeconfig: Path, *words: str) -> str:
 def node_identity(cluster: Cluster, tmp_path: Path) -> Path:
     """A kubeconfig as a joined node has it."""
     return cluster.kubeconfig(tmp_path / "node.conf", "system:node:win9", ["system:nodes"])
-
-
-def test_it_starts_within_fifteen_seconds(
-    control_plane: ControlPlane, figure: Callable[[str, float], None]
-) -> None:
-    figure("control plane from nothing", control_plane.started_in)
-    assert control_plane.started_in < 15, f"at a load of {os.getloadavg()} on {os.cpu_count()} processors"
 
 
 def test_its_state_is_kubeadms(cluster: Cluster) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab import cache, machine, namespace, repository, toolchains, windows_python, wine
+from lab import cache, kubernetes, machine, namespace, repository, toolchains, windows_python, wine
 from lab import prefix as prefixes
 from lab.means import Missing
 from lab.services import State
@@ -58,6 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     for file in (*also, SHIPPED):
         if not file.is_file():
             raise Missing(f"{file} is not there; make exe builds dist/wmcb.exe")
+    kubernetes.prepare()
     programs = [_small_go(), _one_file(), *(file.resolve() for file in also)]
     return machine.enter([sys.executable, "-m", "lab.bench", *map(str, programs)])
 
@@ -113,6 +114,7 @@ def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
         _print(_sizes(also))
         _print(_service(node))
         _print(_bootstrap(node))
+        _print(_joins(node))
     finally:
         node.close()
 
@@ -214,6 +216,22 @@ def _bootstrap(node: Node) -> list[tuple[str, ...]]:
         rows.append(
             (what, f"{median:.3f} s", f"{min(taken[what][1:]):.3f} s", f"{median - floor:.3f} s", *goal)
         )
+    return rows
+
+
+def _joins(node: Node) -> list[tuple[str, ...]]:
+    from lab.cluster import bench
+
+    joins = bench.measure(node, DOWNLOADED, INSTALLED)
+    floor = joins.median(bench.BY_KUBEADM)
+    goals = {bench.DOWNLOADED: 1.5, bench.INSTALLED: 1.0}
+    rows: list[tuple[str, ...]] = [("with a cluster", "median", "least", "to kubeadm's", "goal", "")]
+    for what, seconds in joins.taken.items():
+        times = joins.median(what) / floor
+        told = _judged(times, goals[what], f"{goals[what]:.2f}") if what in goals else ("", "")
+        rows.append((what, f"{joins.median(what):.3f} s", f"{min(seconds):.3f} s", f"{times:.2f}", *told))
+    begun = joins.control_plane
+    rows.append(("control plane from nothing", f"{begun:.3f} s", "", "", *_judged(begun, 15, "15 s")))
     return rows
 
 

@@ -222,6 +222,13 @@ class Cluster:
         found: dict[str, Any] | None = self.api.find(f"{NODES}/{name}")
         return found
 
+    def forget_node(self, name: str) -> None:
+        """As if it had never joined."""
+        for collection in (NODES, LEASES):
+            if self.api.find(f"{collection}/{name}") is not None:
+                self.api.delete(f"{collection}/{name}")
+        self.api.delete(REQUESTS)
+
     def is_ready(self, name: str) -> bool:
         node = self.node(name)
         conditions = node["status"].get("conditions", []) if node else []

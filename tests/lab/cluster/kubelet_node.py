@@ -68,6 +68,10 @@ class KubeletNode:
         self.machine.copy_in(kubernetes.kubelet(), _KUBELET)
         # On C:, since it takes the drive that it stands on for the one that the kubelet's files belong to.
         self.machine.copy_in(kubernetes.windows() / "kubeadm.exe", _KUBEADM)
+        self.register()
+
+    def register(self) -> None:
+        """Puts the kubelet among the services."""
         self.machine.create_service(SERVICE, f"{_KUBELET} --windows-service {self.flags}", automatic=True)
 
     @property
