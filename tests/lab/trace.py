@@ -137,7 +137,8 @@ _FILE_REQUEST = re.compile(
     r"^([0-9a-f]+): create_file\( .*?objattr=\{rootdir=([0-9a-f]+),.*?,sd=\{(.*)\}"
     r',name=L"(.*)"\}, filename="'
 )
-_OPENED = re.compile(r"^([0-9a-f]+): (?:create_file|open_file_object)\(\) = 0 \{ handle=([0-9a-f]+)")
+_OPENED = re.compile(r"^([0-9a-f]+): (\w+)\(\) = 0 \{ h(?:andle|key)=([0-9a-f]+)")
+_OPENING_FILES = {"create_file", "open_file_object"}
 _SET = re.compile(r"^([0-9a-f]+): set_security_object\( handle=([0-9a-f]+), .*?sd=\{(.*)\} \)")
 _ENTRY = re.compile(r"\{type=(\w+),flags=([0-9a-f]+),mask=([0-9a-f]+),sid=(S[\d-]+)\}")
 
@@ -159,8 +160,9 @@ def descriptors(lines: Iterable[str]) -> Iterator[Descriptor]:
             if given:
                 yield _descriptor(path, given, born=True)
         elif answered := _OPENED.match(line):
-            thread, handle = answered.groups()
-            if thread in asked:
+            thread, request, handle = answered.groups()
+            opened.pop((thread, handle), None)  # what had the number before is closed
+            if request in _OPENING_FILES and thread in asked:
                 opened[thread, handle] = asked.pop(thread)
         elif changed := _SET.match(line):
             thread, handle, given = changed.groups()

@@ -108,5 +108,16 @@ def test_a_descriptor_set_later_is_told_as_such() -> None:
     ]
 
 
+def test_a_descriptor_of_what_is_no_file_is_no_files() -> None:
+    """A key of the registry, say, that has the number of a file's handle now."""
+    server = [
+        create(r"\\??\\C:\\token"),
+        created("0060"),
+        "0134: create_key() = 0 { hkey=0060 }",
+        "0134: set_security_object( handle=0060, security_info=80000005, sd={control=0004,dacl={}} )",
+    ]
+    assert [d.path for d in trace.descriptors(server)] == [""]
+
+
 def test_a_file_that_was_given_none_is_not_told() -> None:
     assert list(trace.descriptors([create(r"\\??\\C:\\token"), created("0060")])) == []
