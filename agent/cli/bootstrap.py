@@ -9,7 +9,7 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.inputs import asking_for, confirmation, require_document
+from agent.cli.inputs import asking_for, confirmation, given_document, require_document
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
@@ -36,7 +36,7 @@ def run(request: Request) -> int:
     """Makes this machine a node, or shows what that would take."""
     if request.has(options.ROLLBACK):
         return _take_back(request)
-    if request.has(options.USER_DATA):
+    if given_document(request) is options.USER_DATA:
         from agent.cli import user_data
 
         return user_data.run(request)
@@ -72,6 +72,10 @@ def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
 
 def plan(request: Request) -> int:
     """What `run` would do."""
+    if given_document(request) is options.USER_DATA:
+        from agent.cli.user_data import not_foreseen
+
+        raise not_foreseen("plan")
     host = open_or_imagine(request)
     asking = asking_for(request, host)
     specification = asked_for(request, host, asking)

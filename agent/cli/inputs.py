@@ -12,20 +12,27 @@ from agent.cli.failure import BadUsage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.cli.arguments import Request
+    from agent.cli.arguments import Option, Request
     from agent.host.port import Host
 
 JOIN = "join"
 
 
+def given_document(request: Request) -> Option | None:
+    """Raises BadUsage for more than one."""
+    given = [option for option in options.DOCUMENTS if request.has(option)]
+    if len(given) > 1:
+        names = " and ".join(option.name for option in given)
+        text = f"{names} do not go together: each says what the whole node is"
+        raise BadUsage(text, where=given[-1].name)
+    return given[0] if given else None
+
+
 def asking_for(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a join that cannot be meant, and for more than one document."""
-    given = [option.name for option in options.DOCUMENTS if request.has(option)]
-    if len(given) > 1:
-        text = f"{' and '.join(given)} do not go together: each says what the whole node is"
-        raise BadUsage(text, where=given[-1])
+    given = given_document(request)
     joins = request.command is not None and request.command.name.partition(" ")[0] == JOIN
-    if not joins and options.KUBEADM_CONFIG.name not in given:
+    if not joins and given is not options.KUBEADM_CONFIG:
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join
 

@@ -51,12 +51,14 @@ _RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = 1003, 1002, 1001
 def run(request: Request) -> int:
     """Its exit codes beside our own are cloudbase-init's: 1001 to 1003."""
     if request.has(options.DRY_RUN):
-        raise BadUsage(
-            f"{options.DRY_RUN.name} does not go with {options.USER_DATA.name}: what comes after its "
-            "commands is not known before they have run",
-            where=options.DRY_RUN.name,
-        )
+        raise not_foreseen(options.DRY_RUN.name)
     return _Run(request, open_machine(request)).carry_out()
+
+
+def not_foreseen(look: str) -> BadUsage:
+    text = f"{look} does not go with {options.USER_DATA.name}"
+    why = "what comes after its commands is not known before they have run"
+    return BadUsage(f"{text}: {why}", where=options.USER_DATA.name)
 
 
 class _Run:

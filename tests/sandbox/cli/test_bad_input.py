@@ -315,9 +315,19 @@ def test_what_is_needed_is_said(option: str, says: str, machine: Machine) -> Non
 
 @pytest.mark.parametrize("command", [(), ("plan",), ("preflight",)], ids=["run", "plan", "preflight"])
 def test_two_documents_are_one_too_many(command: tuple[str, ...], machine: Machine) -> None:
-    words = (*command, *machine.node, "--kubeadm-config", machine.give("join.yaml", ""))
+    for other in options.DOCUMENTS[1:]:
+        words = (*command, *machine.node, other.name, machine.give("document", ""))
+        assert left_alone(machine, lambda given=words: machine.wmcb(*given)) == (  # type: ignore[misc]
+            f"wmcb: --ignition and {other.name} do not go together: each says what the whole node is"
+        )
+
+
+@pytest.mark.parametrize(("command", "look"), [(("plan",), "plan"), (("--dry-run",), "--dry-run")])
+def test_what_commands_lead_to_is_not_foreseen(command: tuple[str, ...], look: str, machine: Machine) -> None:
+    words = (*command, "--user-data", machine.give("userdata", "#cloud-config\n{}\n"))
     assert left_alone(machine, lambda: machine.wmcb(*words)) == (
-        "wmcb: --ignition and --kubeadm-config do not go together: each says what the whole node is"
+        f"wmcb: {look} does not go with --user-data:"
+        " what comes after its commands is not known before they have run"
     )
 
 
