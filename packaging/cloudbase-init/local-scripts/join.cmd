@@ -3,7 +3,7 @@ rem Run by cloudbase-init, once for each instance, and at each boot until it end
 setlocal
 
 set "USER_DATA=C:\ProgramData\cloudbase-init\user-data"
-rem The address of the cloud's metadata as JSON, where templates name it. For OpenStack:
+rem The address of the cloud's metadata as JSON, where templates name more than the host name. For OpenStack:
 rem set "META_DATA=http://169.254.169.254/openstack/latest/meta_data.json"
 set "META_DATA="
 
