@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from agent.records import field, frozen
-from agent.sources.ignition import compiling, urls
+from agent.sources import urls
+from agent.sources.ignition import compiling
 from agent.sources.ignition.contents import Unsound
 from agent.sources.ignition.document import Document, NotReadable, decoded
 from agent.sources.ignition.findings import Findings

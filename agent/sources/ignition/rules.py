@@ -8,7 +8,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from agent.sources.ignition import dataurl, unitfile, urls
+from agent.sources import urls
+from agent.sources.ignition import dataurl, unitfile
 from agent.sources.ignition.schema import Source
 from agent.sources.report import quoted
 

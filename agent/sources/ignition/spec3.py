@@ -10,7 +10,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from agent.sources.ignition import rules, unitfile, urls
+from agent.sources import urls
+from agent.sources.ignition import rules, unitfile
 from agent.sources.ignition.schema import Field, Many, Scalar, Source, Struct, Within
 from agent.sources.report import quoted
 

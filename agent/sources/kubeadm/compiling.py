@@ -12,8 +12,9 @@ from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import nodes_own
 from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubeadm.yaml_text import dumped
-from agent.sources.kubelet import arguments, folders, windows_service
+from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
 from agent.sources.kubelet.paths import UnusablePath, path_on_windows
 from agent.sources.kubelet.placement import install_directory_fault
 from agent.sources.report import Entry, Report, Severity, quoted
@@ -202,10 +203,10 @@ class _Compilation:
             f"--kubeconfig={KUBELET_CONF}",
             f"--cert-dir={CERTIFICATES}",
             "--windows-service",
-            f"--windows-priorityclass={arguments.PRIORITY_CLASS}",
+            f"--windows-priorityclass={PRIORITY_CLASS}",
             *own.flags,
         ]
-        if self.kubelet.minor <= arguments.DOCKER_BY_DEFAULT_UNTIL:
+        if self.kubelet.minor <= DOCKER_BY_DEFAULT_UNTIL:
             words.append("--container-runtime=remote")
         runner = self.placement.log_runner
         if runner is not None and runner.arguments_file == ARGUMENTS_FILE:

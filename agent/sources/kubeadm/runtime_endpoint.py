@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent.sources.ignition import urls
+from agent.sources import urls
 from agent.sources.report import quoted
 
 CONTAINERD = "npipe:////./pipe/containerd-containerd"

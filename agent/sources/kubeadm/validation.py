@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agent.sources.ignition import urls
+from agent.sources import urls
 from agent.sources.kubeadm import node_names, runtime_endpoint
 from agent.sources.report import quoted
 

@@ -11,6 +11,7 @@ from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Treatment
 from agent.sources.kubelet.linux_units import why_unset
+from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
@@ -28,7 +29,6 @@ DEFAULT_KUBECONFIG = "/var/lib/kubelet/kubeconfig"
 DEFAULT_CERTIFICATES = "/var/lib/kubelet/pki"
 DEFAULT_VERBOSITY = "3"
 OS_LABEL = ("node.openshift.io/os_id", "Windows")
-PRIORITY_CLASS = "ABOVE_NORMAL_PRIORITY_CLASS"
 
 _FIRST = (
     "config",
@@ -43,7 +43,6 @@ _FILES_WITH_A_RULE = ("config", "image-credential-provider-config")
 _IN_TREE_UNTIL = {"openstack": 25, "aws": 26, "azure": 28, "gce": 28, "vsphere": 28}
 """The last release whose kubelet starts with this cloud provider built in."""
 _PRIORITY_SINCE = 20
-DOCKER_BY_DEFAULT_UNTIL = 23
 
 
 @frozen

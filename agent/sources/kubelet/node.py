@@ -17,6 +17,10 @@ NEWEST = 36
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.\d+)?(?P<built>[-+.\w]*)")
 _OPENSHIFT_BUILD = re.compile(r"\+[0-9a-f]{7,40}\b")
 
+PRIORITY_CLASS = "ABOVE_NORMAL_PRIORITY_CLASS"
+"""Pods must not starve the kubelet."""
+DOCKER_BY_DEFAULT_UNTIL = 23
+"""The last release whose kubelet looks for Docker unless it is told otherwise."""
 RUNTIME_ENDPOINT = "npipe:////./pipe/containerd-containerd"
 RESERVED = {"cpu": "500m", "ephemeral-storage": "1Gi", "memory": "2Gi"}
 """As the Windows Machine Config Operator reserves it; 2 GiB is the least that Kubernetes recommends."""

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.sources import ignition
-from agent.sources.ignition import dataurl, unitfile, urls
+from agent.sources import ignition, urls
+from agent.sources.ignition import dataurl, unitfile
 from agent.sources.ignition.contents import Packing, Unsound, in_blocks
 
 _DATA = Path(__file__).parents[3] / "data" / "ignition"

@@ -1,6 +1,6 @@
-"""Which texts are URLs to Ignition: those that Go's net/url takes.
+"""Which texts are URLs to Ignition and to kubeadm: those that Go's net/url takes.
 
-Python's urllib is more lenient and would let through what no Ignition accepts.
+Python's urllib is more lenient and would let through what neither of them accepts.
 """
 
 from __future__ import annotations

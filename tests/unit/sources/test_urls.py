@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.sources.ignition import urls
+from agent.sources import urls
 
 
 @pytest.mark.parametrize(
