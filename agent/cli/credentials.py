@@ -21,7 +21,6 @@ _KUBECONFIG, _BOOTSTRAP = "--kubeconfig=", "--bootstrap-kubeconfig="
 def missing_credentials(host: Host, plan: Plan) -> Iterator[str]:
     """Lines for a person, of a kubelet that was there before this run."""
     all_of_it: list[Change | Match] = [*plan.changes, *plan.unchanged]
-    ours = {each.target.key for each in all_of_it}
     for each in all_of_it:
         key, found = each.target.key, each.found
         if key.kind != Service.kind or each.target.want is None or found is None:
@@ -29,7 +28,9 @@ def missing_credentials(host: Host, plan: Plan) -> Iterator[str]:
         if _runs_on_paper(host, key.name, found):
             continue
         path = _kubeconfig(found)
-        if path and Key(File.kind, path) not in ours and host.files.observe(PureWindowsPath(path)) is None:
+        if path is None or host.files.observe(PureWindowsPath(path)) is not None:
+            continue
+        if Key(File.kind, path) not in {other.target.key for other in all_of_it}:
             yield (
                 f"{path} is not there: without these credentials {key} asks its cluster for new ones, "
                 "and somebody there may have to approve that"

@@ -59,6 +59,8 @@ class Losses:
 def losses(host: Host, plan: Plan) -> Losses:
     """Of the plan of a reset."""
     going = [change for change in plan.changes if change.target.want is None and change.found is not None]
+    if not going:
+        return Losses((), ())
     known = {change.target.key for change in plan.changes} | {match.target.key for match in plan.unchanged}
     data = [
         each
