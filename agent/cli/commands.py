@@ -26,6 +26,13 @@ COMMANDS = (
         ),
     ),
     Command(
+        "upgrade",
+        "another kubelet, and the cluster's present configuration",
+        run="agent.cli.upgrade:run",
+        options=join_options.UPGRADE,
+        examples=(r"wmcb upgrade --kubelet C:\downloads\kubelet.exe",),
+    ),
+    Command(
         "plan",
         "show what that would do, and do nothing",
         run="agent.cli.bootstrap:plan",

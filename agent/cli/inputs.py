@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 JOIN = "join"
+UPGRADE = "upgrade"
 
 
 def given_document(request: Request) -> Option | None:
@@ -31,7 +32,12 @@ def given_document(request: Request) -> Option | None:
 def asking_for(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a join that cannot be meant, and for more than one document."""
     given = given_document(request)
-    joins = request.command is not None and request.command.name.partition(" ")[0] == JOIN
+    called = request.command.name.partition(" ")[0] if request.command else ""
+    if called == UPGRADE:
+        from agent.cli.upgrade import asking_to_upgrade
+
+        return asking_to_upgrade(request, host)
+    joins = called == JOIN
     if not joins and given is not options.KUBEADM_CONFIG:
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join

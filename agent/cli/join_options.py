@@ -33,6 +33,16 @@ CLUSTER = (
 )
 """What a JoinConfiguration can say as well."""
 
+UPGRADE = (
+    options.KUBELET,
+    options.KUBELET_VERSION,
+    PATCHES,
+    options.START_TIMEOUT,
+    options.IGNORE,
+    OUTPUT,
+    options.DRY_RUN,
+    options.ROLLBACK,
+)
 JOIN = (
     *CLUSTER,
     options.KUBELET,

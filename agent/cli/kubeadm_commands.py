@@ -80,6 +80,20 @@ COMMANDS = (
         examples=("kubeadm reset -f",),
     ),
     Command(
+        "upgrade node",
+        "take the cluster's present configuration for kubelets",
+        run="agent.cli.upgrade:run",
+        options=(
+            options.DRY_RUN,
+            join_options.PATCHES,
+            join_options.CONFIG,
+            join_options.SKIP_PHASES,
+            IGNORE,
+            KUBECONFIG,
+        ),
+        examples=("kubeadm upgrade node",),
+    ),
+    Command(
         "version",
         "the release of Kubernetes that this node's kubelet is of",
         run="agent.cli.under_kubeadm:version",

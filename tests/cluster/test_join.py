@@ -179,3 +179,28 @@ def test_by_user_data(joiner: Joiner) -> None:
     again = joiner.wmcb(*asked)
     assert again.out.startswith("nothing to do"), again.err
     check_joined(joiner)
+
+
+def test_through_upgrades_that_work_and_fail(joiner: Joiner) -> None:
+    done = joiner.wmcb(*joiner.by_file())
+    assert done.code == 0, done.err
+    check_joined(joiner)
+    before = joiner.wmcb("upgrade")
+    assert before.out.startswith("nothing to do"), before.out + before.err
+
+    # Another build of the same kubelet is another kubelet for all but its version.
+    new = joiner.machine.path(r"C:\given\kubelet.exe")
+    working = joiner.machine.path(KUBELET).read_bytes() + b"another build"
+    new.write_bytes(working)
+    upgraded = joiner.wmcb("upgrade", "--kubelet", r"C:\given\kubelet.exe")
+    assert upgraded.code == 0, upgraded.err
+    assert joiner.machine.path(KUBELET).read_bytes() == working
+    check_joined(joiner)
+    assert joiner.node()["metadata"]["labels"]["pool"] == "blue"
+
+    new.write_bytes(joiner.machine.path(r"C:\windows\system32\whoami.exe").read_bytes())
+    failed = joiner.wmcb("upgrade", "--kubelet", r"C:\given\kubelet.exe", "--kubelet-version", "1.36")
+    assert failed.code == 1
+    assert "the machine is as it was before" in failed.err
+    assert joiner.machine.path(KUBELET).read_bytes() == working
+    check_joined(joiner)

@@ -1,0 +1,81 @@
+"""`wmcb upgrade`: another kubelet, and the configuration that the cluster has for it now.
+
+A node is upgraded by joining it once more, as it is: by its own credentials, under its name, with the
+arguments that stand in its kubeadm-flags.env. One that is not well afterwards is what it was before.
+"""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli import join_options, options
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking
+from agent.cli.checking import ignored_checks
+from agent.cli.failure import Failure
+from agent.cli.machine import open_machine, open_or_imagine
+from agent.documents import NotReadable, read_document
+from agent.sources.kubeadm.arguments_file import arguments_in
+from agent.sources.kubeadm.compiling import ARGUMENTS_FILE, INSTANCE_CONFIGURATION, KUBELET_CONF
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.host.port import Host
+
+_KUBELET = "kubelet"
+_ENDPOINT = "containerRuntimeEndpoint"
+
+
+def run(request: Request) -> int:
+    from agent.cli import bootstrap
+
+    host = open_or_imagine(request) if request.has(options.DRY_RUN) else open_machine(request)
+    values = {**_as_it_is(host), **request.values}
+    return bootstrap.run(Request(request.words, request.command, values, request.operand))
+
+
+def asking_to_upgrade(request: Request, host: Host) -> Asking:
+    """Raises Failure where no node is that joined."""
+    for path in (KUBELET_CONF, ARGUMENTS_FILE):
+        if host.files.observe(path) is None:
+            raise Failure(
+                f"this machine is no node that has joined a cluster of kubeadm's: there is no {path}; "
+                f"{options.IGNITION.name} with another {options.KUBELET.name} upgrades a node of an Ignition",
+                where=str(path),
+            )
+    registration = NodeRegistration(
+        cri_socket=_runtime_endpoint(host),
+        kubelet_extra_args=arguments_in(str(ARGUMENTS_FILE), host.files.read(ARGUMENTS_FILE)),
+    )
+    configuration = JoinConfiguration(
+        Discovery(file=str(KUBELET_CONF)),
+        registration,
+        patches_directory=request.value(join_options.PATCHES, ""),
+    )
+    return Asking(ignored_checks(request), join=configuration)
+
+
+def _runtime_endpoint(host: Host) -> str:
+    if host.files.observe(INSTANCE_CONFIGURATION) is None:
+        return ""
+    try:
+        found = read_document(host.files.read(INSTANCE_CONFIGURATION)).value.get(_ENDPOINT)
+    except NotReadable as fault:
+        raise Failure(f"{INSTANCE_CONFIGURATION}: {fault}", where=str(INSTANCE_CONFIGURATION)) from fault
+    return found if isinstance(found, str) else ""
+
+
+def _as_it_is(host: Host) -> Mapping[str, str]:
+    """Where its programs are, and which service has to run before it."""
+    installed = host.services.read(_KUBELET)
+    if installed is None:
+        return {}
+    folder = PureWindowsPath(installed.definition.command[0]).parent
+    needed = installed.definition.dependencies
+    return {
+        options.INSTALL_DIRECTORY.name: str(folder),
+        options.CONTAINER_RUNTIME.name: needed[0] if needed else "none",
+    }
