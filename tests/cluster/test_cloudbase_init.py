@@ -1,4 +1,4 @@
-"""Cluster API's user data at a cloud's metadata service, the real cloudbase-init, and a Node that is Ready."""
+"""Cluster API's user data at a cloud's metadata service, the real cloudbase-init, and a Ready Node."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cluster.test_join import Joiner, check_joined
 from lab import cloudbase_init
 from lab.fixtures import web
 from lab.repository import ROOT
+from lab.waiting import until
 from windows.exe import SHIPPED
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["web"]
 
 _FILES = ROOT / "packaging" / "cloudbase-init"
 _RENDERED = ROOT / "tests" / "data" / "cloudconfig"
+_SCRIPTS = r"C:\LocalScripts"
 _SENTINEL = r"C:\run\cluster-api\bootstrap-success.complete"
 _CONFIGURATION = r"C:\run\kubeadm\kubeadm-join-config.yaml"
 
@@ -56,10 +58,22 @@ def _user_data(machine: Joiner, name: str) -> bytes:
     return text.replace(_ZONE, "zone-b").encode()
 
 
-def _boot(machine: Joiner, web: Web, name: str, **changes: str) -> None:
+def _command(machine: Joiner, web: Web, name: str) -> tuple[str, ...]:
+    """What cloudbase-init's service does at a boot."""
     configuration = (_FILES / name / "cloudbase-init.conf").read_text()
-    done = cloudbase_init.run(machine.machine, web, configuration, **changes)
+    place = {"local_scripts_path": _SCRIPTS} if name == "local-scripts" else {}
+    return cloudbase_init.command(machine.machine, web, configuration, **place)
+
+
+def _boot(machine: Joiner, web: Web, name: str) -> None:
+    done = machine.machine.run(*_command(machine, web, name), seconds=180)
     assert done.code == 0, done.err
+
+
+def _add_script(machine: Joiner) -> None:
+    scripts = machine.machine.path(_SCRIPTS)
+    scripts.mkdir()
+    scripts.joinpath("join.cmd").write_text((_FILES / "local-scripts" / "join.cmd").read_text())
 
 
 def _log(machine: Joiner) -> str:
@@ -69,11 +83,8 @@ def _log(machine: Joiner) -> str:
 @pytest.mark.parametrize("rendered", ["worker-templated", "worker-everything"])
 def test_by_a_local_script(machine: Joiner, web: Web, rendered: str) -> None:
     cloudbase_init.serve(web, _user_data(machine, rendered), "instance", machine.name)
-    scripts = machine.machine.path(r"C:\LocalScripts")
-    scripts.mkdir()
-    script = (_FILES / "local-scripts" / "join.cmd").read_text()
-    scripts.joinpath("join.cmd").write_text(script)
-    _boot(machine, web, "local-scripts", local_scripts_path=r"C:\LocalScripts")
+    _add_script(machine)
+    _boot(machine, web, "local-scripts")
     check_joined(machine)
     assert machine.has(_SENTINEL), _log(machine)
     assert not machine.has(_CONFIGURATION), "a token is in it"
@@ -88,3 +99,29 @@ def test_by_user_data_and_the_name_of_kubeadm(machine: Joiner, web: Web) -> None
     check_joined(machine)
     assert machine.has(_SENTINEL), _log(machine)
     assert machine.has(r"C:\tools\new")
+
+
+POWER_FAILS = {
+    "when the user data is there": r"C:\ProgramData\cloudbase-init\user-data",
+    "when its files are written": _CONFIGURATION,
+    "when a command has run": r"C:\tools\new",
+    "when the bootstrap token is there": r"C:\etc\kubernetes\bootstrap-kubelet.conf",
+    "when it is admitted": r"C:\etc\kubernetes\kubelet.conf",
+    "when Cluster API is told": _SENTINEL,
+}
+"""By when the power fails, what is seen then."""
+
+
+@pytest.mark.parametrize("when", POWER_FAILS)
+def test_the_next_boot_finishes_it(machine: Joiner, web: Web, when: str) -> None:
+    cloudbase_init.serve(web, _user_data(machine, "worker-commands"), "instance", machine.name)
+    _add_script(machine)
+    running = machine.machine.start(*_command(machine, web, "local-scripts"))
+    until(lambda: running.ended or machine.has(POWER_FAILS[when]), when)
+    assert not running.ended
+    machine.machine.power_off()
+    machine.machine.boot()
+    _boot(machine, web, "local-scripts")
+    check_joined(machine)
+    assert machine.has(_SENTINEL), _log(machine)
+    assert not machine.has(_CONFIGURATION), "a token is in it"

@@ -56,6 +56,11 @@ def run(node: Node, web: Web, configuration: str, **changes: str) -> Result:
 
     Left out of that are plugins that need WMI. `changes` are options that have to be others here.
     """
+    return node.run(*command(node, web, configuration, **changes))
+
+
+def command(node: Node, web: Web, configuration: str, **changes: str) -> tuple[str, ...]:
+    """The same, to be started by a test itself."""
     said = _options(configuration)
     options = {
         **said,
@@ -73,7 +78,7 @@ def run(node: Node, web: Web, configuration: str, **changes: str) -> Result:
         place.mkdir(parents=True, exist_ok=True)
     path.write_text(_section("DEFAULT", options) + _section("openstack", cloud))
     program = f"import sys; sys.path.insert(0, {ON_WINDOWS!r}); from cloudbaseinit.shell import main; main()"
-    return node.python("-c", program, "--config-file", _CONFIGURATION)
+    return (windows_python.PROGRAM, "-c", program, "--config-file", _CONFIGURATION)
 
 
 _PLUGINS = (
