@@ -101,6 +101,7 @@ def _found(cluster: JoinCluster, asking: Asking) -> Found:
         cluster.kubelet_configuration.encode(),
         outcome.cluster,
         cluster.bootstrap_user,
+        cluster.on_the_way,
     )
 
 

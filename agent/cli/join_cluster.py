@@ -15,6 +15,7 @@ from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.discovery import Discovery
 from agent.kube.failure import Failed, NotFound, Unauthorized
+from agent.kube.following import Following, until
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, pin
 from agent.records import field, frozen
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from agent.sources.kubeadm.model import JoinConfiguration
 
     Notice = Callable[[str], None]
+
+NODES = "/api/v1/nodes"
 
 _SYSTEM = "kube-system"
 _CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
@@ -52,6 +55,8 @@ class JoinCluster:
     cluster_configuration: str
     bootstrap_user: Mapping[str, Value] = field(default_factory=dict, shown=False)
     """What the kubelet gets its first certificate with; empty on a machine that is a node already."""
+    on_the_way: Mapping[str, Value] = field(default_factory=dict, shown=False)
+    """What else a kubeconfig says of how the server is reached."""
 
 
 def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice: Notice) -> JoinCluster:
@@ -85,7 +90,7 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
     with _told():
         own = _with_certificate(host, seconds)
         with _client(own, host, seconds, notice) as client:
-            found = _waited_for(client, name, host, seconds)
+            found = _waited_for(client, name, seconds)
             if text_at(found, "metadata", "annotations", _CRI_SOCKET) != cri_socket:
                 client.patch(node(name), {"metadata": {"annotations": {_CRI_SOCKET: cri_socket}}})
 
@@ -132,6 +137,7 @@ def _asked(client: Client, used: Kubeconfig, name: str, *, joins: bool) -> JoinC
         _text_of(client, "kubelet-config", "kubelet"),
         _text_of(client, "kubeadm-config", "ClusterConfiguration"),
         used.user_settings() if joins else {},
+        used.settings_on_the_way(),
     )
 
 
@@ -185,16 +191,10 @@ def _reader(host: Host, config: PureWindowsPath) -> ReadFile:
     return read
 
 
-def _waited_for(client: Client, name: str, host: Host, seconds: float) -> Object:
-    deadline = host.clock.monotonic() + seconds
-    while (found := client.find(node(name))) is None:
-        if host.clock.monotonic() > deadline:
-            raise Failure(
-                f"the kubelet has its certificate, but no Node {name} came up at {client.place} within "
-                f"{seconds:g} seconds"
-            )
-        host.clock.sleep(_ASK_AGAIN_SECONDS)
-    return found
+def _waited_for(client: Client, name: str, seconds: float) -> Object:
+    there = Following(client, NODES, fields=f"metadata.name={name}")
+    failing = f"the kubelet has its certificate, but no Node {name} came up at {client.place}"
+    return until(there, lambda nodes: name in nodes, seconds, failing)[name]
 
 
 def _is_ready(there: Object) -> bool:

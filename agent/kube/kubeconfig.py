@@ -97,6 +97,12 @@ class Kubeconfig:
         context = self.contexts.get(self.current)
         return self.users.get(context.user, User()) if context else User()
 
+    def settings_on_the_way(self) -> dict[str, Value]:
+        """What it takes to reach the server beside its address, as a kubeconfig has it. Raises NotUsable."""
+        cluster = self.cluster()
+        known = {"tls-server-name": cluster.server_name, "proxy-url": cluster.proxy}
+        return {name: value for name, value in known.items() if value}
+
     def user_settings(self) -> dict[str, Value]:
         """What the current context's user has, as a kubeconfig has it. Raises NotUsable."""
         return _of_user(self.user())

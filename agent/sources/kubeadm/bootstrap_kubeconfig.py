@@ -16,17 +16,27 @@ _USER = "tls-bootstrap-token-user"
 
 
 def bootstrap_kubeconfig(
-    server: str, ca_certificate: bytes, cluster: str, user: Mapping[str, Value]
+    server: str,
+    ca_certificate: bytes,
+    cluster: str,
+    user: Mapping[str, Value],
+    also: Mapping[str, Value],
 ) -> bytes:
-    """`user` are the credentials as a kubeconfig has them: {"token": ...}, mostly."""
-    context = f"{_USER}@{cluster}"
+    """`user` are the credentials as a kubeconfig has them: {"token": ...}, mostly.
+
+    `also` is what else it takes to reach the server, as a kubeconfig has it.
+    """
+    context = f"{_USER}@kubernetes"  # whatever the cluster is called
     authority = base64.b64encode(ca_certificate).decode()
     return dumped(
         {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [
-                {"name": cluster, "cluster": {"certificate-authority-data": authority, "server": server}}
+                {
+                    "name": cluster,
+                    "cluster": {"certificate-authority-data": authority, "server": server, **also},
+                }
             ],
             "contexts": [{"name": context, "context": {"cluster": cluster, "user": _USER}}],
             "current-context": context,

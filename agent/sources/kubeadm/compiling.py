@@ -60,6 +60,8 @@ class Found:
     cluster: Cluster
     user: Mapping[str, Value] = field(shown=False)
     """For the TLS bootstrap, as a kubeconfig has it: {"token": ...}, mostly."""
+    on_the_way: Mapping[str, Value] = field(default_factory=dict, shown=False)
+    """What else a kubeconfig says of how the server is reached: tls-server-name, proxy-url."""
 
 
 @frozen
@@ -180,7 +182,9 @@ class _Compilation:
     def _files(self, own: NodesOwn, given: KubeletArguments) -> Iterator[File]:
         found = self.found
         yield File(self.ca_certificate, Inline(found.ca_certificate))
-        bootstrap = bootstrap_kubeconfig(found.server, found.ca_certificate, found.cluster.name, found.user)
+        bootstrap = bootstrap_kubeconfig(
+            found.server, found.ca_certificate, found.cluster.name, found.user, found.on_the_way
+        )
         yield File(BOOTSTRAP_KUBELET_CONF, Inline(bootstrap), until=KUBELET_CONF)
         yield File(CONFIGURATION, Inline(dumped(dict(own.value))))
         if found.cluster.feature_gates.get(_INSTANCE_GATE, True):
