@@ -23,6 +23,7 @@ __all__ = ["web"]
 
 _FILES = ROOT / "packaging" / "cloudbase-init"
 _RENDERED = ROOT / "tests" / "data" / "cloudconfig"
+_USER_DATA = r"C:\ProgramData\cloudbase-init\user-data"
 _SCRIPTS = r"C:\LocalScripts"
 _SENTINEL = r"C:\run\cluster-api\bootstrap-success.complete"
 _CONFIGURATION = r"C:\run\kubeadm\kubeadm-join-config.yaml"
@@ -87,7 +88,8 @@ def test_by_a_local_script(machine: Joiner, web: Web, rendered: str) -> None:
     _boot(machine, web, "local-scripts")
     check_joined(machine)
     assert machine.has(_SENTINEL), _log(machine)
-    assert not machine.has(_CONFIGURATION), "a token is in it"
+    for path in (_CONFIGURATION, _USER_DATA):
+        assert not machine.has(path), "a token is in it"
     assert machine.has(r"C:\tools\new") == (rendered == "worker-everything")
 
 
@@ -102,7 +104,7 @@ def test_by_user_data_and_the_name_of_kubeadm(machine: Joiner, web: Web) -> None
 
 
 POWER_FAILS = {
-    "when the user data is there": r"C:\ProgramData\cloudbase-init\user-data",
+    "when the user data is there": _USER_DATA,
     "when its files are written": _CONFIGURATION,
     "when a command has run": r"C:\tools\new",
     "when the bootstrap token is there": r"C:\etc\kubernetes\bootstrap-kubelet.conf",

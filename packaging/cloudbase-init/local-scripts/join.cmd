@@ -18,6 +18,10 @@ if defined META_DATA (
 C:\k\wmcb.exe --user-data "%USER_DATA%" %OPTIONS% --kubelet C:\k\kubelet.exe
 set "ENDED=%ERRORLEVEL%"
 
+rem Carried out: a bootstrap token is in it.
+if %ENDED% equ 0 del /q "%USER_DATA%*"
+if %ENDED% equ 1001 del /q "%USER_DATA%*"
+
 if %ENDED% equ 0 exit /b 0
 if %ENDED% geq 1001 if %ENDED% leq 1003 exit /b %ENDED%
 rem For cloudbase-init any other number is a success.
