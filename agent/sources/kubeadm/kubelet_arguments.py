@@ -39,6 +39,8 @@ _OURS = {
     "windows-service": "it is always given",
     "container-runtime": "Windows runs containers with containerd",
 }
+_PATHS = frozenset({"config-dir", "image-credential-provider-bin-dir", "image-credential-provider-config"})
+"""What a Linux worker's kubelet does without here; this one was asked to look there."""
 _AFFINITY_FIELDS = frozenset(
     field.name for field in fields.FIELDS if field.treatment is fields.Treatment.AFFINITY
 )
@@ -151,7 +153,7 @@ class _Making:
             value: str | None = argument.value
             if known.name in _RULES:
                 value = _RULES[known.name](self, argument.value)
-            if known.treatment in (Treatment.PATH, Treatment.FOLDER):
+            if known.treatment in (Treatment.PATH, Treatment.FOLDER) or known.name in _PATHS:
                 value = self._path(known, value)
         except Unusable as fault:
             self._refuse(argument, f"{_shown(known, argument.value)}: {fault}")
@@ -175,11 +177,17 @@ class _Making:
         self.references[known.name] = Reference(absolute(path, "/"), mapped, f"--{known.name}", folder)
         return mapped
 
+    def cloud_provider(self, value: str) -> str | None:
+        gone = self.kubelet.minor > flags.IN_TREE_UNTIL.get(value, self.kubelet.minor)
+        return "external" if gone else value
+
     def runtime(self, value: str) -> str | None:
         if runtime_endpoint.is_of_linux(value):
             reason = f"a socket of Linux; {self.node.runtime_endpoint} takes its place"
             self._decide("container-runtime-endpoint", Outcome.DROPPED, reason, value)
             return None
+        if fault := runtime_endpoint.fault(value):
+            raise Unusable(fault)
         return runtime_endpoint.endpoint(value)
 
     def node_labels(self, value: str) -> str | None:
@@ -243,6 +251,7 @@ class _Making:
 
 
 _RULES: Mapping[str, Callable[[_Making, str], str | None]] = {
+    "cloud-provider": _Making.cloud_provider,
     "container-runtime-endpoint": _Making.runtime,
     "node-labels": _Making.node_labels,
     "node-ip": _Making.node_ip,

@@ -40,8 +40,6 @@ _FIRST = (
 )
 _OF_PATHS = (Treatment.PATH, Treatment.FOLDER)
 _FILES_WITH_A_RULE = ("config", "image-credential-provider-config")
-_IN_TREE_UNTIL = {"openstack": 25, "aws": 26, "azure": 28, "gce": 28, "vsphere": 28}
-"""The last release whose kubelet starts with this cloud provider built in."""
 _PRIORITY_SINCE = 20
 
 
@@ -235,8 +233,8 @@ class _Translation:
         value = given.shown
         if not value or given.unanswered:
             self._drop(given, "it names none")
-        elif self.kubelet.minor > _IN_TREE_UNTIL.get(value, self.kubelet.minor):
-            reason = f"kubelets have no cloud provider of their own since 1.{_IN_TREE_UNTIL[value] + 1}"
+        elif self.kubelet.minor > flags.IN_TREE_UNTIL.get(value, self.kubelet.minor):
+            reason = f"kubelets have no cloud provider of their own since 1.{flags.IN_TREE_UNTIL[value] + 1}"
             self._put(known, f"--{known.name}=external")
             self._decide_on(known, Outcome.CHANGED, reason, value, "external")
         else:

@@ -310,6 +310,10 @@ FLAGS = (
 )
 
 
+IN_TREE_UNTIL = {"openstack": 25, "aws": 26, "azure": 28, "gce": 28, "vsphere": 28}
+"""The last release whose kubelet starts with this cloud provider built in."""
+
+
 @functools.cache
 def by_name() -> dict[str, Flag]:
     return {flag.name: flag for flag in FLAGS}

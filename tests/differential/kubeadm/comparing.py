@@ -53,6 +53,7 @@ LENIENT_OF_VALIDATION: Mapping[str, str] = {
 
 STRICTER_PATCHES: Mapping[str, str] = {
     "a merge patch is a mapping": "kubeadm would write a list, of which no kubelet makes a configuration",
+    "it leaves no mapping of settings": "the same, by a JSON patch",
     "has an order to set": "a directive for lists that are merged, of which there are none",
 }
 LENIENT_PATCHES: Mapping[str, str] = {

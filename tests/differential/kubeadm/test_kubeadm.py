@@ -101,6 +101,11 @@ def test_other_documents_are_not_judged(oracle: Oracle) -> None:
     ("words", "name", "text"),
     [
         ("a merge patch is a mapping", "kubeletconfiguration+merge.yaml", b"- a\n"),
+        (
+            "it leaves no mapping of settings",
+            "kubeletconfiguration+json.yaml",
+            b"- {op: replace, path: '', value: [a]}\n",
+        ),
         ("has an order to set", "kubeletconfiguration.yaml", b"$setElementOrder/clusterDNS: [a]\n"),
     ],
 )

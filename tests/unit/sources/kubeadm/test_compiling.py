@@ -398,6 +398,16 @@ ARGUMENTS: dict[str, tuple[str, str, dict[str, Effect]]] = {
         "--node-ip=10.77.0.1",
         {"flag --container-runtime-endpoint": Effect.DROPPED},
     ),
+    "a cloud that kubelets have no longer": (
+        "[{name: cloud-provider, value: azure}]",
+        "--node-ip=10.77.0.1 --cloud-provider=external",
+        {"flag --cloud-provider": Effect.CHANGED},
+    ),
+    "plug-ins for credentials": (
+        "[{name: image-credential-provider-bin-dir, value: /opt/bin}]",
+        "--node-ip=10.77.0.1 --image-credential-provider-bin-dir=C:\\\\opt\\\\bin",
+        {"flag --image-credential-provider-bin-dir": Effect.CHANGED},
+    ),
     "unknown": ("[{name: shiny, value: 'true'}]", "--node-ip=10.77.0.1 --shiny=true", {}),
 }  # fmt: skip
 
