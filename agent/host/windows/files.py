@@ -6,7 +6,6 @@ import sys
 
 assert sys.platform == "win32"
 
-import hashlib
 import math
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -19,6 +18,7 @@ from agent.host.replacing import patiently, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
+from agent.host.windows.digests import Digests, sha256
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
 
@@ -41,6 +41,7 @@ _NEEDS_PRIVILEGE = {_ACCESS_DENIED, 1307}
 class WindowsFiles:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._digests = Digests(clock)
         self._volume = _Volume()
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
@@ -51,11 +52,24 @@ class WindowsFiles:
     def examine(self, path: PureWindowsPath, *, content: bool = False) -> Examined | None:
         try:
             with suppress(NotFound), telling("look at", str(path)):
-                return _examined(path, content=content)
+                return self._examined(path, content=content)
         except AccessDenied:
             # By a descriptor that keeps administrators out: it can be asked for all the same.
             return self._examined_apart(path, content=content)
         return None
+
+    def _examined(self, path: PureWindowsPath, *, content: bool) -> Examined:
+        access, share = api.READ_CONTROL, api.SHARE_ALL
+        if content:
+            access, share = access | api.READ_DATA, api.SHARE_READ | api.SHARE_DELETE
+        with opened(path, access, share=share) as handle:
+            state = _state(handle)
+            if state.kind is FileKind.LINK:
+                return Examined(state, None)
+            digest = None
+            if content and state.kind is FileKind.FILE:
+                digest = self._digests.of(path, handle, state, _blocks(handle))
+            return Examined(state, _descriptor_of(handle), digest)
 
     def _examined_apart(self, path: PureWindowsPath, *, content: bool) -> Examined | None:
         state = self.observe(path)
@@ -64,7 +78,7 @@ class WindowsFiles:
         descriptor = self.descriptor(path)
         if not content or state.kind is not FileKind.FILE:
             return Examined(state, descriptor)
-        return Examined(state, descriptor, _sha256(self.blocks(path)))
+        return Examined(state, descriptor, sha256(self.blocks(path)))
 
     def entries(self, path: PureWindowsPath) -> Iterator[Entry]:
         with telling("list", str(path)), opened(path, api.LIST_DIRECTORY) as folder:
@@ -318,25 +332,6 @@ def _state(handle: int) -> FileState:
         modified=found.modified,
         read_only=bool(found.attributes & api.READ_ONLY),
     )
-
-
-def _examined(path: PureWindowsPath, *, content: bool) -> Examined:
-    access, share = api.READ_CONTROL, api.SHARE_ALL
-    if content:
-        access, share = access | api.READ_DATA, api.SHARE_READ | api.SHARE_DELETE
-    with opened(path, access, share=share) as handle:
-        state = _state(handle)
-        if state.kind is FileKind.LINK:
-            return Examined(state, None)
-        is_read = content and state.kind is FileKind.FILE
-        return Examined(state, _descriptor_of(handle), _sha256(_blocks(handle)) if is_read else None)
-
-
-def _sha256(blocks: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(block)
-    return digest.hexdigest()
 
 
 def _descriptor_of(handle: int) -> SecurityDescriptor:

@@ -69,6 +69,7 @@ _DISPOSITION_EX = 64
 _RENAME_EX = 65
 _OPENED = 34
 _ATTRIBUTES = 35
+_INDEX = 6
 _DISPOSITION_FLAGS = 0x01 | 0x02 | 0x10  # DELETE, POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
 _RENAME_FLAGS = 0x02 | 0x40  # POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
 _REPLACE = 0x01
@@ -214,6 +215,12 @@ def information(handle: int) -> Information:
     """GetFileInformationByHandle would ask the volume as well, which takes ten times as long."""
     written, size, found = _OPEN_INFORMATION.unpack(_query(handle, _OPENED, _OPEN_INFORMATION.size))
     return Information(found, size, modified=written / _FILETIMES_A_SECOND - _FILETIME_OF_1970)
+
+
+def index_of(handle: int) -> int:
+    """The file's number on its volume, which stays with it when it is renamed."""
+    (index,) = struct.unpack("<q", _query(handle, _INDEX, 8))
+    return int(index)
 
 
 def _query(handle: int, kind: int, size: int) -> bytes:

@@ -7,8 +7,11 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
+import hashlib
+import os
 import secrets
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -202,6 +205,74 @@ def test_a_path_is_walked_where_the_kernel_cannot_tell(
     assert files.read(folder / "new" / "file") == b"content"
     assert walked[-2:] == ["new", "file"]
     assert files.observe(folder / "none") is None
+
+
+LARGE = b"x" * (2 << 20)
+LONG_AGO = 1_700_000_000
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How much was read of files, call by call."""
+    real = api.read
+    made: list[int] = []
+
+    def read(handle: int, size: int) -> bytes:
+        found = real(handle, size)
+        made.append(len(found))
+        return found
+
+    monkeypatch.setattr(api, "read", read)
+    return made
+
+
+def examined(files: WindowsFiles, path: PureWindowsPath) -> str | None:
+    found = files.examine(path, content=True)
+    assert found is not None
+    return found.sha256
+
+
+def test_a_large_file_is_not_read_again_as_long_as_nobody_writes_to_it(
+    files: WindowsFiles, folder: PureWindowsPath, reads: list[int]
+) -> None:
+    file = Path(folder / "kubelet.exe")
+    file.write_bytes(LARGE)
+    os.utime(file, (LONG_AGO, LONG_AGO))
+    digest = examined(files, folder / "kubelet.exe")
+    assert digest == hashlib.sha256(LARGE).hexdigest()
+    assert sum(reads) == len(LARGE)
+    files.set_descriptor(folder / "kubelet.exe", PROGRAM_FILE)
+    assert examined(files, folder / "kubelet.exe") == digest
+    assert sum(reads) == len(LARGE)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["written", "replaced, of the same size and time"])
+def test_a_large_file_that_is_another_is_read(
+    files: WindowsFiles, folder: PureWindowsPath, replaced: bool
+) -> None:
+    file, other = Path(folder / "kubelet.exe"), b"y" * len(LARGE)
+    file.write_bytes(LARGE)
+    os.utime(file, (LONG_AGO, LONG_AGO))
+    examined(files, folder / "kubelet.exe")
+    if replaced:
+        new = file.with_name("new")
+        new.write_bytes(other)
+        os.utime(new, (LONG_AGO, LONG_AGO))
+        new.replace(file)
+    else:
+        file.write_bytes(other)
+    assert examined(files, folder / "kubelet.exe") == hashlib.sha256(other).hexdigest()
+
+
+def test_of_a_file_that_was_just_written_nothing_is_remembered(
+    files: WindowsFiles, folder: PureWindowsPath
+) -> None:
+    file = Path(folder / "kubelet.exe")
+    not_long_ago = time.time() + 3600  # however long this test takes
+    for content in (LARGE, b"y" * len(LARGE)):
+        file.write_bytes(content)
+        os.utime(file, (not_long_ago, not_long_ago))
+        assert examined(files, folder / "kubelet.exe") == hashlib.sha256(content).hexdigest()
 
 
 @pytest.fixture
