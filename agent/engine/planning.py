@@ -133,7 +133,7 @@ def _compared(
     """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
     target = Target.of(want)
     found = target.observe(host)
-    is_over = target.kind.is_over(host, target.manner)
+    is_over = _was_made(remembered.get(want.key)) and target.kind.is_over(host, target.manner)
     if is_over and found is None:
         return Match(target, None)
     if obstacle := target.kind.obstacle(want, found):
@@ -146,6 +146,15 @@ def _compared(
     if found is None:
         return Change(Action.CREATE, target, None, different)
     return Change(Action.CHANGE, target, found, different) if different else Match(target, found)
+
+
+def _was_made(known: Record | None) -> bool:
+    """In a run that came to its end.
+
+    Before that nothing has done its duty: what says so may be a leftover of somebody else's, or of a run that
+    was cut off.
+    """
+    return known is not None and known.settled != {}
 
 
 def _moves(each: Change | Match, remembered: Mapping[Key, Record]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,12 +11,13 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.sandbox import open_sandbox
 from agent.records import replaced
 from agent.resources.kind import NotWell
 from agent.spec import Directory, File, HealthCheck, Inline, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import STATE, Hasty
-from sandbox.engine.world import C, Killed, Power, picture, powered
+from sandbox.engine.world import C, Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +106,50 @@ def test_a_credential_that_was_there_before_comes_back_with_a_reset(host: Host) 
     assert picture(host) == before
 
 
+class Kubelet:
+    """What it finds when it starts."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.found: list[bytes] = []
+        self.host = changed(host, services={"start": self._start})
+
+    def _start(self, name: str) -> None:
+        self.found.append(self._host.files.read(nodes.BOOTSTRAP))
+        self._host.services.start(name)
+
+
+def test_a_leftover_of_another_node_does_not_stand_for_being_admitted(host: Host) -> None:
+    host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
+    host.files.write(nodes.CERTIFICATE, b"of another cluster", PRIVATE_FILE)
+    before = picture(host)
+    kubelet = Kubelet(host)
+    join(kubelet.host)
+    assert kubelet.found == [b"token"]
+    assert host.files.observe(nodes.BOOTSTRAP) is None
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_a_run_that_is_finished_with_another_credential_uses_that(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Also where it looks as if the first had been used: a kubelet writes before it is admitted, too."""
+    cases = 0
+    for left in range(100):
+        bare = open_sandbox(tmp_path_factory.mktemp("c"))
+        with suppress(Killed):
+            join(nodes.admitted(powered(bare, Power(left))), token=b"expired")
+            break
+        if bare.files.observe(nodes.CERTIFICATE) is not None and status(bare).interrupted:
+            cases += 1
+            kubelet = Kubelet(nodes.admitted(bare))
+            join(kubelet.host, token=b"fresh")
+            assert kubelet.found == [b"fresh"], f"killed after {left} changes"
+            assert bare.files.observe(nodes.BOOTSTRAP) is None
+    assert cases > 2
+
+
 def test_what_the_kubelet_lost_it_makes_again(host: Host) -> None:
     join(host)
     host.files.remove(nodes.CERTIFICATE)
@@ -147,8 +193,6 @@ def test_a_kubelet_that_is_not_admitted_is_told_of(host: Host, service: Service,
 def test_killed_anywhere_it_is_finished_and_confirmed_or_taken_back(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    from agent.host.sandbox import open_sandbox
-
     def fresh() -> Host:
         return open_sandbox(tmp_path_factory.mktemp("c"))
 
