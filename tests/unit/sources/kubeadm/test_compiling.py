@@ -11,6 +11,7 @@ from agent.sources import kubeadm
 from agent.sources.kubelet.node import Node
 from agent.sources.kubelet.placement import Placement
 from agent.spec import Directory, Effect, File, Key
+from unit.sources.kubeadm.beside_kubeadm import BETTER, differences
 from unit.sources.kubeadm.joins import (
     CA,
     HASH,
@@ -31,27 +32,6 @@ from unit.sources.kubeadm.joins import (
 CONFIGURATION = r"C:\var\lib\kubelet\config.yaml"
 FLAGS = r"C:\var\lib\kubelet\kubeadm-flags.env"
 
-BETTER = {
-    "var/lib/kubelet/config.yaml": {
-        "cgroupDriver": "a kubelet on Windows has no control groups",
-        "cgroupsPerQOS": "as above: said, since its default is that of Linux",
-        "enforceNodeAllocatable": "as above",
-        "systemReserved": "2 GiB is the least that Kubernetes recommends for Windows itself",
-    },
-    "var/lib/kubelet/kubeadm-flags.env": {
-        "--node-ip": "a kubelet on Windows finds no default address by itself",
-        "--pod-infra-container-image": "no kubelet takes it since 1.35, and this one would not start with it",
-        "--hostname-override": "kubeadm.exe has it too, where the machine has another name",
-    },
-    "var/lib/kubelet/instance-config.yaml": {},
-    "etc/kubernetes/bootstrap-kubelet.conf": {},
-    "etc/kubernetes/pki/ca.crt": {},
-}
-"""What we write otherwise than kubeadm.exe, and why."""
-
-EMPTY: tuple[object, ...] = ("0s", 0, "0", {})
-"""What kubeadm.exe writes for what is not set."""
-
 
 def of_kubeadm(case: str, name: str) -> str:
     marks = {
@@ -66,13 +46,6 @@ def of_kubeadm(case: str, name: str) -> str:
     return text
 
 
-def without_empty(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    made = {key: without_empty(inner) for key, inner in value.items()}
-    return {key: inner for key, inner in made.items() if inner not in EMPTY or inner is False}
-
-
 @pytest.mark.parametrize("case", ["usual", "arguments"])
 def test_each_file_is_that_of_kubeadm_or_better(case: str) -> None:
     written = files(joined(of_kubeadm(case, "join.yaml")))
@@ -81,40 +54,25 @@ def test_each_file_is_that_of_kubeadm_or_better(case: str) -> None:
     kept = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert names == kept - {"join.yaml"} == set(BETTER)
     for name, reasons in BETTER.items():
-        ours = written["C:\\" + name.replace("/", "\\")]
-        theirs = of_kubeadm(case, name)
-        if name.endswith(".env"):
-            assert words(ours, reasons) == words(theirs, reasons)
-        else:
-            mine, their = values(ours), values(theirs)
-            assert {key for key in {*mine, *their} if mine.get(key) != their.get(key)} <= set(reasons)
+        found = differences(name, written[on_drive(name)], of_kubeadm(case, name))
+        assert found <= set(reasons), name
 
 
-def words(line: str, without: dict[str, str]) -> list[str]:
-    name, _, value = line.partition("=")
-    assert name == "KUBELET_KUBEADM_ARGS"
-    given = value.strip().strip('"').split(" --")
-    return [
-        word for word in given if f"--{word.removeprefix('--').partition('=')[0]}" not in without and word
-    ]
+def on_drive(name: str) -> str:
+    return "C:\\" + name.replace("/", "\\")
 
 
-def values(text: str) -> dict[str, object]:
-    if text.startswith("-----"):
-        return {"certificate": text}
-    read = without_empty(yaml.safe_load(text))
-    assert isinstance(read, dict)
-    return read
+def test_every_difference_that_has_a_reason_is_there() -> None:
+    written = files(joined(of_kubeadm("arguments", "join.yaml"), node=replaced(HOST, found_addresses=())))
+    with_address = files(joined(of_kubeadm("usual", "join.yaml")))
+    for name, reasons in BETTER.items():
+        found = differences(name, written[on_drive(name)], of_kubeadm("arguments", name))
+        found |= differences(name, with_address[on_drive(name)], of_kubeadm("usual", name))
+        assert found == set(reasons)
 
 
-def test_every_better_thing_is_there_to_be_better() -> None:
+def test_the_arguments() -> None:
     written = files(joined(of_kubeadm("arguments", "join.yaml"), node=replaced(HOST, host_name="OTHER")))
-    mine, their = (
-        values(written[CONFIGURATION]),
-        values(of_kubeadm("arguments", "var/lib/kubelet/config.yaml")),
-    )
-    differing = {key for key in {*mine, *their} if mine.get(key) != their.get(key)}
-    assert differing == set(BETTER["var/lib/kubelet/config.yaml"])
     assert written[FLAGS] == (
         'KUBELET_KUBEADM_ARGS="--hostname-override=win1 --register-with-taints=os=windows:NoSchedule '
         '--node-labels=pool=blue,zone=1 --node-ip=10.77.0.1 --v=4"\n'
