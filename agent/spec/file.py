@@ -22,7 +22,7 @@ class File(Want):
     """None for a file that has to be there already, and whose protection alone is ours."""
     protection: Protection = Protection.PRIVATE
     until: PureWindowsPath | None = None
-    """Wanted until a run ends well with this other file there; then it goes: a credential that is used once."""
+    """Wanted until a run ends well with this other file there; then it goes: a credential for one use."""
 
     @property
     def key(self) -> Key:
