@@ -67,7 +67,7 @@ def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
     """Raises BadUsage."""
     require_document(request, asking)
     program = kubelet_program(request, host, asking)
-    return wanted_node(request, host, asking, wishes(request, host, asking, program))
+    return wanted_node(request, host, asking, lambda: wishes(request, host, asking, program))
 
 
 def plan(request: Request) -> int:

@@ -56,18 +56,23 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     return replaced(asking, ignored=_ignored(configuration, asking), join=configuration)
 
 
-def node_to_join(request: Request, host: Host, asking: Asking, wished: Wishes) -> Specification:
+def node_to_join(
+    request: Request, host: Host, asking: Asking, wish: Callable[[], Wishes]
+) -> tuple[Specification, Wishes]:
     """What is wanted of this machine, when the cluster was asked. Raises BadUsage and Failure."""
     configuration = _of(asking)
     patches = read_patches(_patch_files(host, configuration.patches_directory))
-    node = replaced(wished.node, runtime_endpoint=_runtime_endpoint(request, host, configuration))
+    endpoint = _runtime_endpoint(request, host, configuration)
     cluster = find_cluster(configuration, _name(configuration, host), host, asking.notice)
     found = _found(cluster, asking)
+    wished = wish()
     _check(cluster, found, wished, asking)
+    node = replaced(wished.node, runtime_endpoint=endpoint)
     made = compile_join(configuration, found, patches, node, wished.release, wished.placement)
     tell_report(made.report, asking)
     assert made.specification is not None, "a report without errors comes with a specification"
-    return made.specification if _waits(request) else _without_waiting(made.specification)
+    specification = made.specification if _waits(request) else _without_waiting(made.specification)
+    return specification, wished
 
 
 def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import sys
+from functools import cache, partial
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -16,10 +18,12 @@ from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.cli.arguments import Request
     from agent.cli.asking import Asking
     from agent.cli.given import GivenFile
-    from agent.host.port import Host
+    from agent.host.port import Completed, Host
 
 CHECK = "kubelet"
 """Its id among those of the preflight checks."""
@@ -35,7 +39,12 @@ _EXECUTABLES_ELSEWHERE = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
 @frozen
 class KubeletProgram:
     file: GivenFile
-    release: Kubelet
+    ask: Callable[[], Kubelet]
+
+    @property
+    def release(self) -> Kubelet:
+        """As it says itself: waited for where it has not answered yet. Raises BadUsage."""
+        return self.ask()
 
 
 def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:
@@ -43,7 +52,8 @@ def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProg
     file = given_file(request, asking.kubelet, host, otherwise=_in_place(request, asking))
     if fault := fault_of_program(file.head(_HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, file.objection(fault))
-    return KubeletProgram(file, said_release(request) or _release(request, host, file, asking))
+    said = said_release(request)
+    return KubeletProgram(file, cache(lambda: said) if said else _asked(request, host, file, asking))
 
 
 def _in_place(request: Request, asking: Asking) -> str:
@@ -80,14 +90,42 @@ def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
     return None
 
 
-def _release(request: Request, host: Host, file: GivenFile, asking: Asking) -> Kubelet:
+def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Callable[[], Kubelet]:
+    """It is asked at once, since a program takes its time to start, and heard when somebody wants to know."""
     can_run = sys.platform == "win32" and not is_sandbox(request)
     if not can_run:
         advice = f"{options.KUBELET_VERSION.name} {options.KUBELET_VERSION.placeholder} says it"
         asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
-        return Kubelet()
+        return Kubelet
+    run = partial(host.processes.run, (file.absolute, "--version"), seconds=_SECONDS_FOR_VERSION)
+    answer = _begun(run)
+    return cache(lambda: _release(answer, file, asking))
+
+
+def _begun(run: Callable[[], Completed]) -> Callable[[], Completed]:
+    ended: list[Completed | HostError] = []
+
+    def work() -> None:
+        try:
+            ended.append(run())
+        except HostError as fault:
+            ended.append(fault)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+
+    def result() -> Completed:
+        thread.join()
+        if isinstance(ended[0], HostError):
+            raise ended[0]
+        return ended[0]
+
+    return result
+
+
+def _release(result: Callable[[], Completed], file: GivenFile, asking: Asking) -> Kubelet:
     try:
-        answer = host.processes.run((file.absolute, "--version"), seconds=_SECONDS_FOR_VERSION)
+        answer = result()
     except HostError as fault:
         asking.object_to(CHECK, file.objection(str(fault)))
         return Kubelet()

@@ -62,9 +62,9 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
         return None, _not_given(programs.CHECK, asking.kubelet.name)
     try:
         program = kubelet_program(request, host, replaced(asking, ignored=()))
+        told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"
     except BadUsage as fault:
         return None, Finding(programs.CHECK, Verdict.ERROR, str(fault))
-    told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"
     return program, Finding(programs.CHECK, Verdict.GOOD, told)
 
 
@@ -75,7 +75,7 @@ def _document(
     if asking.join is None and not request.has(asking.ignition):
         return None, _not_given(check, asking.ignition.name)
     try:
-        specification = wanted_node(request, host, asking, wished)
+        specification = wanted_node(request, host, asking, lambda: wished)
     except Failure as fault:
         return None, Finding(check, Verdict.ERROR, str(fault))
     return specification, Finding(check, Verdict.GOOD, specification.title)

@@ -22,6 +22,8 @@ from agent.sources.worker import Placement
 from agent.spec import EventSource, Specification
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.cli.arguments import Request
     from agent.cli.asking import Asking
     from agent.cli.kubelet_program import KubeletProgram
@@ -57,12 +59,16 @@ def with_event_source(specification: Specification, placement: Placement) -> Spe
     return Specification.of(wants, specification.notes, specification.title)
 
 
-def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) -> Specification:
-    """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer."""
+def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[], Wishes]) -> Specification:
+    """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer.
+
+    `wish` may have to wait for a program's answer: it is called when all else is known.
+    """
     if asking.join is not None:
         from agent.cli.join import node_to_join
 
-        return with_event_source(node_to_join(request, host, asking, wished), wished.placement)
+        specification, wished = node_to_join(request, host, asking, wish)
+        return with_event_source(specification, wished.placement)
     from agent.cli.fetching import IgnitionFetch
     from agent.sources import ignition, worker
 
@@ -70,6 +76,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wished: Wishes) ->
     most = values.seconds(request, options.MAX_TIME, math.inf)
     fetch = IgnitionFetch(asking.notice, most)
     outcome = ignition.load(document.shown, document.read(), fetch)
+    wished = wish()
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)
     tell_report(compiled.report, asking)
     assert compiled.specification is not None, "a report without errors comes with a specification"
