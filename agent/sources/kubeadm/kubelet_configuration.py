@@ -12,14 +12,21 @@ import json
 from typing import TYPE_CHECKING
 
 from agent.records import frozen, replaced
-from agent.sources.kubeadm.durations import in_full
+from agent.sources.kubeadm.kubeadm_defaults import (
+    CLIENT_CA,
+    PATHS,
+    get,
+    on_windows_paths,
+    put,
+    with_defaults,
+    without_empty_values,
+)
 from agent.sources.kubeadm.parts import Unusable, parts
 from agent.sources.kubeadm.patches import patched
 from agent.sources.kubeadm.schema import mapping
-from agent.sources.kubelet import configuration, fields
+from agent.sources.kubelet import configuration
 from agent.sources.kubelet.configuration import API_VERSION, KIND
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-from agent.sources.kubelet.paths import UnusablePath, path_on_windows
 from agent.sources.report import Entry, Report, Severity, quoted
 
 if TYPE_CHECKING:
@@ -38,79 +45,6 @@ _NAME = f"ConfigMap kube-system/{CONFIG_MAP}"
 _PATCHED = "the kubelet's configuration"
 
 _GROUP = API_VERSION.partition("/")[0]
-_MANIFESTS = "/etc/kubernetes/manifests"
-_CLIENT_CA = ("authentication", "x509", "clientCAFile")
-_PATHS = (("staticPodPath",), _CLIENT_CA)
-"""Those that kubeadm maps to Windows."""
-
-_DEFAULTS: tuple[tuple[tuple[str, ...], Value], ...] = (
-    (("staticPodPath",), _MANIFESTS),
-    (("authentication", "anonymous", "enabled"), False),
-    (("authentication", "webhook", "enabled"), True),
-    (("authorization", "mode"), "Webhook"),
-    (("healthzBindAddress",), "127.0.0.1"),
-    (("healthzPort",), 10248),
-    (("cgroupDriver",), "systemd"),
-)
-"""kubeadm's, whatever the cluster is called or looks like."""
-
-_NOTHING = "0s"
-_EMPTY_VALUES: tuple[tuple[tuple[str, ...], Value], ...] = (
-    *(
-        ((name,), _NOTHING)
-        for name in (
-            "cpuManagerReconcilePeriod",
-            "evictionPressureTransitionPeriod",
-            "fileCheckFrequency",
-            "httpCheckFrequency",
-            "imageMaximumGCAge",
-            "imageMinimumGCAge",
-            "nodeStatusReportFrequency",
-            "nodeStatusUpdateFrequency",
-            "runtimeRequestTimeout",
-            "shutdownGracePeriod",
-            "shutdownGracePeriodCriticalPods",
-            "streamingConnectionIdleTimeout",
-            "syncFrequency",
-            "volumeStatsAggPeriod",
-        )
-    ),
-    (("authentication", "webhook", "cacheTTL"), _NOTHING),
-    (("authorization", "webhook", "cacheAuthorizedTTL"), _NOTHING),
-    (("authorization", "webhook", "cacheUnauthorizedTTL"), _NOTHING),
-    (("logging", "flushFrequency"), 0),
-    (("logging", "options", "json", "infoBufferSize"), "0"),
-    (("logging", "options", "text", "infoBufferSize"), "0"),
-    (("logging", "verbosity"), 0),
-    (("crashLoopBackOff",), {}),
-    (("memorySwap",), {}),
-    (("containerRuntimeEndpoint",), ""),
-)
-"""What kubeadm writes for what is not set, since Go has no other way. Patches may look for it; to the kubelet
-it says nothing."""
-
-
-_ALWAYS_WRITTEN = {("resolvConf",), *(place for place, _ in _EMPTY_VALUES)}
-_NO_ZERO = frozenset(
-    {
-        "enableContentionProfiling",
-        "eventBurst",
-        "evictionMaxPodGracePeriod",
-        "kernelMemcgNotification",
-        "kubeAPIBurst",
-        "maxOpenFiles",
-        "maxPods",
-        "nodeLeaseDurationSeconds",
-        "podsPerCore",
-        "port",
-        "protectKernelDefaults",
-        "readOnlyPort",
-        "registryBurst",
-        "runOnce",
-        "serverTLSBootstrap",
-    }
-)
-"""Numbers and switches that are as good as not there when they are zero or false."""
 
 
 @frozen
@@ -139,19 +73,19 @@ def nodes_own(
     report = patches.report + report
     if report.fatal:
         return NodesOwn(report, {})
-    touched = {place for place in _PATHS if _get(before, place) != _get(after, place)}
-    after = _without_empty_values(after)
-    for place in _PATHS:
+    touched = {place for place in PATHS if get(before, place) != get(after, place)}
+    after = without_empty_values(after)
+    for place in PATHS:
         if place not in touched:
             # The rules for Windows start from the path on Linux, and tell what became of it.
-            _set(after, place, _get(on_linux, place))
+            put(after, place, get(on_linux, place))
     documents, faults = configuration.read_all([(_PATCHED, json.dumps(after).encode())])
     report += faults
     if report.fatal:
         return NodesOwn(report, {})
     node = _asking_no_more_than(node, before, after)
     made = configuration.for_windows(documents, {}, node, kubelet, carries_client_ca=True)
-    if _CLIENT_CA not in touched:
+    if CLIENT_CA not in touched:
         made = _with_our_ca(made, ca_certificate)
     return NodesOwn(report + made.report, made.value, made.decisions, made.references, made.flags)
 
@@ -169,45 +103,6 @@ def given_by_cluster(contents: bytes) -> dict[str, Value]:
     raise Unusable(Entry(Severity.ERROR, f"there is no {KIND} in it", _NAME))
 
 
-def with_defaults(given: Mapping[str, Value], cluster: Cluster) -> dict[str, Value]:
-    """As kubeadm has it on any system."""
-    made = _as_go_writes(given, "")
-    of_cluster: tuple[tuple[tuple[str, ...], Value], ...] = (
-        (("clusterDNS",), [cluster.dns_address]),
-        (("clusterDomain",), cluster.dns_domain),
-        (_CLIENT_CA, cluster.client_ca),
-    )
-    for place, value in (*_DEFAULTS, *of_cluster, *_EMPTY_VALUES):
-        if _get(made, place) in (None, ""):
-            _set(made, place, value)
-    made["rotateCertificates"] = True
-    return {name: value for name, value in made.items() if not _is_left_out(name, value)}
-
-
-def _is_left_out(name: str, value: Value) -> bool:
-    """Whether Go writes nothing for such an empty value."""
-    if isinstance(value, str | list | dict):
-        return not value and (name,) not in _ALWAYS_WRITTEN
-    return name in _NO_ZERO and not value
-
-
-def on_windows_paths(given: Mapping[str, Value]) -> dict[str, Value]:
-    """As kubeadm on Windows has it when it applies patches."""
-    made = copy.deepcopy(dict(given))
-    made["resolvConf"] = ""
-    for place in _PATHS:
-        _set(made, place, _mapped(_get(made, place)))
-    return made
-
-
-def _mapped(path: Value) -> Value:
-    """A path that Windows cannot have is refused later, with all others."""
-    try:
-        return path_on_windows(path) if isinstance(path, str) and path.startswith("/") else path
-    except UnusablePath:
-        return path
-
-
 def _asking_no_more_than(node: Node, before: Mapping[str, Value], after: Mapping[str, Value]) -> Node:
     """Where a patch says what this node reserves for its system, that is enough."""
     said, now = mapping(before.get("systemReserved")), mapping(after.get("systemReserved"))
@@ -217,12 +112,12 @@ def _asking_no_more_than(node: Node, before: Mapping[str, Value], after: Mapping
 
 def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
     """The cluster's CA lies where this join puts it."""
-    there = _get(made.value, _CLIENT_CA)
+    there = get(made.value, CLIENT_CA)
     if there == ca_certificate:
         return made
     value = copy.deepcopy(dict(made.value))
-    _set(value, _CLIENT_CA, ca_certificate)
-    name = ".".join(_CLIENT_CA)
+    put(value, CLIENT_CA, ca_certificate)
+    name = ".".join(CLIENT_CA)
     shown = there if isinstance(there, str) else ""
     reason = "where this node has the cluster's CA"
     decision = Decision(About.CONFIGURATION, name, Outcome.CHANGED, reason, shown, ca_certificate)
@@ -232,51 +127,3 @@ def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
         decisions=(*(each for each in made.decisions if each.name != name), decision),
         references=tuple(each for each in made.references if each.by != name),
     )
-
-
-def _as_go_writes(given: Mapping[str, Value], within: str) -> dict[str, Value]:
-    """Null is nothing, and a span of time has its minutes and seconds."""
-    made: dict[str, Value] = {}
-    for key, value in given.items():
-        known = fields.by_name().get(within + key)
-        if isinstance(value, dict):
-            made[key] = _as_go_writes(value, f"{within}{key}.")
-        elif known is not None and known.shape is fields.DURATION and isinstance(value, str):
-            made[key] = in_full(value)
-        elif value is not None:
-            made[key] = value
-    return made
-
-
-def _without_empty_values(given: Mapping[str, Value]) -> dict[str, Value]:
-    made = copy.deepcopy(dict(given))
-    for place, value in _EMPTY_VALUES:
-        if _get(made, place) == value:
-            _remove(made, place)
-    return made
-
-
-def _remove(made: dict[str, Value], place: tuple[str, ...]) -> None:
-    """And the mappings around it that are empty without it."""
-    first, rest = place[0], place[1:]
-    inner = made[first]
-    if rest and isinstance(inner, dict):
-        _remove(inner, rest)
-    if not rest or inner == {}:
-        del made[first]
-
-
-def _get(value: Mapping[str, Value], place: tuple[str, ...]) -> Value:
-    found = value.get(place[0])
-    for step in place[1:]:
-        found = mapping(found).get(step)
-    return found
-
-
-def _set(made: dict[str, Value], place: tuple[str, ...], value: Value) -> None:
-    for step in place[:-1]:
-        inner = made.setdefault(step, {})
-        if not isinstance(inner, dict):
-            return  # of the wrong shape, which is told later
-        made = inner
-    made[place[-1]] = copy.deepcopy(value)

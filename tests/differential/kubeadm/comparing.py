@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from agent.sources import kubeadm
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.durations import seconds
+from agent.sources.kubeadm.kubeadm_defaults import on_windows_paths, with_defaults
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
-from agent.sources.kubeadm.kubelet_configuration import given_by_cluster, on_windows_paths, with_defaults
+from agent.sources.kubeadm.kubelet_configuration import given_by_cluster
 from agent.sources.kubeadm.model import Taint
 from agent.sources.kubeadm.parts import Unusable
 from agent.sources.kubeadm.patches import patched, read_patches
