@@ -1,4 +1,4 @@
-"""A KubeletConfiguration as kubeadm has it when it applies patches: defaulted, and written as Go writes it."""
+"""A KubeletConfiguration as kubeadm has it when it applies patches: defaulted, written as Go writes it."""
 
 from __future__ import annotations
 
