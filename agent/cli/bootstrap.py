@@ -9,7 +9,7 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.inputs import asking_for, confirmation, given_document, require_document
+from agent.cli.inputs import as_user_data, asking_for, confirmation, given_document, require_document
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
@@ -43,6 +43,10 @@ def run(request: Request) -> int:
     if request.has(options.DRY_RUN):
         return plan(request)
     host = open_machine(request)
+    if request.has(options.IGNITION) and (known := as_user_data(request, host)):
+        from agent.cli import user_data
+
+        return user_data.run(known)
     notices = Notices(host, also_known=request.has(VERBOSE))
     asking = replaced(asking_for(request, host), notice=notices)
     specification = fit_for(request, host, asking)

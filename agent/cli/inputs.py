@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.failure import BadUsage
+from agent.cli.given import given_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.cli.arguments import Option, Request
+    from agent.cli.arguments import Option
     from agent.host.port import Host
 
 JOIN = "join"
 UPGRADE = "upgrade"
+_SCRIPT_OF_CLUSTER_API = b"/etc/kubeadm.sh"
 
 
 def given_document(request: Request) -> Option | None:
@@ -51,6 +54,16 @@ def require_document(request: Request, asking: Asking) -> None:
     if not is_said and asking.ignition in options.DOCUMENTS:
         wanted = " or ".join(f"{option.name} {option.placeholder}" for option in options.DOCUMENTS)
         raise BadUsage(f"{wanted} is needed", where=asking.ignition.name)
+
+
+def as_user_data(request: Request, host: Host) -> Request | None:
+    """The same by --user-data, where --ignition names what Cluster API's provider writes in that format."""
+    raw = given_file(request, options.IGNITION, host).read()
+    if _SCRIPT_OF_CLUSTER_API not in raw:
+        return None
+    others = {name: value for name, value in request.values.items() if name != options.IGNITION.name}
+    named = {**others, options.USER_DATA.name: request.value(options.IGNITION, "")}
+    return Request(request.words, request.command, named, request.operand)
 
 
 def confirmation(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:

@@ -106,7 +106,10 @@ class _Run:
     def _loaded(self, raw: bytes, included: Mapping[PureWindowsPath, bytes]) -> UserData:
         name = self._request.value(options.USER_DATA, "")
         fetch = IgnitionFetch(self._asking.notice, _FETCH_SECONDS)
-        outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
+        if raw.lstrip().startswith(b"{"):
+            outcome = _of_ignition(name, raw, fetch)
+        else:
+            outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
         tell_report(outcome.report, self._asking)
         assert outcome.user_data is not None, "a report without errors comes with user data"
         called, wanted = self._host.facts.host_name(), outcome.user_data.host_name
@@ -164,6 +167,19 @@ class _Run:
         specification = replaced(fit_for(request, self._host, asking), title="")
         confirm = confirmation(request, self._host, asking)
         engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
+
+
+def _of_ignition(name: str, raw: bytes, fetch: IgnitionFetch) -> cloudconfig.Outcome:
+    from agent.sources import ignition
+
+    outcome = ignition.load(name, raw, fetch)
+    if outcome.configuration is not None and not cloudconfig.recognised(outcome.configuration):
+        raise BadInput.of(
+            options.USER_DATA.name,
+            name,
+            f"it is an Ignition, and not Cluster API's; {options.IGNITION.name} takes a worker's",
+        )
+    return cloudconfig.from_ignition(outcome, fetch)
 
 
 _NOT_OF_THE_JOIN = (options.USER_DATA.name, options.META_DATA.name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import PureWindowsPath
+import json
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
+from sandbox.cli.given import WORKER
 from sandbox.cli.test_join import Cluster, cluster, windows
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN
 from unit.kube.test_token_discovery import pinned
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster", "windows"]
 
+DATA_FOLDER = Path(__file__).parents[2] / "data" / "cloudconfig"
 CONFIGURATION = r"C:\run\kubeadm\kubeadm-join-config.yaml"
 SENTINEL = r"C:\run\cluster-api\bootstrap-success.complete"
 
@@ -121,3 +125,27 @@ def test_bad_user_data_changes_nothing(windows: Machine, cluster: Cluster) -> No
     assert "write_files" in answer.error_lines[-1]
     assert windows.picture() == before
     assert not [asked for asked in cluster.server.asked if CLUSTER_INFO in asked.target]
+
+
+def ignition(machine: Machine, cluster: Cluster) -> str:
+    """As the provider's own package renders it, with another join configuration in it."""
+    document = json.loads((DATA_FOLDER / "ignition-worker.ign").read_text())
+    configuration = JOIN.format(token=TOKEN, place=cluster.server.place, pin=pinned(ROOT))
+    for file in document["storage"]["files"]:
+        if file["path"] == "/etc/kubeadm.yml":
+            file["contents"]["source"] = f"data:,{quote(configuration)}"
+    return machine.give("worker.ign", json.dumps(document))
+
+
+@pytest.mark.parametrize("option", ["--user-data", "--ignition"])
+def test_the_provider_s_ignition_format(windows: Machine, cluster: Cluster, option: str) -> None:
+    answer = windows.wmcb(option, ignition(windows, cluster), "--kubelet-version", "1.36")
+    assert answer.code == 0, answer.err
+    assert answer.out.splitlines()[-1].endswith("this machine is a node")
+    assert has(windows, SENTINEL)
+
+
+def test_a_worker_s_ignition_is_no_user_data(windows: Machine) -> None:
+    answer = windows.wmcb("--user-data", str(WORKER))
+    assert answer.code == 2
+    assert answer.error_lines[-1].endswith("--ignition takes a worker's")
