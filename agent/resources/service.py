@@ -37,7 +37,8 @@ _OF_ITS_RUN = ("state", "well", "makes")
 _COMING_UP = (ServiceState.RUNNING.name, ServiceState.START_PENDING.name)
 
 _WELL = 200
-_ASK_AGAIN_SECONDS = 0.1
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 0.1
 _ANSWER_WITHIN_SECONDS = 2.0
 _LOG_TAIL = 4096
 _LOG_LINES = 10
@@ -212,12 +213,14 @@ def _dependents(host: Host, name: str) -> Sequence[str]:
 def _wait_until_well(host: Host, want: Service) -> None:
     within = want.start_within_seconds if want.health is None else want.health.within_seconds
     deadline = host.clock.monotonic() + within
+    pause = _FIRST_PAUSE_SECONDS
     while (lack := _lack(host, want)) is not None:
         if host.services.status(want.name).state is not ServiceState.RUNNING:
             host.services.wait(want.name, ServiceState.RUNNING, _ANSWER_WITHIN_SECONDS)  # raises: it says why
         if host.clock.monotonic() > deadline:
             raise NotWell(f"service {want.name} runs, but {lack} after {within:g} seconds")
-        host.clock.sleep(_ASK_AGAIN_SECONDS)
+        host.clock.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def _lack(host: Host, want: Service) -> str | None:

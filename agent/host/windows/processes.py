@@ -6,11 +6,11 @@ import sys
 
 assert sys.platform == "win32"
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import NotFound, TimedOut
+from agent.host.errors import AccessDenied, InUse, NotFound, TimedOut
 from agent.host.port import ProcessInfo
 from agent.host.protection import PRIVATE_FILE
 from agent.host.windows.api import files
@@ -102,9 +102,13 @@ class WindowsProcesses:
 
     def is_held(self, name: str) -> bool:
         path = self._facts.system_directory() / f"wmcb-{name}.lock"
-        with suppress(NotFound), telling("look at the lock", name), opened(path, 0):
-            return True  # it is there as long as it is open
-        return False
+        try:
+            with telling("look at the lock", name), opened(path, 0):
+                return True  # it is there as long as it is open
+        except AccessDenied:
+            return True  # so Windows says to a plain user of what is there
+        except (NotFound, InUse):
+            return False  # the other: it is being let go
 
 
 def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
