@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -204,3 +205,16 @@ def test_through_upgrades_that_work_and_fail(joiner: Joiner) -> None:
     assert "the machine is as it was before" in failed.err
     assert joiner.machine.path(KUBELET).read_bytes() == working
     check_joined(joiner)
+
+
+def test_the_unedited_kubelet_takes_what_a_join_gives(joiner: Joiner) -> None:
+    done = joiner.wmcb(*joiner.by_file())
+    assert done.code == 0, done.err
+    (process,) = joiner.machine.processes("kubelet.exe")
+    flags = [word for word in process.command[1:] if word != "--windows-service"]
+    assert "--node-labels=pool=blue" in flags, "from kubeadm-flags.env"
+    joiner.stop()
+    ended = joiner.try_released_kubelet(subprocess.list2cmdline(flags))
+    assert ended.code == 1
+    assert "Failed to start ContainerManager" in ended.err, "Wine's first gap, behind all flags and files"
+    assert "strict decoding" not in ended.err
