@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import enum
 import re
 from typing import TYPE_CHECKING
@@ -117,7 +118,7 @@ _NULL_IN: Mapping[Shape, Value] = {Shape.TEXT: "", Shape.FLAG: False}
 """In a list or a map, null is the empty value; elsewhere it is none."""
 
 _TIME = re.compile(
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d+)?"
+    r"(\d{4})-(\d\d)-(\d\d)T([01]?\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d+)?"
     r"(Z|[-+]([01]\d|2[0-4]):([0-5]\d|60))",
     re.ASCII,
 )
@@ -191,7 +192,20 @@ def _has_shape(value: Value, shape: Shape) -> bool:
         return False
     if shape is Shape.DURATION:
         return seconds(value) is not None
-    return shape is Shape.TEXT or bool(_TIME.fullmatch(value))
+    return shape is Shape.TEXT or _is_time(value)
+
+
+def _is_time(text: str) -> bool:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return False
+    year, month, day = (int(found[number]) for number in (1, 2, 3))
+    try:
+        # Python knows no year 0, which is a leap year.
+        datetime.date(year or 4, month, day)
+    except ValueError:
+        return False
+    return True
 
 
 def mapping(value: Value) -> dict[str, Value]:

@@ -38,8 +38,8 @@ _POLICIES = ["Always", "IfNotPresent", "Never", ""]
 _BAD_POLICIES = ["always", "Sometimes"]
 _DURATIONS = ["0", "0s", "5m", "1h30m", "1.5s", "-1m", "+10ms", ".5h", "1us", "100h0m0.25s"]
 _BAD_DURATIONS = ["", "5", "1d", "m", "1h 2m", "9999999h", "abc", 5, True, {}]
-_TIMES = ["2030-01-02T03:04:05Z", "2030-01-02T03:04:05.5+01:00"]
-_BAD_TIMES = ["2030-01-02", "2030-13-02T03:04:05Z", "now"]
+_TIMES = ["2032-02-29T3:04:05Z", "2030-01-02T03:04:05Z", "2030-01-02T03:04:05.5+01:00"]
+_BAD_TIMES = ["2030-02-29T03:04:05Z", "2030-01-02", "2030-13-02T03:04:05Z", "now"]
 _EFFECTS = ["NoSchedule", "NoExecute", "PreferNoSchedule", "", "Whatever"]
 _TEXTS = [
     "",

@@ -90,6 +90,37 @@ def test_where_we_take_more_on_purpose(oracle: Oracle, words: str) -> None:
     assert kubeadm.read("join.yaml", text).configuration is not None
 
 
+ELSEWHERE_IN_YAML: dict[str, tuple[str, bool]] = {
+    "a tag that nobody knows, where kubeadm looks away": (
+        f"{GOOD}nodeRegistration: {{name: !foo a}}\n",
+        False,
+    ),
+    "a tag for what is no text": (f"{GOOD}nodeRegistration: {{name: !!binary YQ==}}\n", False),
+    "what follows the end of a document": (f"{GOOD}...\na: b\n", False),
+    "null as a key, which is ignored with a warning": (f"{GOOD}~: a\n", True),
+    "a slash that JSON may escape": (json.dumps(yaml.safe_load(GOOD)).replace("/", "\\/"), True),
+}
+"""Where YAML is not read as Go's library reads it, and whether we take it."""
+
+
+@pytest.mark.parametrize("case", ELSEWHERE_IN_YAML)
+def test_where_yaml_is_read_otherwise(oracle: Oracle, case: str) -> None:
+    text, taken = ELSEWHERE_IN_YAML[case]
+    assert bool(oracle.join(text.encode()).refused) == taken
+    assert (kubeadm.read("join.yaml", text.encode()).configuration is not None) == taken
+
+
+def test_a_key_of_ones_own_goes_before_one_that_is_merged(oracle: Oracle) -> None:
+    """As YAML has it. With Go's library the last one counts, and validation finds the key twice."""
+    text = f"{GOOD}x: &x {{name: a}}\nnodeRegistration: {{name: b, <<: *x}}\n".encode()
+    answer = oracle.join(text)
+    assert answer.config["nodeRegistration"]["name"] == "a"
+    assert "already set in map" in answer.invalid
+    configuration = kubeadm.read("join.yaml", text).configuration
+    assert configuration is not None
+    assert configuration.node_registration.name == "b"
+
+
 def test_other_documents_are_not_judged(oracle: Oracle) -> None:
     text = f"{GOOD}---\napiVersion: a/b\nkind: C\n".encode()
     (words,) = LENIENT_OF_VALIDATION
