@@ -211,6 +211,11 @@ CASES: dict[str, tuple[str | bytes, str]] = {
         "join.yaml line 8, column 39 at $.nodeRegistration.kubeletExtraArgs.0: an argument has to have "
         "a name",
     ),
+    "a day that there is not": (
+        f"{HEAD}{DISCOVERY}nodeRegistration: {{taints: [{{timeAdded: '2030-02-30T03:04:05Z'}}]}}\n",
+        "join.yaml line 8, column 41 at $.nodeRegistration.taints.0.timeAdded: a time such as "
+        "2030-01-02T03:04:05Z was expected",
+    ),
     "no discovery": (
         HEAD,
         "join.yaml line 1, column 1 at $.discovery: bootstrapToken or file has to be there: nothing says how "
