@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ class Effort:
         self._began = clock.monotonic()
         self._pause = _FIRST_PAUSE
         self._attempts = 1
+        self._told = ""
 
     def share(self, most: float) -> float:
         """Seconds for an attempt: what is left, and in any case enough to learn why it fails."""
@@ -49,10 +51,18 @@ class Effort:
         if self._clock.monotonic() + pause >= self._began + self._seconds:
             fault.args = (f"{fault}{self._tried(fault)}",)
             raise fault
-        self._notice(f"{fault}; asking again in {pause:.1f} seconds")
+        self._tell(str(fault))
         self._sleep(pause)
         self._pause = min(2 * self._pause, self._longest)
         self._attempts += 1
+
+    def _tell(self, fault: str) -> None:
+        """Once, however often it comes again."""
+        if fault != self._told:
+            left = self._began + self._seconds - self._clock.monotonic()
+            within = f" for {left:.0f} seconds" if left < math.inf else ""
+            self._notice(f"{fault}; asking again{within}")
+            self._told = fault
 
     def _tried(self, fault: Failed) -> str:
         seconds = round(self._clock.monotonic() - self._began)

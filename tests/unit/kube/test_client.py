@@ -371,7 +371,7 @@ def test_what_passes(server: ApiServer, fault: Fault, kept: bool) -> None:
         assert asking.get(NODE) == {"kind": "Node"}
     assert server.targets.count(f"GET {NODE}") == 3
     assert notices
-    assert all("; asking again in " in notice for notice in notices)
+    assert all("; asking again for " in notice for notice in notices)
 
 
 def test_retry_after(server: ApiServer) -> None:

@@ -179,7 +179,7 @@ def test_what_passes(scene: Scene, fault: Any, times: int) -> None:
     states = scene.states(listed(10), *[fault] * times, stream(event("ADDED", 11), then="silence"))
     assert [next(states), next(states)] == [{}, {"win1": a_node(11)}]
     assert scene.asked == ["list", *["watch 10"] * (times + 1)]
-    assert len(scene.notices) == times
+    assert len(scene.notices) == 1, "once, however often it comes"
     assert len(scene.clock.slept) == times
 
 
