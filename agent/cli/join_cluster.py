@@ -167,7 +167,8 @@ def _check_it_is_this_cluster(own: Kubeconfig, configuration: JoinConfiguration)
         seen = ", ".join(pin(one) for one in found)
         raise Failure(
             f"this machine is a node of another cluster, {own.cluster().server}, whose certificate authority "
-            f"is {seen}; wmcb reset takes it out of that first"
+            f"is {seen}; wmcb reset takes it out of that first; where there is nothing to reset, remove "
+            f"{KUBELET_CONF}"
         )
 
 
