@@ -43,6 +43,7 @@ _ANSWER_WITHIN_SECONDS = 2.0
 _LOG_TAIL = 4096
 _LOG_LINES = 10
 _STOP_SECONDS = 60.0
+_END_SECONDS = 10.0
 _START_SECONDS = 60.0
 
 
@@ -168,6 +169,7 @@ def _start(host: Host, name: str, seconds: float) -> None:
 
 def _stop(host: Host, name: str, seconds: float) -> None:
     """In its own time, or, when it does not heed the request, without being asked."""
+    process = _process_of(host, name)
     try:
         _ask_to_stop(host, name, seconds)
     except TimedOut:
@@ -177,6 +179,16 @@ def _stop(host: Host, name: str, seconds: float) -> None:
         _forget_recovery(host, name)
         host.processes.end(pid)
         host.services.wait(name, ServiceState.STOPPED, seconds)
+    if process is not None:
+        # It says that it has stopped, and ends; until then its program cannot be removed.
+        with suppress(NotFound, TimedOut):
+            host.processes.wait(process, _END_SECONDS)
+
+
+def _process_of(host: Host, name: str) -> int | None:
+    with suppress(NotFound):
+        return host.services.status(name).pid
+    return None
 
 
 def _forget_recovery(host: Host, name: str) -> None:

@@ -257,6 +257,31 @@ def test_a_reset_that_fails_at_its_very_end_leaves_the_node_whole(host: Host) ->
     assert host.files.read(nodes.CONFIG.parent / "kubelet-client.pem") == b"key"
 
 
+def test_a_program_is_left_alone_until_its_process_has_ended(host: Host) -> None:
+    """That is some moments after the service has stopped."""
+    run(host, nodes.node())
+    deeds: list[object] = []
+
+    def wait(pid: int, seconds: float) -> int:
+        assert seconds > 1
+        deeds.append((pid, host.services.status("kubelet").state))
+        return 0
+
+    def remove(path: PureWindowsPath) -> None:
+        deeds.append(path.name)
+        host.files.remove(path)
+
+    def process_of(name: str) -> Any:
+        return replaced(host.services.status(name), pid=4242)
+
+    reset(
+        changed(host, services={"status": process_of}, processes={"wait": wait}, files={"remove": remove}),
+        "1.0",
+        Silent(),
+    )
+    assert deeds.index((4242, ServiceState.STOPPED)) < deeds.index(nodes.KUBELET.name)
+
+
 def test_started_by_a_reboot_it_is_stopped_before_anything_is_taken_back(host: Host) -> None:
     run(host, nodes.node())
     for changes in range(100):
