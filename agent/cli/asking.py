@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.streams import tell
-from agent.records import frozen
+from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -28,6 +28,8 @@ class Asking:
     kubelet: Option = options.KUBELET
     notice: Callable[[str], None] = _tell
     """Takes a line for a person."""
+    fetched: list[str] = field(default_factory=list, compared=False)
+    """What was asked for over a network while a document was read: each time it may be something else."""
     join: JoinConfiguration | None = None
     """Of a cluster that kubeadm made; None where an Ignition says all."""
 

@@ -9,12 +9,13 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.inputs import as_user_data, asking_for, confirmation, given_document, require_document
+from agent.cli.inputs import asking_for, confirmation, first_look, given_document, require_document
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
 from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
+from agent.cli.recipe import recipe_of
 from agent.cli.result import show_result
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
@@ -43,16 +44,35 @@ def run(request: Request) -> int:
     if request.has(options.DRY_RUN):
         return plan(request)
     host = open_machine(request)
-    if request.has(options.IGNITION) and (known := as_user_data(request, host)):
-        from agent.cli import user_data
+    recipe = ""
+    if request.has(options.IGNITION) and host.access.is_administrator():
+        document, by_user_data = first_look(request, host)
+        if by_user_data is not None:
+            from agent.cli import user_data
 
-        return user_data.run(known)
+            return user_data.run(by_user_data)
+        recipe = recipe_of(request, host, document)
+        if not _is_to_tell_more(request) and (done := engine.as_made(host, recipe)) is not None:
+            with recorded(host, MAKE_A_NODE, display(request)):
+                show_result(request, host, done)
+            return DONE
+    return _make_so(request, host, recipe)
+
+
+def _is_to_tell_more(request: Request) -> bool:
+    """Than whether all is as it is to be: what of a document is left out, and warnings told before."""
+    return request.wants_json or request.has(VERBOSE)
+
+
+def _make_so(request: Request, host: Host, recipe: str) -> int:
     notices = Notices(host, also_known=request.has(VERBOSE))
     asking = replaced(asking_for(request, host), notice=notices)
     specification = fit_for(request, host, asking)
     with recorded(host, MAKE_A_NODE, display(request), remarks_on) as told:
         told.found(notices.lines)
-        done = engine.make_so(host, specification, RELEASE, told, confirmation(request, host, asking))
+        confirm = confirmation(request, host, asking)
+        known = "" if asking.fetched else recipe
+        done = engine.make_so(host, specification, RELEASE, told, confirm, recipe=known)
     show_result(request, host, done)
     return DONE
 

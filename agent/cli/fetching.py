@@ -23,8 +23,12 @@ _TOTAL_SECONDS = 1800.0
 class IgnitionFetch:
     """Most documents carry all that they need: nothing of the network is imported before it is used."""
 
-    def __init__(self, notice: Callable[[str], None], most: float) -> None:
-        """`notice` takes a line for a person; no more than `most` seconds are spent on each URL."""
+    def __init__(self, notice: Callable[[str], None], most: float, fetched: list[str] | None = None) -> None:
+        """`notice` takes a line for a person; no more than `most` seconds are spent on each URL.
+
+        To `fetched` each URL is added that is asked for.
+        """
+        self._fetched = [] if fetched is None else fetched
         self._notice = notice
         self._most = most
 
@@ -38,6 +42,7 @@ class IgnitionFetch:
         from agent.fetch.failure import Failed
         from agent.fetch.fetching import Limits, Request
 
+        self._fetched.append(request.url)
         network = request.network
         limits = Limits(
             patience=min(_PATIENCE_SECONDS, self._most),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -56,11 +57,19 @@ def require_document(request: Request, asking: Asking) -> None:
         raise BadUsage(f"{wanted} is needed", where=asking.ignition.name)
 
 
-def as_user_data(request: Request, host: Host) -> Request | None:
-    """The same by --user-data, where --ignition names what Cluster API's provider writes in that format."""
-    raw = given_file(request, options.IGNITION, host).read()
-    if _SCRIPT_OF_CLUSTER_API not in raw:
-        return None
+def first_look(request: Request, host: Host) -> tuple[str, Request | None]:
+    """The Ignition's hash; and, where it is what Cluster API's provider writes in that format, the same by
+    --user-data. A block at a time: it may be large, and is read again if it has to be.
+    """
+    digest, names_script, end = hashlib.sha256(), False, b""
+    for block in given_file(request, options.IGNITION, host).blocks():
+        digest.update(block)
+        names_script = names_script or _SCRIPT_OF_CLUSTER_API in end + block
+        end = block[-len(_SCRIPT_OF_CLUSTER_API) :]
+    return digest.hexdigest(), _by_user_data(request) if names_script else None
+
+
+def _by_user_data(request: Request) -> Request:
     others = {name: value for name, value in request.values.items() if name != options.IGNITION.name}
     named = {**others, options.USER_DATA.name: request.value(options.IGNITION, "")}
     return Request(request.words, request.command, named, request.operand)

@@ -9,7 +9,7 @@ from agent.cli import options
 from agent.cli.given import given_file
 from agent.cli.kubelet_program import CHECK, fault_of_program
 from agent.cli.machine import is_sandbox
-from agent.sources.worker import KUBELET_LOG, LogRunner
+from agent.sources.kubelet.placement import KUBELET_LOG, LogRunner
 from agent.spec import Inline
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ _SECONDS = 60.0
 def join(request: Request) -> int:
     from agent.cli import bootstrap
 
-    _refuse_control_plane(request)
+    refuse_control_plane(request)
     return bootstrap.run(request)
 
 
 def preflight(request: Request) -> int:
     from agent.cli import preflight
 
-    _refuse_control_plane(request)
+    refuse_control_plane(request)
     return preflight.show(request)
 
 
@@ -90,7 +90,8 @@ def _release(request: Request) -> str:
     return found[0] if found else unknown
 
 
-def _refuse_control_plane(request: Request) -> None:
+def refuse_control_plane(request: Request) -> None:
+    """Raises BadUsage."""
     for option in (CONTROL_PLANE, CERTIFICATE_KEY):
         if request.has(option):
             raise BadUsage(

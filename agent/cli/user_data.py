@@ -25,15 +25,17 @@ from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.cli.machine import open_machine
 from agent.cli.progress import display
 from agent.cli.streams import say
+from agent.cli.under_kubeadm import refuse_control_plane
 from agent.cli.wanted import tell_report
 from agent.engine import run as engine
 from agent.records import replaced
 from agent.release import RELEASE
 from agent.resources import kind_named
+from agent.resources.command import is_of_this_boot
 from agent.sources import cloudconfig
 from agent.sources.cloudconfig import Command, WrittenFile, instance_data
 from agent.spec import Command as CommandWant
-from agent.spec import Specification
+from agent.spec import File, Key, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -93,15 +95,21 @@ class _Run:
         if self._asked_for(wanted) == _GO_ON_AT_NEXT_BOOT:
             say("a command wants to be gone on from at the next boot")
             return _GO_ON_AT_NEXT_BOOT
-        if data.join is not None:
+        if data.join is not None and not self._has_joined(data.join):
             self._join(told, data.join)
         wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
         say("this user data has been carried out" + (": this machine is a node" if data.join else ""))
         return self._asked_for(wanted) or DONE
 
     def _is_done(self, title: str) -> bool:
+        """A command that is to be run again at another boot has not been carried out at this one."""
         found = engine.status(self._host)
-        return found.title == title and not found.interrupted
+        again = [
+            each
+            for each in found.resources
+            if each.found is None and each.record.target.key.kind == CommandWant.kind
+        ]
+        return found.title == title and not found.interrupted and not again
 
     def _loaded(self, raw: bytes, included: Mapping[PureWindowsPath, bytes]) -> UserData:
         name = self._request.value(options.USER_DATA, "")
@@ -147,17 +155,33 @@ class _Run:
         return [path for path in paths if self._host.files.observe(path) is not None]
 
     def _asked_for(self, commands: Iterable[CommandWant]) -> int:
-        """What the exit codes of commands ask cloudbase-init for; the most that any of them does."""
+        """What the exit codes of commands ask cloudbase-init for; the most that any of them does.
+
+        One of an earlier boot has got what it asked for.
+        """
         kind = kind_named(CommandWant.kind)
-        codes = [(kind.observe(self._host, want.name, {}) or {}).get("exit_code") for want in commands]
+        found = [kind.observe(self._host, want.name, {}) or {} for want in commands]
+        codes = [each.get("exit_code") for each in found if is_of_this_boot(self._host, each.get("boot"))]
         for code in (_RESTART_AND_GO_ON, _RESTART, _GO_ON_AT_NEXT_BOOT):
             if code in codes:
                 return code
         return 0
 
+    def _has_joined(self, join: Join) -> bool:
+        """The configuration has gone because of that: what is to be done after the join may still have to be."""
+        if join.configuration is None or self._host.files.observe(join.configuration) is not None:
+            return False
+        found = engine.status(self._host).resources
+        made = {each.record.target.key for each in found if each.found is not None}
+        return join.sentinel is not None and Key(File.kind, str(join.sentinel)) in made
+
     def _join(self, told: Told, join: Join) -> None:
-        """As kubeadm would be called, in this process."""
+        """As kubeadm would be called, in this process. Raises BadUsage."""
         asked = parse(["join", *join.arguments], COMMANDS, COMMON)
+        refuse_control_plane(asked)
+        if asked.has(options.DRY_RUN):
+            text = f"kubeadm join with {options.DRY_RUN.name} joins nothing; leave that out"
+            raise BadUsage(text, where=options.DRY_RUN.name)
         own = {name: value for name, value in self._request.values.items() if name not in _NOT_OF_THE_JOIN}
         values = {**own, **asked.values}
         if join.configuration is not None:

@@ -18,7 +18,7 @@ from agent.cli.platform_identity import platform_identity
 from agent.cli.run_log import SOURCE
 from agent.records import frozen, replaced
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
-from agent.sources.worker import Placement
+from agent.sources.kubelet.placement import Placement
 from agent.spec import EventSource, Specification
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
 
     document = given_file(request, asking.ignition, host)
     most = values.seconds(request, options.MAX_TIME, math.inf)
-    fetch = IgnitionFetch(asking.notice, most)
+    fetch = IgnitionFetch(asking.notice, most, asking.fetched)
     outcome = ignition.load(document.shown, document.read(), fetch)
     wished = wish()
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)

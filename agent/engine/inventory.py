@@ -28,6 +28,8 @@ class Inventory:
     """Which run wrote it: that run's journal, should it still be there, is no longer of use."""
     title: str = ""
     """Where the specification came from."""
+    recipe: str = ""
+    """A hash of all that the specification was made of; empty where nobody can say that."""
 
     @classmethod
     def load(cls, folder: StateFolder) -> Inventory:
@@ -54,13 +56,15 @@ class Inventory:
         check_format(place, document["format"])
         records = [Record.from_document(each) for each in document["resources"]]
         check_kinds(place, (record.target.key for record in records))
-        return cls({record.target.key: record for record in records}, document["run"], document["title"])
+        by_key = {record.target.key: record for record in records}
+        return cls(by_key, document["run"], document["title"], document.get("recipe", ""))
 
     def save(self, folder: StateFolder) -> None:
         document = {
             "format": FORMAT,
             "run": self.run,
             "title": self.title,
+            "recipe": self.recipe,
             "resources": [record.document() for record in self.records.values()],
         }
         folder.write(folder.inventory, json.dumps(document, indent=1).encode())

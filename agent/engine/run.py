@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agent.engine.inventory import Inventory, needed_contents
 from agent.engine.journal import Journal
 from agent.engine.making import Making
-from agent.engine.planning import Plan, differences, plan
+from agent.engine.planning import Match, Plan, differences, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record, Target
 from agent.engine.undoing import tidy, undone
@@ -24,7 +24,7 @@ from agent.spec import Specification
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agent.engine.planning import Change, Difference, Match
+    from agent.engine.planning import Change, Difference
     from agent.engine.progress import Progress
     from agent.engine.undoing import Undone
     from agent.host.port import Host
@@ -79,13 +79,15 @@ def make_so(
     confirm: Callable[[], None] | None = None,
     *,
     beside: bool = False,
+    recipe: str = "",
 ) -> Done:
     """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed after that.
 
     `confirm` is called when all is made and well, unless there was nothing to make; also by the run that
     finishes an interrupted one. What it raises is a failure like any other: the run is taken back.
 
-    What wmcb made before and is not wanted now goes, unless this is to be `beside` it.
+    What wmcb made before and is not wanted now goes, unless this is to be `beside` it. `recipe` is a hash of
+    all that the specification was made of, for `as_made`.
     """
     with _alone(host):
         folder = StateFolder.of(host)
@@ -101,7 +103,8 @@ def make_so(
         progress.planned(planned)
         if journal is None and not planned.changes:
             records = _beside(others, _records(host, specification, planned, {}, inventory, {}), remembered)
-            if records == inventory.records and specification.title in ("", inventory.title):
+            known = specification.title in ("", inventory.title) and recipe in ("", inventory.recipe)
+            if records == inventory.records and known:
                 return Done(planned)
         folder.ensure()
         journal = journal or Journal.begin(folder, version)
@@ -117,7 +120,7 @@ def make_so(
             records = _records(host, specification, planned, making.settled, inventory, first)
             records = _beside(others, records, remembered)
             title = specification.title or (inventory.title if beside else "")
-            Inventory(records, journal.run, title).save(folder)
+            Inventory(records, journal.run, title, recipe).save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
@@ -126,6 +129,25 @@ def make_so(
             raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
         _clean_up(host, folder, records, journal)
         return Done(planned, tuple(making.left), tuple(_kept_otherwise(planned, records)))
+
+
+def as_made(host: Host, recipe: str) -> Done | None:
+    """What `make_so` would give for a specification of this recipe, if it was made and all still is so.
+
+    Whoever has a recipe need not make the specification to learn that there is nothing to do.
+    """
+    try:
+        folder = StateFolder.of(host)
+        folder.check()
+        inventory = Inventory.load(folder)
+        if not recipe or inventory.recipe != recipe:
+            return None
+        found = _status(host, folder, inventory)
+    except CannotBeSo:
+        return None  # make_so says it
+    if not found.is_well or found.under_way:
+        return None
+    return Done(Plan((), (), (), tuple(Match(each.record.target, each.found) for each in found.resources)))
 
 
 def take_back(host: Host, progress: Progress) -> Undone | None:
@@ -183,11 +205,15 @@ class Status:
 def status(host: Host) -> Status:
     folder = StateFolder.of(host)
     folder.check()
-    inventory = Inventory.load(folder)
+    return _status(host, folder, Inventory.load(folder))
+
+
+def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     standings = tuple(_standings(host, inventory))
     # Before the journal and after: one that ends or begins just then is not interrupted.
     under_way = host.processes.is_held(LOCK)
-    unfinished = _unfinished(folder, Inventory.load(folder)) is not None
+    has_journal = Journal.unfinished(folder) is not None
+    unfinished = has_journal and _unfinished(folder, Inventory.load(folder)) is not None
     under_way = under_way or host.processes.is_held(LOCK)
     return Status(inventory.title, standings, unfinished and not under_way, under_way)
 
