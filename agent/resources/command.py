@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _SUFFIXES = {Shell.CMD: ".cmd", Shell.POWERSHELL: ".ps1"}
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60
+_AGAIN_AT_NEXT_BOOT = (1002, 1003)
+"""Exit codes by which a command asks cloudbase-init for that."""
+_SHORTEST_BOOT_SECONDS = 5.0
 
 
 class CommandResource(Kind):
@@ -40,13 +43,15 @@ class CommandResource(Kind):
         marker = _Files(host, name).marker
         try:
             found: dict[str, Value] = json.loads(host.files.read(marker))
-            return {field: found[field] for field in ("script", "shell", "exit_code")}
+            state = {field: found[field] for field in ("script", "shell", "exit_code", "boot")}
         except NotFound:
             return None
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(
                 f"{marker} is damaged; remove it, and command {name} will be run again"
             ) from fault
+        again = state["exit_code"] in _AGAIN_AT_NEXT_BOOT and not is_of_this_boot(host, state["boot"])
+        return None if again else state
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         return f"{value}"[:12] if field == "script" else super().shown(field, value, manner)
@@ -67,7 +72,7 @@ class CommandResource(Kind):
             raise NotWell(
                 f"command {want.name} ended with exit code {exit_code}; what it said is in {files.log}"
             )
-        files.mark({**self.wanted(want), "exit_code": exit_code})
+        files.mark({**self.wanted(want), "exit_code": exit_code, "boot": round(host.clock.boot_time())})
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         files = _Files(host, name)
@@ -84,6 +89,14 @@ class CommandResource(Kind):
             for shell in Shell:
                 with suppress(NotFound, InUse):
                     host.files.remove(_Files(host, name).script(shell))
+
+
+def is_of_this_boot(host: Host, boot: Value) -> bool:
+    """`boot` is what the state of a command says of when it was run.
+
+    Windows tells for how long it has been up; what comes of that and the time of day is never quite the same.
+    """
+    return isinstance(boot, int) and abs(host.clock.boot_time() - boot) < _SHORTEST_BOOT_SECONDS
 
 
 class _Files:

@@ -128,6 +128,25 @@ def test_one_that_may_fail_is_not_run_again(host: Host) -> None:
     assert status(host).is_well
 
 
+@pytest.mark.parametrize(
+    ("exit_code", "runs"),
+    [(0, 1), (3, 1), (1001, 1), (1002, 2), (1003, 2)],
+    ids=["done", "failed", "restart", "again", "restart and again"],
+)
+def test_what_asks_to_be_run_at_the_next_boot_is_run_then(host: Host, exit_code: int, runs: int) -> None:
+    may_fail = replaced(COMMAND, may_fail=True)
+    first = Shells(host, exit_code)
+    run(first.host, may_fail)
+    run(first.host, may_fail)
+    assert len(first.scripts) == 1, "not at this boot"
+    later = changed(host, clock={"boot_time": lambda: host.clock.boot_time() + 60.0})
+    second = Shells(later)
+    run(second.host, may_fail)
+    run(second.host, may_fail)
+    assert len(first.scripts + second.scripts) == runs
+    assert status(later).is_well
+
+
 def test_one_that_does_not_end_is_told(host: Host) -> None:
     def run_logged(*_: object, **__: object) -> int:
         raise TimedOut("run", "cmd.exe", 1460)
