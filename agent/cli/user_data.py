@@ -168,7 +168,7 @@ class _Run:
         return 0
 
     def _has_joined(self, join: Join) -> bool:
-        """The configuration has gone because of that: what is to be done after the join may still have to be."""
+        """Its configuration went because of that; what comes after the join may still have to be done."""
         if join.configuration is None or self._host.files.observe(join.configuration) is not None:
             return False
         found = engine.status(self._host).resources

@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
+from agent.host.sandbox.power import SandboxClock
+from agent.host.sandbox.processes import SandboxProcesses
 from sandbox.cli.given import WORKER
 from sandbox.cli.test_join import Cluster, cluster, windows
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN
@@ -149,3 +151,59 @@ def test_a_worker_s_ignition_is_no_user_data(windows: Machine) -> None:
     answer = windows.wmcb("--user-data", str(WORKER))
     assert answer.code == 2
     assert answer.error_lines[-1].endswith("--ignition takes a worker's")
+
+
+@pytest.mark.parametrize(("exit_code", "runs"), [(1001, 1), (1002, 2), (1003, 2)])
+def test_after_the_restart_that_a_command_wants_the_machine_joins(
+    windows: Machine, given: str, monkeypatch: pytest.MonkeyPatch, exit_code: int, runs: int
+) -> None:
+    ran: list[str] = []
+
+    def run_logged(_: object, words: list[str], *__: object, **___: object) -> int:
+        ran.append(words[-1])
+        return exit_code if len(ran) == 1 else 0
+
+    monkeypatch.setattr(SandboxProcesses, "run_logged", run_logged)
+    wanted = 1002 if exit_code == 1002 else 1003
+    assert [carry_out(windows, given).code for _ in range(2)] == [wanted] * 2, "until the machine restarts"
+    assert len(ran) == 1
+    booted = windows.host.clock.boot_time() + 60.0
+    monkeypatch.setattr(SandboxClock, "boot_time", lambda _: booted)
+    answer = carry_out(windows, given)
+    assert answer.code == 0, answer.err
+    assert windows.host.services.read("kubelet") is not None
+    assert len(ran) == runs + 1, "with the one after the join"
+
+
+def test_a_command_after_the_join_that_is_to_be_run_again_is(
+    windows: Machine, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = iter([0, 1003, 0])
+    monkeypatch.setattr(SandboxProcesses, "run_logged", lambda *_, **__: next(codes))
+    assert carry_out(windows, given).code == 1003
+    booted = windows.host.clock.boot_time() + 60.0
+    monkeypatch.setattr(SandboxClock, "boot_time", lambda _: booted)
+    assert carry_out(windows, given).code == 0
+    assert not [*codes]
+    assert windows.wmcb("status").code == 0
+
+
+def test_what_is_edited_after_the_join_is_carried_out_without_another(
+    windows: Machine, cluster: Cluster, given: str
+) -> None:
+    assert carry_out(windows, given).code == 0
+    asked = len(cluster.server.asked)
+    text = Path(given).read_text().replace("echo after", "echo more")
+    answer = carry_out(windows, windows.give("edited", text))
+    assert answer.code == 0, answer.err
+    assert answer.error_lines == ["change command runcmd, after the join"]
+    assert len(cluster.server.asked) == asked
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--control-plane"])
+def test_a_join_that_would_be_none_is_refused(windows: Machine, cluster: Cluster, option: str) -> None:
+    call = f"kubeadm join {option} {cluster.server.place} --token {TOKEN} --discovery-token-ca-cert-hash "
+    answer = carry_out(windows, windows.give("data", f"#cloud-config\nruncmd:\n- {call}{pinned(ROOT)}\n"))
+    assert answer.code == 2
+    assert option in answer.error_lines[-1]
+    assert windows.host.services.read("kubelet") is None
