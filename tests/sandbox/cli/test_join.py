@@ -53,6 +53,10 @@ class Cluster:
         server.at(KUBEADM_CONFIG, ok({"data": {"ClusterConfiguration": CLUSTER}}))
         server.at("/version", ok({"gitVersion": "v1.36.3"}))
 
+    def configure(self, more: str) -> None:
+        """Of its kubelets."""
+        self.server.at(KUBELET_CONFIG, ok({"data": {"kubelet": f"{CONFIGURATION}{more}\n"}}))
+
     def has_node(self, *, ready: bool) -> None:
         conditions = [{"type": "Ready", "status": str(ready)}]
         self.server.at(NODE, ok({"metadata": {"name": "win1"}, "status": {"conditions": conditions}}))

@@ -1,0 +1,83 @@
+"""`wmcb upgrade` on a machine that is a folder: what it goes by, and whom it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.sources.kubeadm.arguments_file import arguments_in
+from sandbox.cli.given import program
+from sandbox.cli.test_join import Cluster, cluster, join, windows
+from unit.kube.api_server import ROOT as AUTHORITY
+from unit.kube.api_server import TOKEN, kubeconfig_of
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Machine
+
+__all__ = ["cluster", "windows"]
+
+KUBELET_CONF = r"C:\etc\kubernetes\kubelet.conf"
+ARGUMENTS = r"C:\var\lib\kubelet\kubeadm-flags.env"
+
+OWN = """\
+apiVersion: v1
+kind: Config
+clusters:
+- {{name: kubernetes, cluster: {{server: "{server}", certificate-authority-data: {authority}}}}}
+users:
+- {{name: node, user: {{token: {token}}}}}
+contexts:
+- {{name: own, context: {{cluster: kubernetes, user: node}}}}
+current-context: own
+"""
+
+
+@pytest.fixture
+def joined(windows: Machine, cluster: Cluster) -> Machine:
+    """With what its kubelet would have written."""
+    assert join(windows, cluster, "--node-name", "other").code == 0
+    found = kubeconfig_of(cluster.server.url, AUTHORITY)
+    authority = found.partition("certificate-authority-data: ")[2].partition("\n")[0]
+    own = OWN.format(server=cluster.server.url, authority=authority, token=TOKEN)
+    windows.put(KUBELET_CONF, own.encode())
+    return windows
+
+
+def upgrade(machine: Machine, *more: str) -> str:
+    answer = machine.wmcb("upgrade", "--kubelet-version", "1.36", *more)
+    assert answer.code == 0, answer.err
+    return answer.out
+
+
+def test_as_it_is_there_is_nothing_to_do(joined: Machine) -> None:
+    upgrade(joined)  # the bootstrap credentials go
+    assert upgrade(joined).startswith("nothing to do")
+
+
+def test_another_kubelet(joined: Machine) -> None:
+    upgrade(joined, "--kubelet", joined.give("new.exe", program(tail=b"2")))
+    assert joined.read(r"C:\k\kubelet.exe") == program(tail=b"2")
+
+
+def test_its_name_and_arguments_stay(joined: Machine) -> None:
+    text = joined.read(ARGUMENTS).decode().replace('"\n', ' --v=7"\n')
+    joined.put(ARGUMENTS, text.encode())
+    upgrade(joined)
+    found = arguments_in(ARGUMENTS, joined.read(ARGUMENTS))
+    arguments = {each.name: each.value for each in found or ()}
+    assert arguments["hostname-override"] == "other"
+    assert arguments["v"] == "7"
+
+
+def test_the_clusters_configuration_is_taken_anew(joined: Machine, cluster: Cluster) -> None:
+    cluster.configure("maxPods: 77")
+    upgrade(joined)
+    assert "maxPods: 77" in joined.read(r"C:\var\lib\kubelet\config.yaml").decode()
+
+
+@pytest.mark.parametrize("words", [("upgrade",), ("upgrade", "--dry-run")], ids=" ".join)
+def test_what_has_not_joined(machine: Machine, words: tuple[str, ...]) -> None:
+    answer = machine.wmcb(*words)
+    assert answer.code == 1
+    assert answer.error_lines[-1].startswith("wmcb: this machine is no node that has joined a cluster")
