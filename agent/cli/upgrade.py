@@ -16,14 +16,16 @@ from agent.cli.checking import ignored_checks
 from agent.cli.failure import Failure
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.documents import NotReadable, read_document
-from agent.sources.kubeadm.arguments_file import arguments_in
+from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
 from agent.sources.kubeadm.compiling import ARGUMENTS_FILE, INSTANCE_CONFIGURATION, KUBELET_CONF
+from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.host.port import Host
+    from agent.sources.kubeadm.model import Argument
 
 _KUBELET = "kubelet"
 _ENDPOINT = "containerRuntimeEndpoint"
@@ -48,7 +50,7 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
             )
     registration = NodeRegistration(
         cri_socket=_runtime_endpoint(host),
-        kubelet_extra_args=arguments_in(str(ARGUMENTS_FILE), host.files.read(ARGUMENTS_FILE)),
+        kubelet_extra_args=_arguments(host),
     )
     configuration = JoinConfiguration(
         Discovery(file=str(KUBELET_CONF)),
@@ -56,6 +58,18 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
         patches_directory=request.value(join_options.PATCHES, ""),
     )
     return Asking(ignored_checks(request), join=configuration)
+
+
+def _arguments(host: Host) -> tuple[Argument, ...]:
+    """Its name is among them: without them it would be another node."""
+    try:
+        return arguments_in(str(ARGUMENTS_FILE), host.files.read(ARGUMENTS_FILE))
+    except NoArguments as fault:
+        raise Failure(
+            f"{ARGUMENTS_FILE} does not say what this node's kubelet is started with: write {VARIABLE}=... "
+            'there, in UTF-8; ="" is for nothing',
+            where=str(ARGUMENTS_FILE),
+        ) from fault
 
 
 def _runtime_endpoint(host: Host) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import TYPE_CHECKING
 
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import Argument
+from agent.sources.kubelet import flags
 from agent.sources.systemd import environment
 
 if TYPE_CHECKING:
@@ -16,15 +18,31 @@ _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
+class NoArguments(Exception):
+    """Not even that there are none is said there."""
+
+
 def arguments_in(path: str, contents: bytes) -> tuple[Argument, ...]:
-    """As the log runner reads them: a backslash is one, and quotes hold a word together."""
-    variables, _ = environment.read_file(path, contents)
+    """As the log runner reads them: a backslash is one, quotes hold a word together. Raises NoArguments."""
+    variables, _ = environment.read_file(path, contents.removeprefix(codecs.BOM_UTF8))
     values = [variable.value for variable in variables if variable.name == VARIABLE]
-    return tuple(_arguments(values[-1])) if values else ()
+    if not values:
+        raise NoArguments
+    return tuple(_arguments(values[-1]))
 
 
 def _arguments(value: str) -> Iterator[Argument]:
-    for word in _WORD.findall(value):
-        plain = _QUOTED.sub(lambda found: found[1] or found[2] or "", word)
-        name, _, given = plain.lstrip("-").partition("=")
+    """A value may stand after its name, as the kubelet takes it."""
+    words = [
+        _QUOTED.sub(lambda found: found[1] or found[2] or "", word) for word in reversed(_WORD.findall(value))
+    ]
+    while words:
+        name, equals, given = words.pop().lstrip("-").partition("=")
+        if not equals:
+            given = words.pop() if words and _takes_next(name, words[-1]) else "true"
         yield Argument(name, given)
+
+
+def _takes_next(name: str, word: str) -> bool:
+    known = flags.by_name().get(name.replace("_", "-"))
+    return known.kind is not flags.Kind.SWITCH if known else not word.startswith("-")
