@@ -32,6 +32,8 @@ class Asking:
     """What was asked for over a network while a document was read: each time it may be something else."""
     join: JoinConfiguration | None = None
     """Of a cluster that kubeadm made; None where an Ignition says all."""
+    beside: bool = False
+    """All else that wmcb made here stays, and what that was made from goes on to be told."""
 
     def warn(self, text: str) -> None:
         self.notice(f"warning: {text}")

@@ -68,11 +68,13 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
     notices = Notices(host, also_known=request.has(VERBOSE))
     asking = replaced(asking_for(request, host), notice=notices)
     specification = fit_for(request, host, asking)
+    if asking.beside:
+        specification = replaced(specification, title="")
     with recorded(host, MAKE_A_NODE, display(request), remarks_on) as told:
         told.found(notices.lines)
         confirm = confirmation(request, host, asking)
         known = "" if asking.fetched else recipe
-        done = engine.make_so(host, specification, RELEASE, told, confirm, recipe=known)
+        done = engine.make_so(host, specification, RELEASE, told, confirm, beside=asking.beside, recipe=known)
     show_result(request, host, done)
     return DONE
 
@@ -103,7 +105,8 @@ def plan(request: Request) -> int:
     host = open_or_imagine(request)
     asking = asking_for(request, host)
     specification = asked_for(request, host, asking)
-    show_preview(request, host, specification, hindrances(request, host, asking, specification))
+    found = hindrances(request, host, asking, specification)
+    show_preview(request, host, specification, found, beside=asking.beside)
     return DONE
 
 

@@ -41,11 +41,16 @@ def remarks_on(host: Host, plan: Plan) -> Iterator[str]:
 
 
 def show_preview(
-    request: Request, host: Host, specification: Specification, checks: Sequence[Finding] = ()
+    request: Request,
+    host: Host,
+    specification: Specification,
+    checks: Sequence[Finding] = (),
+    *,
+    beside: bool = False,
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way."""
     with looking():
-        planned = engine.preview(host, specification)
+        planned = engine.preview(host, specification, beside=beside)
         interrupted = engine.interrupted(host)
     lost = losses(host, planned)
     under_way = ["a run is under way on this machine: look again when it has ended"]

@@ -1,7 +1,8 @@
 """`wmcb upgrade`: another kubelet, and the configuration that the cluster has for it now.
 
 A node is upgraded by joining it once more, as it is: by its own credentials, under its name, with the
-arguments that stand in its kubeadm-flags.env. One that is not well afterwards is what it was before.
+arguments that stand in its kubeadm-flags.env. What user data has made there stays. One that is not well
+afterwards is what it was before.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
         registration,
         patches_directory=request.value(join_options.PATCHES, ""),
     )
-    return Asking(ignored_checks(request), join=configuration)
+    return Asking(ignored_checks(request), join=configuration, beside=True)
 
 
 def _arguments(host: Host) -> tuple[Argument, ...]:

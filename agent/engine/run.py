@@ -55,12 +55,14 @@ class Done:
     """What this machine made its own of, where it does not keep a setting as given."""
 
 
-def preview(host: Host, specification: Specification) -> Plan:
+def preview(host: Host, specification: Specification, *, beside: bool = False) -> Plan:
     """What `make_so` would do."""
     folder = StateFolder.of(host)
     folder.check()
     inventory = Inventory.load(folder)
-    return plan(host, specification, _remembered(inventory, _unfinished(folder, inventory)))
+    remembered = _remembered(inventory, _unfinished(folder, inventory))
+    others = _others(specification, remembered) if beside else {}
+    return plan(host, specification, _without(others, remembered))
 
 
 def interrupted(host: Host) -> int | None:
