@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
@@ -34,7 +34,8 @@ def given_document(request: Request) -> Option | None:
 
 
 def asking_for(request: Request, host: Host) -> Asking:
-    """Raises BadUsage for a join that cannot be meant, and for more than one document."""
+    """Raises BadUsage for what cannot be meant, and for more than one document."""
+    values.check(request)
     given = given_document(request)
     called = request.command.name.partition(" ")[0] if request.command else ""
     if called == UPGRADE:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import options, values
 from agent.cli.arguments import Request, parse
 from agent.cli.asking import Asking
 from agent.cli.bootstrap import fit_for
@@ -54,6 +54,7 @@ def run(request: Request) -> int:
     """Its exit codes beside our own are cloudbase-init's: 1001 to 1003."""
     if request.has(options.DRY_RUN):
         raise not_foreseen(options.DRY_RUN.name)
+    values.check(request)
     return _Run(request, open_machine(request)).carry_out()
 
 

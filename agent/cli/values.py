@@ -6,6 +6,7 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING
 
+from agent.cli import options
 from agent.cli.failure import BadUsage
 
 if TYPE_CHECKING:
@@ -20,6 +21,16 @@ _PIPE = re.compile(r"npipe:(////\./|//\./|///)pipe/[^/\\]+", re.IGNORECASE)
 _TCP = re.compile(r"tcp://(\[[0-9a-f:.]+\]|[^][/:@?#\s]+):(?P<port>[0-9]{1,5})", re.IGNORECASE)
 _LARGEST_PORT = 65535
 _AN_ENDPOINT = "expected npipe:////./pipe/NAME or tcp://HOST:PORT"
+
+
+def check(request: Request) -> None:
+    """All that are given, before anything is fetched, or a cluster is waited for."""
+    for each in (options.START_TIMEOUT, options.MAX_TIME):
+        seconds(request, each, 0)
+    number(request, options.VERBOSITY, "")
+    node_addresses(request, options.NODE_IP)
+    addresses(request, options.CLUSTER_DNS)
+    endpoint(request, options.RUNTIME_ENDPOINT, "")
 
 
 def number(request: Request, option: Option, otherwise: str) -> str:

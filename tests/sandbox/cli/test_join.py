@@ -131,6 +131,14 @@ def refused(machine: Machine, cluster: Cluster, **given: Any) -> tuple[int, str]
     return answer.code, answer.error_lines[-1]
 
 
+def test_a_value_that_cannot_be_meant_is_refused_before_the_cluster_is_asked(
+    windows: Machine, cluster: Cluster
+) -> None:
+    code, line = refused(windows, cluster, more=("--start-timeout", "soon"))
+    assert (code, line) == (2, "wmcb: --start-timeout soon: expected a number of seconds, such as 60")
+    assert cluster.server.targets == []
+
+
 def test_another_cluster_answers(windows: Machine, cluster: Cluster) -> None:
     code, line = refused(windows, cluster, pin=pinned(issue("other", authority=True)))
     assert code == 1

@@ -129,6 +129,16 @@ def test_bad_user_data_changes_nothing(windows: Machine, cluster: Cluster) -> No
     assert not [asked for asked in cluster.server.asked if CLUSTER_INFO in asked.target]
 
 
+def test_a_value_that_cannot_be_meant_changes_nothing(windows: Machine, given: str) -> None:
+    before = windows.picture()
+    answer = windows.wmcb("--user-data", given, "--start-timeout", "soon")
+    assert (answer.code, answer.error_lines) == (
+        2,
+        ["wmcb: --start-timeout soon: expected a number of seconds, such as 60"],
+    )
+    assert windows.picture() == before
+
+
 def ignition(machine: Machine, cluster: Cluster) -> str:
     """As the provider's own package renders it, with another join configuration in it."""
     document = json.loads((DATA_FOLDER / "ignition-worker.ign").read_text())
