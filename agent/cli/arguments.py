@@ -185,7 +185,17 @@ def _request(
         raise BadUsage("no command given; wmcb --help lists them")
     if below:
         raise BadUsage(f"{name}: say which of {', '.join(below)}")
+    _refuse_what_follows(words, commands)
     raise BadUsage(f"unknown command {name}{suggestion(name, [each.name for each in commands])}")
+
+
+def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> None:
+    """Where the first words are a command, it is not that which is unknown."""
+    for number in range(len(words) - 1, 0, -1):
+        command, operand = _called(words[:number], commands)
+        if command is not None:
+            taken = f"one {command.operand}" if operand else "options"
+            raise BadUsage(f"{command.shown} takes {taken} only: {words[number]} is too much")
 
 
 def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command | None, str]:

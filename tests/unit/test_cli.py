@@ -36,7 +36,7 @@ WRONG = [
     Wrong("nothing", (), "no command given; wmcb --help lists them"),
     Wrong("a command misspelt", ("versoin",), "unknown command versoin; did you mean version?"),
     Wrong("a command unheard of", ("xyzzy",), "unknown command xyzzy; see wmcb --help"),
-    Wrong("a word too many", ("version", "now"), "unknown command version now; did you mean version?"),
+    Wrong("a word too many", ("version", "now"), "version takes options only: now is too much"),
     Wrong("half a command", ("daemon",), "daemon: say which of daemon"),
     Wrong("a misspelt option", ("version", "--ouput=json"), "unknown option --ouput; did you mean --output?"),
     Wrong("another's option", ("daemon", "run", "--output=text"), "daemon run has no option --output"),

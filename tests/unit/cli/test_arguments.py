@@ -48,8 +48,8 @@ def test_it_is_understood(case: Line) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("leave", "10.0.0.1:6443"), "unknown command leave 10.0.0.1:6443"),
-        (("join", "10.0.0.1:6443", "too"), "unknown command join 10.0.0.1:6443 too"),
+        (("leave", "10.0.0.1:6443"), "leave takes options only: 10.0.0.1:6443 is too much"),
+        (("join", "10.0.0.1:6443", "too"), "join takes one HOST:PORT only: too is too much"),
         (("join", "--name=a", "--name=b"), "--name is given twice"),
     ],
     ids=["no operand is wanted", "two operands", "an option that may not come again"],
