@@ -73,9 +73,10 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
     if advice := _advice(status, is_otherwise=bool(otherwise)):
         lines.append(advice)
-    number = len(status.resources)
-    title = f", from {status.title}" if status.title else ""
-    return "\n".join([*lines, f"{number - len(otherwise)} of {number} as wanted{title}"])
+    if number := len(status.resources):  # none is made until a first run has ended
+        title = f", from {status.title}" if status.title else ""
+        lines.append(f"{number - len(otherwise)} of {number} as wanted{title}")
+    return "\n".join(lines)
 
 
 def _advice(status: Status, *, is_otherwise: bool) -> str | None:

@@ -135,6 +135,19 @@ def test_what_an_interrupted_run_had_done_is_told_as_a_result(
     assert node.wmcb("plan", *node.node, "--output=json").document["interrupted"] is False
 
 
+def test_of_a_first_run_that_was_interrupted_nothing_is_counted(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.engine.run._take_back", lambda *_: Undone(("the power went",)))
+    fail(monkeypatch)
+    assert machine.wmcb(*machine.node).code == 1
+    assert machine.wmcb("status") == (
+        1,
+        "the last run was interrupted: run it again to finish it, or with --rollback to take it back\n",
+        "",
+    )
+
+
 def but_for_wmcbs_own(machine: Machine) -> dict[str, object]:
     return {name: seen for name, seen in machine.picture().items() if r"C:\ProgramData\wmcb" not in name}
 
