@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from agent.cli.failure import Failure
 from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
+from agent.host.protection import granted_to_others
+from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.discovery import Discovery
-from agent.kube.failure import Failed, NotFound, Unauthorized
+from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, pin
@@ -62,7 +64,7 @@ class JoinCluster:
 def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice: Notice) -> JoinCluster:
     """`name` is the node's. Raises Failure."""
     with _told():
-        own = own_kubeconfig(host)
+        own = _usable(host)
         if own:
             _check_it_is_this_cluster(own, configuration)
         used = own or _bootstrap(configuration, host, notice)
@@ -71,12 +73,19 @@ def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice
 
 
 def own_kubeconfig(host: Host) -> Kubeconfig | None:
-    """Of a machine that is a node. Raises NotUsable.
+    """Of a machine that is a node. Raises NotUsable, and Failure for what anybody may have put there.
 
     The kubelet writes it before it has the certificate that is named there: until then it is no node.
     """
     if host.files.observe(KUBELET_CONF) is None:
         return None
+    granted = granted_to_others(host.files.descriptor(KUBELET_CONF), host.access.caller())
+    if granted & ~(FILE_READ | FILE_EXECUTE):
+        raise Failure(
+            f"{KUBELET_CONF} can be changed by users, so that it may lead this machine into a cluster of "
+            "theirs; look at it, and remove it",
+            where=str(KUBELET_CONF),
+        )
     own = kubeconfig.read(host.files.read(KUBELET_CONF), str(KUBELET_CONF))
     user = own.user()
     named = [KUBELET_CONF.parent / path for path in (user.certificate_path, user.key_path) if path]
@@ -97,7 +106,7 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
 
 def _with_certificate(host: Host, seconds: float) -> Kubeconfig:
     deadline = host.clock.monotonic() + seconds
-    while (own := own_kubeconfig(host)) is None:
+    while (own := _written_by_now(host)) is None:
         if host.clock.monotonic() > deadline:
             raise Failure(
                 f"the cluster gave the kubelet no certificate within {seconds:g} seconds; whether its "
@@ -105,6 +114,24 @@ def _with_certificate(host: Host, seconds: float) -> Kubeconfig:
             )
         host.clock.sleep(_ASK_AGAIN_SECONDS)
     return own
+
+
+def _written_by_now(host: Host) -> Kubeconfig | None:
+    """The kubelet does not write it in one move."""
+    try:
+        return own_kubeconfig(host)
+    except NotUsable:
+        return None
+
+
+def _usable(host: Host) -> Kubeconfig | None:
+    try:
+        return own_kubeconfig(host)
+    except NotUsable as fault:
+        raise Failure(
+            f"{fault}; if this is a node already, wmcb reset takes it out first; else remove that file",
+            where=str(KUBELET_CONF),
+        ) from fault
 
 
 def _bootstrap(configuration: JoinConfiguration, host: Host, notice: Notice) -> Kubeconfig:
