@@ -11,7 +11,7 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, take_back
 from agent.host.port import Principal, ServiceDefinition, ServiceState
-from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
@@ -455,3 +455,11 @@ def test_no_secret_is_open_to_users(host: Host) -> None:
     run(host, nodes.node())
     for path in (STATE, STATE / "kept"):
         assert host.files.descriptor(path).equivalent(PRIVATE_DIRECTORY)
+
+
+def test_a_file_is_protected_anew_where_no_folder_of_ours_does_it(host: Host) -> None:
+    alone = Specification.of([File(C / "alone.txt", Inline(b"secret"))])
+    run(host, alone)
+    host.files.set_descriptor(C / "alone.txt", OPEN)
+    run(host, alone)
+    assert host.files.descriptor(C / "alone.txt").equivalent(PRIVATE_FILE)
