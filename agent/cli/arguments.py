@@ -194,8 +194,10 @@ def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> N
     for number in range(len(words) - 1, 0, -1):
         command, operand = _called(words[:number], commands)
         if command is not None:
-            taken = f"one {command.operand}" if operand else "options"
-            raise BadUsage(f"{command.shown} takes {taken} only: {words[number]} is too much")
+            if operand:
+                # Not quoted: a token whose option was forgotten, and a log is written.
+                raise BadUsage(f"{command.shown} takes one {command.operand} only: what follows is too much")
+            raise BadUsage(f"{command.shown} takes options only: {words[number]} is too much")
 
 
 def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command | None, str]:

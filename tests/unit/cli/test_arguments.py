@@ -49,7 +49,7 @@ def test_it_is_understood(case: Line) -> None:
     ("words", "says"),
     [
         (("leave", "10.0.0.1:6443"), "leave takes options only: 10.0.0.1:6443 is too much"),
-        (("join", "10.0.0.1:6443", "too"), "join takes one HOST:PORT only: too is too much"),
+        (("join", "10.0.0.1:6443", "too"), "join takes one HOST:PORT only: what follows is too much"),
         (("join", "--name=a", "--name=b"), "--name is given twice"),
     ],
     ids=["no operand is wanted", "two operands", "an option that may not come again"],
@@ -58,3 +58,9 @@ def test_it_is_refused(words: tuple[str, ...], says: str) -> None:
     with pytest.raises(BadUsage) as refused:
         parse(words, COMMANDS)
     assert str(refused.value).startswith(says)
+
+
+def test_a_token_without_its_option_is_not_told() -> None:
+    with pytest.raises(BadUsage) as refused:
+        parse(("join", "10.0.0.1:6443", "abcdef.0123456789abcdef"), COMMANDS)
+    assert "abcdef" not in str(refused.value)
