@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 import sys
 from functools import cache, partial
+from pathlib import PureWindowsPath
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.failure import BadUsage
+from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
@@ -49,7 +50,10 @@ class KubeletProgram:
 
 def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:
     """Raises BadUsage for what is no kubelet.exe, unless that check is to be ignored."""
-    file = given_file(request, asking.kubelet, host, otherwise=_in_place(request, asking))
+    place = _in_place(request, asking)
+    if place and not request.has(asking.kubelet):
+        _require_there(place, request, host, asking)
+    file = given_file(request, asking.kubelet, host, otherwise=place)
     if fault := fault_of_program(file.head(_HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, file.objection(fault))
     said = said_release(request)
@@ -60,6 +64,18 @@ def _in_place(request: Request, asking: Asking) -> str:
     """Who joins as with kubeadm has put kubelet.exe where it is to stay, and names it no more."""
     folder = request.value(options.INSTALL_DIRECTORY, str(INSTALL_DIRECTORY))
     return rf"{folder}\kubelet.exe" if asking.join is not None else ""
+
+
+def _require_there(place: str, request: Request, host: Host, asking: Asking) -> None:
+    """Nobody gave this path, so that an option which is at fault would be news."""
+    try:
+        is_there = host.files.observe(PureWindowsPath(place)) is not None
+    except HostError:
+        return  # which is told when it is read
+    if not is_there:
+        has_option = request.command is not None and asking.kubelet in request.command.options
+        otherwise = f", or name one with {asking.kubelet.name} FILE" if has_option else ""
+        raise BadInput(f"there is no {place}: put the kubelet.exe of this node there{otherwise}", where=place)
 
 
 def said_release(request: Request) -> Kubelet | None:

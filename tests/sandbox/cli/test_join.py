@@ -139,6 +139,16 @@ def test_a_value_that_cannot_be_meant_is_refused_before_the_cluster_is_asked(
     assert cluster.server.targets == []
 
 
+def test_a_kubelet_that_is_not_in_its_place(machine: Machine, cluster: Cluster) -> None:
+    code, line = refused(machine, cluster)
+    assert (code, line) == (
+        2,
+        rf"wmcb: there is no {KUBELET}: put the kubelet.exe of this node there, "
+        "or name one with --kubelet FILE",
+    )
+    assert cluster.server.targets == []
+
+
 def test_another_cluster_answers(windows: Machine, cluster: Cluster) -> None:
     code, line = refused(windows, cluster, pin=pinned(issue("other", authority=True)))
     assert code == 1

@@ -124,3 +124,9 @@ def test_what_it_refuses(machine: Machine, words: tuple[str, ...], says: str) ->
 def test_help(machine: Machine) -> None:
     assert "kubeadm [COMMAND]" in kubeadm(machine, "--help").out
     assert "kubeadm join [HOST:PORT]" in kubeadm(machine, "join", "--help").out
+
+
+def test_what_kubeadm_has_no_option_for_is_not_asked_for(machine: Machine, cluster: Cluster) -> None:
+    answer = kubeadm(machine, "join", "--config", configuration(machine, cluster))
+    line = r"wmcb: there is no C:\k\kubelet.exe: put the kubelet.exe of this node there"
+    assert (answer.code, answer.error_lines) == (2, [line])
