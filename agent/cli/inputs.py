@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 JOIN = "join"
 UPGRADE = "upgrade"
+USER_DATA = "user data"
+"""How the title of what user data made begins."""
 _SCRIPT_OF_CLUSTER_API = b"/etc/kubeadm.sh"
 
 

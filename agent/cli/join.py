@@ -10,9 +10,11 @@ from agent.cli.asking import Asking
 from agent.cli.checking import IDS, SKEW_CHECK
 from agent.cli.failure import BadInput, BadUsage, Failure
 from agent.cli.given import given_file
+from agent.cli.inputs import USER_DATA
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.machine import runs_programs
 from agent.cli.wanted import tell_report
+from agent.engine import run as engine
 from agent.host.errors import HostError
 from agent.host.port import FileKind
 from agent.records import replaced
@@ -53,7 +55,9 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a configuration that cannot be meant."""
     asking = Asking()
     configuration = _configuration(request, host, asking)
-    return replaced(asking, ignored=_ignored(configuration, asking), join=configuration)
+    # What user data made is not the join's to take away: the same user data would be carried out once more.
+    by_user_data = engine.title(host).startswith(USER_DATA)
+    return replaced(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)
 
 
 def node_to_join(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agent.documents import Value
+    from agent.fetch.certificates import Certificate
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.kube.kubeconfig import Kubeconfig, ReadFile
@@ -66,7 +67,7 @@ def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice
     with _told():
         own = _usable(host)
         if own:
-            _check_it_is_this_cluster(own, configuration)
+            _check_it_is_this_cluster(own, configuration, host, notice)
         used = own or _bootstrap(configuration, host, notice)
         with _client(used, host, configuration.timeouts.kubernetes_api_call, notice) as client:
             return _asked(client, used, name, joins=own is None)
@@ -181,22 +182,43 @@ def _text_of(client: Client, name: str, key: str) -> str:
     return text
 
 
-def _check_it_is_this_cluster(own: Kubeconfig, configuration: JoinConfiguration) -> None:
+def _check_it_is_this_cluster(
+    own: Kubeconfig, configuration: JoinConfiguration, host: Host, notice: Notice
+) -> None:
     """A node is joined again when all is to be made right, and not to go elsewhere."""
+    discovery, server = configuration.discovery, own.cluster().server
+    given = discovery.bootstrap_token
+    if given is not None and given.ca_cert_hashes:
+        pins = Pins(given.ca_cert_hashes)
+        if not any(one in pins for one in _certificates(own)):
+            raise _of_another_cluster(own)
+    elif discovery.file is not None and not discovery.file_is_url:
+        config = kubeconfig.read(host.files.read(PureWindowsPath(discovery.file)), discovery.file)
+        named = config.embedded(_reader(host, PureWindowsPath(discovery.file)))
+        known = {pin(one) for one in _certificates(own)}
+        if known.isdisjoint(pin(one) for one in _certificates(named)):
+            raise _of_another_cluster(own)
+    else:
+        asked = given.api_server_endpoint if given else discovery.file
+        notice(
+            f"warning: this machine is a node of the cluster at {server}, and stays one; whether {asked} is "
+            "the same cluster is not known"
+        )
+
+
+def _certificates(config: Kubeconfig) -> list[Certificate]:
     from agent.fetch import authorities, certificates
 
-    given = configuration.discovery.bootstrap_token
-    if given is None or not given.ca_cert_hashes:
-        return
-    pins = Pins(given.ca_cert_hashes)
-    found = [certificates.read(der) for der in authorities.certificates_in(own.cluster().authority)]
-    if not any(one in pins for one in found):
-        seen = ", ".join(pin(one) for one in found)
-        raise Failure(
-            f"this machine is a node of another cluster, {own.cluster().server}, whose certificate authority "
-            f"is {seen}; wmcb reset takes it out of that first; where there is nothing to reset, remove "
-            f"{KUBELET_CONF}"
-        )
+    return [certificates.read(der) for der in authorities.certificates_in(config.cluster().authority)]
+
+
+def _of_another_cluster(own: Kubeconfig) -> Failure:
+    seen = ", ".join(map(pin, _certificates(own)))
+    return Failure(
+        f"this machine is a node of another cluster, {own.cluster().server}, whose certificate authority "
+        f"is {seen}; wmcb reset takes it out of that first; where there is nothing to reset, remove "
+        f"{KUBELET_CONF}"
+    )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadInput, BadUsage
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
-from agent.cli.inputs import asking_for, confirmation
+from agent.cli.inputs import USER_DATA, asking_for, confirmation
 from agent.cli.join_options import CONFIG
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.cli.machine import open_machine
@@ -76,7 +76,7 @@ class _Run:
             findings = machine_findings(self._request, self._host, self._asking, None)
             refuse_unfit([each for each in findings if each.check == ADMINISTRATOR_CHECK], self._asking)
         raw = given_file(self._request, options.USER_DATA, self._host).read()
-        title = f"user data {hashlib.sha256(raw).hexdigest()[:16]}"
+        title = f"{USER_DATA} {hashlib.sha256(raw).hexdigest()[:16]}"
         data = self._loaded(raw, {})
         with recorded(self._host, "carry out user data", display(self._request)) as told:
             if self._is_done(title):

@@ -204,6 +204,13 @@ class Status:
         return bool(self.resources) and as_made and not self.interrupted and not self.under_way
 
 
+def title(host: Host) -> str:
+    """Where what is on this machine came from; empty where nothing is."""
+    folder = StateFolder.of(host)
+    folder.check()
+    return Inventory.load(folder).title
+
+
 def status(host: Host) -> Status:
     folder = StateFolder.of(host)
     folder.check()

@@ -1,0 +1,61 @@
+"""`wmcb join` on a machine that is a node: the same cluster, another, one that nobody can tell from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.cli.test_join import Cluster, cluster, join, windows
+from sandbox.cli.test_upgrade import OWN, joined
+from sandbox.cli.test_user_data import SENTINEL, carry_out, given, has
+from unit.fetch.authority import issue
+from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of
+from unit.kube.test_token_discovery import pinned
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Answer, Machine
+
+__all__ = ["cluster", "given", "joined", "windows"]
+
+OTHER = issue("other", authority=True)
+
+
+def by_file(machine: Machine, cluster: Cluster, authority: object) -> Answer:
+    found = kubeconfig_of(cluster.server.url, authority)  # type: ignore[arg-type]
+    data = found.partition("certificate-authority-data: ")[2].partition("\n")[0]
+    config = OWN.format(server=cluster.server.url, authority=data, token=TOKEN)
+    machine.put(r"C:\given\discovery.conf", config.encode())
+    return machine.wmcb("join", "--discovery-file", r"C:\given\discovery.conf", "--kubelet-version", "1.36")
+
+
+def test_the_same_by_its_hash(joined: Machine, cluster: Cluster) -> None:
+    assert join(joined, cluster, "--node-name", "other").code == 0
+
+
+def test_the_same_by_a_file(joined: Machine, cluster: Cluster) -> None:
+    answer = by_file(joined, cluster, ROOT)
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize("how", ["hash", "file"])
+def test_another_one(joined: Machine, cluster: Cluster, how: str) -> None:
+    asked = len(cluster.server.asked)
+    answer = join(joined, cluster, pin=pinned(OTHER)) if how == "hash" else by_file(joined, cluster, OTHER)
+    assert answer.code == 1
+    assert "this machine is a node of another cluster" in answer.error_lines[-1]
+    assert len(cluster.server.asked) == asked
+
+
+def test_one_that_nobody_can_tell_from_it(joined: Machine) -> None:
+    unverified = ("--discovery-token-unsafe-skip-ca-verification", "--kubelet-version", "1.36")
+    answer = joined.wmcb("join", "elsewhere.example:6443", "--token", TOKEN, *unverified)
+    assert answer.code == 0, answer.err
+    assert "whether elsewhere.example:6443 is the same cluster is not known" in answer.err
+
+
+def test_what_user_data_made_stays(windows: Machine, cluster: Cluster, given: str) -> None:
+    assert carry_out(windows, given).code == 0
+    assert join(windows, cluster).code == 0
+    assert has(windows, SENTINEL)
+    assert windows.read(r"C:\opt\first.txt") == b"first"
