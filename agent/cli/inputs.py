@@ -9,8 +9,10 @@ from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
-from agent.cli.failure import BadUsage
+from agent.cli.failure import BadUsage, Refused
 from agent.cli.given import given_file
+from agent.engine import run as engine
+from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +48,20 @@ def asking_for(request: Request, host: Host) -> Asking:
         return asking_to_upgrade(request, host)
     joins = called == JOIN
     if not joins and given is not options.KUBEADM_CONFIG:
+        _refuse_what_has_joined(host)
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join
 
     return asking_to_join(request, host)
+
+
+def _refuse_what_has_joined(host: Host) -> None:
+    """The kubelet of an Ignition would go on with the credentials that the join's has."""
+    if host.files.observe(ARGUMENTS_FILE) is not None and (title := engine.title(host)):
+        raise Refused(
+            f"this machine has joined a cluster already ({title}); wmcb reset takes it out of that first",
+            where=str(ARGUMENTS_FILE),
+        )
 
 
 def require_document(request: Request, asking: Asking) -> None:

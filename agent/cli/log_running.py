@@ -28,7 +28,7 @@ def log_runner(
 ) -> LogRunner | None:
     """None where there is none, as where wmcb runs from source. Raises BadUsage."""
     if asking.join is not None:
-        from agent.sources.kubeadm.compiling import ARGUMENTS_FILE
+        from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
         # Kubernetes' own reads no file of arguments.
         return _our_own(ARGUMENTS_FILE)

@@ -18,9 +18,10 @@ from agent.cli.failure import Failure
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.documents import NotReadable, read_document
 from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
-from agent.sources.kubeadm.compiling import ARGUMENTS_FILE, INSTANCE_CONFIGURATION, KUBELET_CONF
+from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION, KUBELET_CONF
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
+from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
 from agent.sources.kubelet.paths import UnusablePath, path_on_windows
-from agent.sources.kubelet.placement import install_directory_fault
+from agent.sources.kubelet.placement import ARGUMENTS_FILE, install_directory_fault
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Directory, Effect, File, Inline, Key, Note, Specification
@@ -42,7 +42,6 @@ LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
 CERTIFICATES = LIBRARY / "pki"
 CONFIGURATION = LIBRARY / "config.yaml"
 INSTANCE_CONFIGURATION = LIBRARY / "instance-config.yaml"
-ARGUMENTS_FILE = LIBRARY / "kubeadm-flags.env"
 
 _INSTANCE_GATE = "NodeLocalCRISocket"
 

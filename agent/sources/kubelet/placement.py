@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
 INSTALL_DIRECTORY = PureWindowsPath(r"C:\k")
+ARGUMENTS_FILE = PureWindowsPath(r"C:\var\lib\kubelet\kubeadm-flags.env")
+"""Of a node that has joined a cluster of kubeadm's, and of no other."""
 
 
 @frozen

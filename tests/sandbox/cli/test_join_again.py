@@ -59,3 +59,12 @@ def test_what_user_data_made_stays(windows: Machine, cluster: Cluster, given: st
     assert join(windows, cluster).code == 0
     assert has(windows, SENTINEL)
     assert windows.read(r"C:\opt\first.txt") == b"first"
+
+
+@pytest.mark.parametrize("words", [(), ("plan",)], ids=["run", "plan"])
+def test_an_ignition_on_a_machine_that_has_joined(joined: Machine, words: tuple[str, ...]) -> None:
+    before = joined.picture()
+    answer = joined.wmcb(*words, *joined.node)
+    assert answer.code == 3
+    assert "this machine has joined a cluster already (node other of the cluster at" in answer.error_lines[-1]
+    assert joined.picture() == before

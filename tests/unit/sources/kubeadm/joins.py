@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.sources import kubeadm
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.placement import KUBELET_LOG, LogRunner, Placement
+from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.spec import File, Inline, Service, Specification
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ HOST = Node(host_name="WIN1", found_addresses=("10.77.0.1",))
 LOG_RUNNER = LogRunner(
     "wmcb-log.exe",
     Inline(b"MZ, too"),
-    (f"--log-file={KUBELET_LOG}", f"--arguments-from={kubeadm.ARGUMENTS_FILE}", "--"),
-    kubeadm.ARGUMENTS_FILE,
+    (f"--log-file={KUBELET_LOG}", f"--arguments-from={ARGUMENTS_FILE}", "--"),
+    ARGUMENTS_FILE,
 )
 PLACEMENT = Placement(Inline(b"MZ, as far as this matters"), LOG_RUNNER)
 
