@@ -99,11 +99,15 @@ COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 
 
 def parse(
-    arguments: Sequence[str], commands: Sequence[Command], common: Sequence[Option] = COMMON
+    arguments: Sequence[str],
+    commands: Sequence[Command],
+    common: Sequence[Option] = COMMON,
+    program: str = "wmcb",
 ) -> Request:
     """Options may stand anywhere, as `--name value` or `--name=value`; `common` are those of every command.
 
     What people try first is understood: `--version` for the command version, `help plan` for `plan --help`.
+    `program` is what somebody is told to ask for help.
     """
     known = _known(commands, common)
     words: list[str] = []
@@ -114,14 +118,14 @@ def parse(
         if word == "--version" and not words:
             words.append("version")
         elif word.startswith("-"):
-            option, value = _option(word, rest, known)
+            option, value = _option(word, rest, known, program)
             _add(values, option, value)
         else:
             words.append(word)
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
-    return _request(words, values, commands, common)
+    return _request(words, values, commands, common, program)
 
 
 def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str, Option]:
@@ -141,13 +145,13 @@ def _add(values: dict[str, str], option: Option, value: str) -> None:
     values[option.name] = value
 
 
-def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Option, str]:
+def _option(word: str, rest: list[str], known: Mapping[str, Option], program: str) -> tuple[Option, str]:
     name, equals, value = word.partition("=")
     if name not in known and known.get(word[:2]) and known[word[:2]].placeholder:
         name, equals, value = word[:2], "=", word[2:]  # as in -v5
     option = known.get(name)
     if option is None:
-        raise BadUsage(f"unknown option {name}{suggestion(name, known)}", where=name)
+        raise BadUsage(f"unknown option {name}{suggestion(name, known, program)}", where=name)
     if not option.placeholder:
         if equals and value != "true":
             raise BadUsage(f"{name} takes no value", where=name)
@@ -166,6 +170,7 @@ def _request(
     values: Mapping[str, str],
     commands: Sequence[Command],
     common: Sequence[Option],
+    program: str,
 ) -> Request:
     name = " ".join(words)
     if HELP.name in values and not name:
@@ -175,18 +180,19 @@ def _request(
         allowed = [option.name for option in (*common, *command.options)]
         for option in values:
             if option not in allowed:
-                text = f"{command.shown} has no option {option}{suggestion(option, allowed)}"
+                text = f"{command.shown} has no option {option}{suggestion(option, allowed, program)}"
                 raise BadUsage(text, where=option)
         return Request(words, command, values, operand)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
     if HELP.name in values and below:
         return Request(words, None, values)
     if not name:
-        raise BadUsage("no command given; wmcb --help lists them")
+        raise BadUsage(f"no command given; {program} --help lists them")
     if below:
         raise BadUsage(f"{name}: say which of {', '.join(below)}")
     _refuse_what_follows(words, commands)
-    raise BadUsage(f"unknown command {name}{suggestion(name, [each.name for each in commands])}")
+    names = [each.name for each in commands]
+    raise BadUsage(f"unknown command {name}{suggestion(name, names, program)}")
 
 
 def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> None:
@@ -212,9 +218,9 @@ def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command 
     return None, ""
 
 
-def suggestion(wrong: str, known: Iterable[str]) -> str:
+def suggestion(wrong: str, known: Iterable[str], program: str = "wmcb") -> str:
     """The end of a line that says something is unknown."""
     import difflib
 
     near = difflib.get_close_matches(wrong.lower(), list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else "; see wmcb --help"
+    return f"; did you mean {near[0]}?" if near else f"; see {program} --help"

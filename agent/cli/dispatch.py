@@ -28,9 +28,8 @@ def run(arguments: Sequence[str], called: str = "wmcb") -> int:
             from agent.cli.kubeadm_commands import refuse_what_is_elsewhere
 
             refuse_what_is_elsewhere(arguments)
-            return _run(
-                parse(arguments, OF_KUBEADM, COMMON_OF_KUBEADM), OF_KUBEADM, called, COMMON_OF_KUBEADM
-            )
+            request = parse(arguments, OF_KUBEADM, COMMON_OF_KUBEADM, called)
+            return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
         return _run(parse(arguments, COMMANDS), COMMANDS, called, COMMON)
     except Failure as failure:
         return ended(failure, arguments)

@@ -111,6 +111,8 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("join", "10.0.0.1:6443", "--control-plane"), "--control-plane: a Windows machine cannot be"),
         (("join", "phase", "control-plane-join"), "kubeadm join phase control-plane-join: it is for a"),
         (("jion",), "unknown command jion; did you mean join?"),
+        (("xyzzy",), "unknown command xyzzy; see kubeadm --help"),
+        (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm --help"),
         (("join", "--confg", "x"), "unknown option --confg; did you mean --config?"),
     ],
     ids=" ".join,
