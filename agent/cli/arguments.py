@@ -153,7 +153,7 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option], program: st
     if option is None:
         raise BadUsage(f"unknown option {name}{suggestion(name, known, program)}", where=name)
     if not option.placeholder:
-        if equals and value != "true":
+        if equals and value != "true" and not (option is VERBOSE and value.isdigit()):  # kubeadm's -v=5
             raise BadUsage(f"{name} takes no value", where=name)
         return option, ""
     if not equals:

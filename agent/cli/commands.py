@@ -17,7 +17,7 @@ COMMANDS = (
     Command(
         "join",
         "make this machine a node of a cluster that kubeadm made",
-        run="agent.cli.bootstrap:run",
+        run="agent.cli.under_kubeadm:join",
         options=join_options.JOIN,
         operand="HOST:PORT",
         examples=(

@@ -17,6 +17,9 @@ BOOTSTRAP_TOKEN = Option("--tls-bootstrap-token", "for the kubelet's first certi
 CRI_SOCKET = Option("--cri-socket", "where the container runtime listens", placeholder="URL")
 PATCHES = Option("--patches", "a folder: patches of its configuration", placeholder="DIR")
 SKIP_PHASES = Option("--skip-phases", "of kubeadm's: not to be done", placeholder="NAMES", repeated=True)
+CONTROL_PLANE = Option("--control-plane", "only on Linux")
+CERTIFICATE_KEY = Option("--certificate-key", "of the control plane, on Linux", placeholder="KEY")
+KUBEADM_VERBOSITY = Option("--v", "kubeadm's; --verbose says more here", placeholder="N")
 
 CLUSTER = (
     TOKEN,
@@ -54,4 +57,7 @@ JOIN = (
     OUTPUT,
     options.DRY_RUN,
     options.ROLLBACK,
+    CONTROL_PLANE,
+    CERTIFICATE_KEY,
+    KUBEADM_VERBOSITY,
 )

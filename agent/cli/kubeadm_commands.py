@@ -18,8 +18,6 @@ FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")
 CLEAN_TMP = Option("--cleanup-tmp-dir", "there is none here")
 CERTIFICATES = Option("--cert-dir", "is always C:\\etc\\kubernetes\\pki", placeholder="DIR")
 KUBECONFIG = Option("--kubeconfig", "is always the node's own", placeholder="FILE")
-CONTROL_PLANE = Option("--control-plane", "only on Linux")
-CERTIFICATE_KEY = Option("--certificate-key", "of the control plane, on Linux", placeholder="KEY")
 FORMAT = Option("--output", "short, yaml or json", choices=("short", "yaml", "json"), short="-o")
 IGNORE = Option(
     options.IGNORE.name, "go on in spite of these checks, or all", placeholder="IDS", repeated=True
@@ -28,7 +26,13 @@ ALLOW_OLD = Option("--allow-deprecated-api", "of an older configuration")
 ALLOW_NEW = Option("--allow-experimental-api", "of a newer configuration")
 
 COMMON = (HELP, VERBOSITY, SANDBOX, SANDBOX_RUN)
-_JOIN = (*join_options.CLUSTER, IGNORE, options.DRY_RUN, CONTROL_PLANE, CERTIFICATE_KEY)
+_JOIN = (
+    *join_options.CLUSTER,
+    IGNORE,
+    options.DRY_RUN,
+    join_options.CONTROL_PLANE,
+    join_options.CERTIFICATE_KEY,
+)
 
 COMMANDS = (
     Command(
@@ -82,7 +86,7 @@ COMMANDS = (
     Command(
         "upgrade node",
         "take the cluster's present configuration for kubelets",
-        run="agent.cli.upgrade:run",
+        run="agent.cli.under_kubeadm:upgrade_node",
         options=(
             options.DRY_RUN,
             join_options.PATCHES,
@@ -118,6 +122,7 @@ _ELSEWHERE = {
     "upgrade apply": _ON_THE_CONTROL_PLANE,
     "upgrade plan": _ON_THE_CONTROL_PLANE,
     "upgrade diff": _ON_THE_CONTROL_PLANE,
+    "upgrade node phase": "its phases are not done one by one here; run kubeadm upgrade node",
     "config images": _ON_THE_CONTROL_PLANE,
     "config migrate": _ON_THE_CONTROL_PLANE,
     "config print": _ON_THE_CONTROL_PLANE,

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 
 from agent.cli import join_options
 from agent.cli.failure import DONE, BadUsage
-from agent.cli.kubeadm_commands import CERTIFICATE_KEY, CONTROL_PLANE, FORMAT
-from agent.cli.streams import say
+from agent.cli.kubeadm_commands import CERTIFICATES, FORMAT, KUBECONFIG
+from agent.cli.streams import say, tell
 
 if TYPE_CHECKING:
-    from agent.cli.arguments import Request
+    from collections.abc import Sequence
+
+    from agent.cli.arguments import Option, Request
 
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
+
+_DONE_BY_JOIN = ("kubelet-start", "kubelet-wait-bootstrap")
+_DONE_BY_UPGRADE = ("kubelet-config",)
 
 
 def join(request: Request) -> int:
     from agent.cli import bootstrap
 
     refuse_control_plane(request)
+    _refuse_to_skip(request, _DONE_BY_JOIN)
     return bootstrap.run(request)
 
 
@@ -35,7 +41,16 @@ def preflight(request: Request) -> int:
 def reset(request: Request) -> int:
     from agent.cli import reset
 
+    _tell_without_effect(request, (join_options.CONFIG, CERTIFICATES, KUBECONFIG))
     return reset.run(request)
+
+
+def upgrade_node(request: Request) -> int:
+    from agent.cli import upgrade
+
+    _refuse_to_skip(request, _DONE_BY_UPGRADE)
+    _tell_without_effect(request, (join_options.CONFIG, join_options.SKIP_PHASES, KUBECONFIG))
+    return upgrade.run(request)
 
 
 def version(request: Request) -> int:
@@ -92,9 +107,23 @@ def _release(request: Request) -> str:
 
 def refuse_control_plane(request: Request) -> None:
     """Raises BadUsage."""
-    for option in (CONTROL_PLANE, CERTIFICATE_KEY):
+    for option in (join_options.CONTROL_PLANE, join_options.CERTIFICATE_KEY):
         if request.has(option):
             raise BadUsage(
                 f"{option.name}: a Windows machine cannot be part of the control plane; leave it out",
                 where=option.name,
             )
+
+
+def _refuse_to_skip(request: Request, done: Sequence[str]) -> None:
+    """Raises BadUsage for a phase that is done here whatever is said; many another never is."""
+    option = join_options.SKIP_PHASES
+    for phase in request.value(option, "").split(","):
+        if phase.strip() in done:
+            raise BadUsage.of(option.name, phase.strip(), "this phase cannot be left out here")
+
+
+def _tell_without_effect(request: Request, ignored: Sequence[Option]) -> None:
+    for option in ignored:
+        if request.has(option):
+            tell(f"wmcb: {option.name} has no effect here: it is not looked at")

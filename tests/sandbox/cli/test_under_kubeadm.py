@@ -113,6 +113,9 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("jion",), "unknown command jion; did you mean join?"),
         (("xyzzy",), "unknown command xyzzy; see kubeadm --help"),
         (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm --help"),
+        (("upgrade", "node", "phase", "kubelet-config"), "kubeadm upgrade node phase: its phases are not"),
+        (("upgrade", "node", "--skip-phases", "kubelet-config"), "--skip-phases kubelet-config: this phase"),
+        (("join", "--skip-phases", "preflight,kubelet-start"), "--skip-phases kubelet-start: this phase"),
         (("join", "--confg", "x"), "unknown option --confg; did you mean --config?"),
     ],
     ids=" ".join,
@@ -132,3 +135,25 @@ def test_what_kubeadm_has_no_option_for_is_not_asked_for(machine: Machine, clust
     answer = kubeadm(machine, "join", "--config", configuration(machine, cluster))
     line = r"wmcb: there is no C:\k\kubelet.exe: put the kubelet.exe of this node there"
     assert (answer.code, answer.error_lines) == (2, [line])
+
+
+@pytest.mark.parametrize("option", ["--config", "--cert-dir", "--kubeconfig"])
+def test_reset_tells_what_it_does_not_look_at(machine: Machine, option: str) -> None:
+    answer = kubeadm(machine, "reset", "-f", option, "x")
+    assert (answer.code, answer.error_lines[0]) == (
+        0,
+        f"wmcb: {option} has no effect here: it is not looked at",
+    )
+
+
+@pytest.mark.parametrize("verbosity", ["--v=5", "-v=5"])
+def test_a_line_of_kubeadms_by_wmcbs_name(windows: Machine, cluster: Cluster, verbosity: str) -> None:
+    line = ["join", "--config", configuration(windows, cluster), verbosity, "--sandbox", str(windows.place)]
+    assert main.run(line, "wmcb") == 0
+
+
+@pytest.mark.parametrize("more", [("--control-plane",), ("--certificate-key", "x")], ids=" ".join)
+def test_no_control_plane_by_wmcbs_name(machine: Machine, more: tuple[str, ...]) -> None:
+    code = main.run(["join", "10.0.0.1:6443", *more, "--sandbox", str(machine.place)], "wmcb")
+    told = machine.output.readouterr().err
+    assert (code, told.startswith(f"wmcb: {more[0]}: a Windows machine cannot be")) == (2, True)
