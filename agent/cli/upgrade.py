@@ -14,7 +14,7 @@ from agent.cli import join_options, options
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
-from agent.cli.failure import Failure
+from agent.cli.failure import Failure, Refused
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.documents import NotReadable, read_document
 from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
@@ -42,10 +42,10 @@ def run(request: Request) -> int:
 
 
 def asking_to_upgrade(request: Request, host: Host) -> Asking:
-    """Raises Failure where no node is that joined."""
+    """Raises Refused where no node is that joined."""
     for path in (KUBELET_CONF, ARGUMENTS_FILE):
         if host.files.observe(path) is None:
-            raise Failure(
+            raise Refused(
                 f"this machine is no node that has joined a cluster of kubeadm's: there is no {path}; "
                 f"{options.IGNITION.name} with another {options.KUBELET.name} upgrades a node of an Ignition",
                 where=str(path),

@@ -79,5 +79,5 @@ def test_the_clusters_configuration_is_taken_anew(joined: Machine, cluster: Clus
 @pytest.mark.parametrize("words", [("upgrade",), ("upgrade", "--dry-run")], ids=" ".join)
 def test_what_has_not_joined(machine: Machine, words: tuple[str, ...]) -> None:
     answer = machine.wmcb(*words)
-    assert answer.code == 1
+    assert answer.code == 3
     assert answer.error_lines[-1].startswith("wmcb: this machine is no node that has joined a cluster")
