@@ -31,7 +31,10 @@ def service(situation: Situation) -> tuple[Verdict, str]:
         elif installed.definition.start is StartType.DISABLED:
             disabled.append(name)
     if missing:
-        advice = "install containerd as a service, or say what it is called with --runtime-service"
+        advice = (
+            "install containerd as a service, or say what it is called with --runtime-service; "
+            "--runtime-service none is for a runtime that is no service"
+        )
         return Verdict.ERROR, f"there is no service {', '.join(missing)}, which the kubelet needs; {advice}"
     if disabled:
         advice = "set its start type to automatic"
