@@ -94,6 +94,8 @@ def _sandbox(request: Request) -> Host:
     directory = _sandbox_folder(request)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise _is_a_file(directory) from error
     except OSError as error:
         raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
     return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))
@@ -107,6 +109,8 @@ def _sandbox_to_look(request: Request) -> Host:
         return _sandbox(request)
     try:
         is_bare = not directory.exists() or not any(directory.iterdir())
+    except NotADirectoryError as error:
+        raise _is_a_file(directory) from error
     except OSError as error:
         raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
     if not is_bare:
@@ -114,6 +118,10 @@ def _sandbox_to_look(request: Request) -> Host:
         raise BadUsage.of(SANDBOX.name, str(directory), fault)
     tell(f"wmcb: there is no sandbox in {directory} yet; a machine fresh from its installation stands for it")
     return _bare_machine()
+
+
+def _is_a_file(directory: Path) -> BadUsage:
+    return BadUsage.of(SANDBOX.name, str(directory), "it is a file, or lies below one; name a folder")
 
 
 def _sandbox_folder(request: Request) -> Path:

@@ -372,3 +372,15 @@ def test_what_fails_half_way_is_taken_back(
     )
     seen = machine.picture()
     assert {name: seen[name] for name in seen if r"C:\ProgramData\wmcb" not in name} == before
+
+
+@pytest.mark.parametrize("command", [("status",), ("reset",)], ids=" ".join)
+def test_a_file_is_no_sandbox(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert main.run(["--sandbox", str(file), *command]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"--sandbox {file}: it is a file, or lies below one; name a folder\n"
+    )
