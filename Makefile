@@ -23,7 +23,7 @@ lint: .venv/ready
 test: lint
 	$(BIN)/pytest --numprocesses=auto
 
-# The resident service, installed, run and removed on a Windows machine that is a folder.
+# A Windows machine that is a folder becomes a node, is changed by hand and made right again, told step by step.
 run: .venv/ready
 	$(BIN)/python tests/sandbox/demo.py build/sandbox
 
