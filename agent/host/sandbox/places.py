@@ -118,6 +118,10 @@ def _find(folder: str, name: str, key: str) -> tuple[str, os.stat_result | None]
         return file, os.lstat(file)
     except FileNotFoundError:
         pass
+    except PermissionError as failure:
+        raise AccessDenied(
+            "reach", name, ACCESS_DENIED, "this system does not let us into its folder"
+        ) from failure
     except OSError as failure:
         # 255 letters that take more bytes than this system's names can have.
         raise host_error("reach", name, 123, f"this system cannot have such a name: {failure}") from failure
