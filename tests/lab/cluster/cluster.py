@@ -146,7 +146,7 @@ class Cluster:
                 },
             },
         )
-        # Where the API server was restarted, its controllers come back within half a minute.
+        # Where the API server was restarted, its controllers have to come back first.
         until(lambda: self._signed_with(name), f"cluster-info is signed with the token {name}", 90)
         if expired:
             self.expire_token(f"{name}.{secret}")

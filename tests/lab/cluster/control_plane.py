@@ -65,6 +65,9 @@ CHANGES = {
 }
 
 
+_CONTROLLERS = ("kube-controller-manager", "kube-scheduler")
+
+
 class ControlPlane:
     def __init__(self, programs: Path) -> None:
         self.programs = programs
@@ -93,8 +96,6 @@ class ControlPlane:
             list(pool.map(self._kubeadm, ("kubeconfig all", "control-plane all")))
         self._prepare_programs()
         self.start_api_server()
-        for name in ("kube-controller-manager", "kube-scheduler"):
-            self._programs[name].start()
         for phase in ("upload-config all", "bootstrap-token", "addon kube-proxy"):
             self._kubeadm(phase, kubeconfig=KUBERNETES / "super-admin.conf")
         self.started_in = time.monotonic() - began
@@ -108,10 +109,18 @@ class ControlPlane:
     # The API server alone
 
     def start_api_server(self) -> None:
-        """Starts it if need be, waits until it says that it is ready, and lets the nodes through."""
+        """Starts it if need be, waits until it says that it is ready, and lets the nodes through.
+
+        Controllers that have lost it come back after half a minute, or not at all, which on a real machine
+        its kubelet sees to: they are started anew.
+        """
         server = self._programs["kube-apiserver"]
+        is_anew = not server.running
         server.start()
         until(self._ready, "the API server is ready", 60, server.last_words)
+        for name in _CONTROLLERS if is_anew else ():
+            self._programs[name].kill()
+            self._programs[name].start()
         self.proxy.open()
 
     def stop_api_server(self) -> None:
