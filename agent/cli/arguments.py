@@ -199,7 +199,7 @@ def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> N
     """Where the first words are a command, it is not that which is unknown."""
     for number in range(len(words) - 1, 0, -1):
         command, operand = _called(words[:number], commands)
-        if command is not None:
+        if command is not None and command.name:
             if operand:
                 # Not quoted: a token whose option was forgotten, and a log is written.
                 raise BadUsage(f"{command.shown} takes one {command.operand} only: what follows is too much")
