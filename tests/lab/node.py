@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Unpack
@@ -103,7 +104,7 @@ class Node:
         subprocess.run(wine.command([wine.SERVER, "--kill"], self._environment()), check=False)
         self._server.wait()
         self._server = None
-        until(lambda: not self.processes(), f"all processes of {self.name} ended")
+        until(self._nothing_is_left, f"all processes of {self.name} ended")
 
     def reboot(self, *, locale: str | None = None, traced: bool = False) -> None:
         """Off and on again: auto-start services start, what was to be moved until reboot has been moved."""
@@ -133,6 +134,14 @@ class Node:
 
     def _environment(self, debug: str = "-all", locale: str | None = None) -> dict[str, str]:
         return wine.environment(self.prefix, f"{locale or self.locale}.UTF-8", debug)
+
+    def _nothing_is_left(self) -> bool:
+        """One that was just being started when its server ended would wait for that for ever."""
+        left = self.processes()
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+        return not left
 
     # Programs
 
