@@ -9,9 +9,11 @@ import ssl
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from lab.certificates import SERVER
+from lab.cluster.api import Refused
 from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
 from lab.cluster.fleet import LEASES, NODES, Fleet
 from lab.cluster.impostor import standing_between
@@ -223,10 +225,13 @@ class Cluster:
         return found
 
     def forget_node(self, name: str) -> None:
-        """As if it had never joined."""
+        """As if it had never joined. The lease of a Node that is gone goes by itself, sooner or later."""
         for collection in (NODES, LEASES):
-            if self.api.find(f"{collection}/{name}") is not None:
+            try:
                 self.api.delete(f"{collection}/{name}")
+            except Refused as refused:
+                if refused.code != HTTPStatus.NOT_FOUND:
+                    raise
         self.api.delete(REQUESTS)
 
     def is_ready(self, name: str) -> bool:
