@@ -59,6 +59,8 @@ _UP = {
 
 _NO_PROGRAM = {2, 3}
 _DOES_NOT_EXIST = 1060
+_BROKEN_PIPE = 109
+_NOT_ACTIVE = 1062
 _MARKED_FOR_DELETE = 1072
 _UNKNOWN = {120, 124}
 """CALL_NOT_IMPLEMENTED and INVALID_LEVEL: an info level that this SCM lacks."""
@@ -182,7 +184,13 @@ class WindowsServices:
 
     def stop(self, name: str) -> None:
         with telling("stop", _subject(name)), self._scm.open(name, STOP) as service:
-            service.control(Control.STOP.value)
+            try:
+                service.control(Control.STOP.value)
+            except Win32Failure as failure:
+                # Its process has ended, and the SCM has only seen that its pipe is broken.
+                if failure.code != _BROKEN_PIPE:
+                    raise
+                raise Win32Failure(_NOT_ACTIVE, "ControlService") from failure
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
         with self._view(name) as view:

@@ -204,6 +204,13 @@ def test_a_failure_is_told_by_its_code(
     assert act is list_all or "kubelet" in str(failure.value)
 
 
+def test_one_whose_process_ended_meanwhile_is_not_running(bench: Bench) -> None:
+    bench.created()
+    bench.scm.fail("control 1", 109)
+    with pytest.raises(ServiceNotRunning):
+        stop(bench.services)
+
+
 def test_the_missing_program_is_meant_and_not_the_service(bench: Bench) -> None:
     bench.created()
     bench.scm.fail("start", 2)
