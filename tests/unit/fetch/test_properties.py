@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.fetch import address
@@ -14,8 +13,6 @@ from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.failure import Failed
 from agent.fetch.messages import request_head
 from agent.fetch.proxies import Proxies
-
-EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "100"))
 
 _URLS = st.one_of(
     st.text(max_size=40),
@@ -49,7 +46,6 @@ def _parsed(url: str) -> address.Address | None:
         return None
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(_URLS)
 @example("http://a..b/")
 @example("http://[v1.x]/")
@@ -63,14 +59,12 @@ def test_urls(url: str) -> None:
         assert len(head.split(b"\r\n")[0].split(b" ")) == 3
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(_URLS)
 def test_redirects(location: str) -> None:
     with contextlib.suppress(Failed):
         address.parse("https://api.example/a/b?c").joined(location)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(_URLS, st.lists(st.text(max_size=20), max_size=4), st.text(max_size=20))
 def test_proxies(url: str, bypass: list[str], proxy: str) -> None:
     there = _parsed(url)
@@ -105,7 +99,6 @@ _LIKELY = st.builds(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.one_of(st.binary(max_size=200), _LIKELY, st.binary(max_size=100).map(b"HTTP/1.1 ".__add__)))
 @example(b"HTTP/1.1 200 OK\r\nRetry-After: Mon, 01 Jan 0001 00:00:00 +2300\r\n\r\n")
 def test_answers(data: bytes) -> None:

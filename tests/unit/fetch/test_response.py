@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import http.client
 import io
-import os
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.fetch.response import CutShort, NoAnswer, NotHttp, Response
 
 if TYPE_CHECKING:
     import socket
-
-EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "200"))
 
 
 class Said:
@@ -183,7 +180,6 @@ class _Connection:
         return io.BytesIO(self._data)
 
 
-@settings(max_examples=EXAMPLES)
 @given(st.lists(PARTS | st.binary(max_size=3), max_size=12).map(b"".join), st.integers(1, 9))
 def test_no_body_is_another_than_to_python(data: bytes, size: int) -> None:
     try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.fetch.deadline import SystemClock
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from agent.fetch.route import Route
     from agent.kube.answers import Json
 
-EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "100"))
-"""Of each property; more of them by hand, for a longer search."""
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -100,13 +97,11 @@ def examine(contents: bytes) -> None:
         found.user_settings()
 
 
-@settings(max_examples=EXAMPLES)
 @given(st.binary(max_size=200) | YAML_TEXT.map(str.encode))
 def test_any_bytes_as_a_kubeconfig(contents: bytes) -> None:
     examine(contents)
 
 
-@settings(max_examples=EXAMPLES)
 @given(KUBECONFIGS)
 @example({"clusters": [{"name": "\ud800"}], "users": [], "contexts": [], "current-context": ""})
 @example({"clusters": None, "users": [{"name": "a", "user": {"token": "\x85"}}], "contexts": None})
@@ -114,7 +109,6 @@ def test_any_kubeconfig(value: dict[str, Any]) -> None:
     examine(json.dumps(value).encode())
 
 
-@settings(max_examples=EXAMPLES)
 @given(JSON, st.lists(st.text(max_size=8) | st.integers(-3, 3), max_size=4))
 def test_nothing_is_relied_on(value: Json, path: list[str | int]) -> None:
     at(value, *path)
@@ -122,7 +116,6 @@ def test_nothing_is_relied_on(value: Json, path: list[str | int]) -> None:
     assert isinstance(items_at(value, *path), list)
 
 
-@settings(max_examples=EXAMPLES)
 @given(st.integers(300, 999), st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_refusal(status: int, body: bytes) -> None:
     fault = refusal("h:1", "GET /", status, body, 0.0)
@@ -130,7 +123,6 @@ def test_any_refusal(status: int, body: bytes) -> None:
     assert fault.status == status
 
 
-@settings(max_examples=EXAMPLES)
 @given(keyed("reason", "message", "code", "details", inner=JSON | keyed("retryAfterSeconds", inner=JSON)))
 @example({"details": {"retryAfterSeconds": 10**400}})
 def test_any_status(status: dict[str, Any]) -> None:
@@ -180,7 +172,6 @@ BODIES = st.lists(
 ).map(b"".join)  # fmt: skip
 
 
-@settings(max_examples=EXAMPLES)
 @given(HEADS, BODIES, st.sampled_from([3, 1000]))
 def test_any_answer(head: bytes, body: bytes, size: int) -> None:
     limits = Limits(size=size)
@@ -224,7 +215,6 @@ SIGNED = st.one_of(
 )
 
 
-@settings(max_examples=EXAMPLES)
 @given(SIGNED)
 def test_any_cluster_info_that_is_signed(content: str) -> None:
     """As whoever knows a token could sign it."""
@@ -236,7 +226,6 @@ def test_any_cluster_info_that_is_signed(content: str) -> None:
         told(lambda: Discovery(0).by_token("h:6443", TOKEN, [], any_authority=True), TOKEN)
 
 
-@settings(max_examples=EXAMPLES)
 @given(
     JSON | st.fixed_dictionaries({"data": JSON | keyed("kubeconfig", "jws-kubeconfig-abcdef", inner=JSON)})
 )
@@ -246,13 +235,11 @@ def test_any_cluster_info(value: Json) -> None:
         assert told(lambda: Discovery(0).by_token("h:6443", TOKEN, [], any_authority=True), TOKEN) is None
 
 
-@settings(max_examples=EXAMPLES)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_signature(content: str, signed: str) -> None:
     assert not tokens.parse(TOKEN).vouches_for(content, signed)
 
 
-@settings(max_examples=EXAMPLES)
 @given(st.text(max_size=30) | st.from_regex(r"[a-z0-9]{5,7}\.[a-z0-9]{15,17}\n?"))
 def test_any_token(text: str) -> None:
     found = told(lambda: tokens.parse(text))
@@ -260,7 +247,6 @@ def test_any_token(text: str) -> None:
     assert found is None or found.secret not in repr(found)
 
 
-@settings(max_examples=EXAMPLES)
 @given(st.text(max_size=90) | st.from_regex(r"(?i:sha256):[0-9a-fA-F]{63,65}\n?"))
 def test_any_hash(text: str) -> None:
     try:

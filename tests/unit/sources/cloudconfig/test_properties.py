@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.sources import cloudconfig, ignition
@@ -59,7 +59,6 @@ def test_any_bytes_have_an_answer(raw: bytes) -> None:
 
 
 @given(st.lists(_WORDS, max_size=30).map("".join))
-@settings(max_examples=400)
 @example("#cloud-config\nruncmd:\n- kubeadm join --config /c > ")
 @example("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n")
 def test_any_words_have_an_answer(text: str) -> None:
@@ -67,7 +66,6 @@ def test_any_words_have_an_answer(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=400)
 def test_what_is_rendered_and_damaged_has_an_answer(data: st.DataObject) -> None:
     _load(_mutated(data, RENDERED))
 

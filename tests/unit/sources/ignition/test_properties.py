@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.sources import ignition, urls
@@ -70,7 +70,6 @@ def test_any_text(text: str) -> None:
     _check(text.encode(errors="surrogatepass"))
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     _VALUES,
     st.sampled_from(_VERSIONS),
@@ -82,7 +81,6 @@ def test_any_values_under_known_words(value: Any, version: str) -> None:
     _check(json.dumps(value).encode())
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.integers(min_value=0, max_value=2**64))
 def test_damaged_documents(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import documents
@@ -26,8 +25,6 @@ from unit.sources.kubeadm.joins import CA, DATA, HOST, JOIN, KUBELET_CONFIG, PLA
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "100"))
-"""Of each property; more of them by hand, for a longer search."""
 
 YAML_TEXT = st.text(alphabet="ab:-[]{}&*!<>|'\"%#,? \n\t01.~yné\0$", max_size=80)
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -64,7 +61,6 @@ def mutated(value: Any, data: st.DataObject) -> Any:
     return made
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(contents=st.binary(max_size=60) | YAML_TEXT.map(lambda text: text.encode()), strictly=st.booleans())
 def test_any_file(contents: bytes, strictly: bool) -> None:
     outcome = kubeadm.read("join.yaml", contents, strictly=strictly)
@@ -74,14 +70,12 @@ def test_any_file(contents: bytes, strictly: bool) -> None:
     check(kubeadm.read_patches({"kubeletconfiguration.yaml": contents}).report)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(text=st.sampled_from(JOINS), place=st.integers(0, 1000), junk=YAML_TEXT, length=st.integers(0, 3))
 def test_a_damaged_file(text: str, place: int, junk: str, length: int) -> None:
     place %= len(text)
     check(kubeadm.read("join.yaml", (text[:place] + junk + text[place + length :]).encode()).report)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(text=st.sampled_from(JOINS), data=st.data())
 def test_a_file_with_other_values(text: str, data: st.DataObject) -> None:
     document = mutated(list(yaml.safe_load_all(text))[-1], data)
@@ -96,7 +90,6 @@ def test_a_file_with_other_values(text: str, data: st.DataObject) -> None:
         assert (join.specification is None) == join.report.fatal
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(minor=st.integers(16, 36), data=st.data())
 def test_any_cluster(minor: int, data: st.DataObject) -> None:
     config = json.dumps(mutated(SETTINGS, data)).encode()
@@ -115,7 +108,6 @@ def test_any_cluster(minor: int, data: st.DataObject) -> None:
     assert (join.specification is None) == join.report.fatal
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(value=st.dictionaries(st.text(max_size=8), VALUES, max_size=4))
 def test_what_is_written_as_yaml_is_read_as_it_was(value: dict[str, Any]) -> None:
     assert documents.read_document(dumped(value)).value == value
@@ -127,7 +119,6 @@ def split(text: str) -> Iterator[str]:
         yield re.sub(r"""'([^']*)'|"([^"]*)\"""", lambda found: found[1] or found[2] or "", word)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     words=st.lists(
         st.text("ab\\'\" $`=-,é", min_size=1, max_size=12).map(lambda text: f"--{text}"), max_size=4
@@ -160,7 +151,6 @@ def test_spans_in_full(text: str, full: str) -> None:
     assert in_full(text) == full
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     parts=st.lists(
         st.tuples(st.integers(0, 9999), st.sampled_from(["ns", "us", "ms", "s", "m", "h"])), min_size=1

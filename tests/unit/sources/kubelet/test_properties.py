@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.sources.kubelet import fields
@@ -22,9 +21,6 @@ from agent.sources.systemd.environment import Word
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import gather
 from unit.sources.kubelet.worked_examples import UNIT, carried, names
-
-EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "100"))
-"""Of each property; more of them by hand, for a longer search."""
 
 MINORS = st.integers(min_value=10, max_value=40)
 YAML_TEXT = st.text(alphabet="ab:-[]{}&*!<>|'\"%#,? \n\t01.~yné\0", max_size=80)
@@ -68,7 +64,6 @@ def example(name: str) -> dict[str, bytes]:
     ),
     MINORS,
 )
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_mutated_examples(name: str, which: int, changes: list[tuple[int, int, bytes]], minor: int) -> None:
     files = dict(example(name))
     path = sorted(files)[which % len(files)]
@@ -95,14 +90,12 @@ WORDS = st.one_of(
 
 
 @given(st.lists(st.tuples(WORDS, st.booleans()), max_size=8))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_command_line(texts: list[tuple[str, bool]]) -> None:
     words = [Word(text, ("X",) if unanswered else ()) for text, unanswered in texts]
     assert len(list(parse(words))) <= sum(max(1, len(text)) for text, _ in texts)
 
 
 @given(st.lists(WORDS.filter(lambda word: not set(word) & set("\n\r\0\\'\"%$;")), max_size=8), MINORS)
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_flags_in_a_unit(words: list[str], minor: int) -> None:
     line = " ".join(f'"{word}"' for word in words)
     unit = f"[Service]\nExecStart=kubelet {line}\n"
@@ -110,7 +103,6 @@ def test_any_flags_in_a_unit(words: list[str], minor: int) -> None:
 
 
 @given(st.binary(max_size=100) | YAML_TEXT.map(str.encode))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_document(contents: bytes) -> None:
     try:
         document = read_document("x", contents)
@@ -121,7 +113,6 @@ def test_any_document(contents: bytes) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON_VALUES, max_size=6), MINORS)
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_configuration(values: dict[str, object], minor: int) -> None:
     head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
     documents, report = read_all([("x", json.dumps({**values, **head}).encode())])
@@ -137,7 +128,6 @@ def test_any_configuration(values: dict[str, object], minor: int) -> None:
 
 
 @given(JSON_VALUES)
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_what_json_says_yaml_says(value: object) -> None:
     try:
         text = json.dumps({"a": value}, allow_nan=False)

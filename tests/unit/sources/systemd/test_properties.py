@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.sources.systemd.environment import expand, load, names, read_file
@@ -14,9 +13,6 @@ from agent.sources.systemd.service import Service, read_service
 from agent.sources.systemd.specifiers import Resolved
 from agent.sources.systemd.unit_files import UnitFile, gather, read_unit
 from agent.sources.systemd.words import LENIENT, PLAIN, STRICT, VALUE, BadWord, split
-
-EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "100"))
-"""Of each property; more of them by hand, for a longer search."""
 
 TELLING = st.text(alphabet="ab=[]\\\"'#;%$${}:-@+! \t\n\r\0é\ud800/*?xu01n", max_size=60)
 LINES = st.lists(
@@ -42,7 +38,6 @@ UNITS = st.binary(max_size=200) | LINES.map(lambda lines: "\n".join(lines).encod
 
 
 @given(UNITS)
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_unit(contents: bytes) -> None:
     _, report = read_unit(UnitFile("x", contents))
     for entry in report.entries:
@@ -50,7 +45,6 @@ def test_any_unit(contents: bytes) -> None:
 
 
 @given(st.lists(UNITS, max_size=3), st.binary(max_size=80))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_service(contents: list[bytes], file: bytes) -> None:
     files = [UnitFile(f"{number}", data) for number, data in enumerate(contents)]
     service, report = read_service("x.service", files, {"H": "h"})
@@ -67,7 +61,6 @@ def test_any_service(contents: list[bytes], file: bytes) -> None:
 
 
 @given(TELLING, st.sampled_from([STRICT, LENIENT, PLAIN, VALUE]))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_words(text: str, rules: object) -> None:
     assert isinstance(rules, type(STRICT))
     try:
@@ -81,14 +74,12 @@ def test_any_words(text: str, rules: object) -> None:
 
 
 @given(st.lists(st.text(alphabet="abc é=", min_size=1, max_size=8), max_size=6))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_quoted_words_come_back(words: list[str]) -> None:
     quoted = " ".join(f'"{word}"' for word in words)
     assert list(split(quoted, STRICT)) == words
 
 
 @given(st.binary(max_size=200) | TELLING.map(lambda text: text.encode(errors="surrogatepass")))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_environment_file(contents: bytes) -> None:
     variables, _ = read_file("/e", contents)
     for variable in variables:
@@ -97,7 +88,6 @@ def test_any_environment_file(contents: bytes) -> None:
 
 
 @given(st.dictionaries(st.from_regex("[A-Z_]{1,5}", fullmatch=True), st.text(max_size=20), max_size=4))
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_written_variables_come_back(variables: dict[str, str]) -> None:
     plain = {name: value for name, value in variables.items() if not set(value) & set("'\0\ud800")}
     try:
@@ -108,7 +98,6 @@ def test_written_variables_come_back(variables: dict[str, str]) -> None:
 
 
 @given(TELLING)
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_any_argument(text: str) -> None:
     for word in expand([Resolved(text)], {"a": "1 2", "b": "'"}):
         assert isinstance(word.text, str)

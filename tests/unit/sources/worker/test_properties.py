@@ -8,7 +8,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.sources import ignition, worker
@@ -112,7 +112,6 @@ def _changed(document: dict[str, Any], chance: random.Random) -> None:
         holder = inner
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.integers(min_value=0, max_value=2**64), st.integers(OLDEST, NEWEST))
 def test_damaged_workers(seed: int, minor: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
@@ -122,7 +121,6 @@ def test_damaged_workers(seed: int, minor: int) -> None:
     _check(json.dumps(document).encode(), Kubelet(minor))
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.tuples(st.one_of(_PATHS, _OWN_PATHS), st.sampled_from(["files", "directories", "links"]))),
     st.lists(st.tuples(st.sampled_from(_FLAGS), _VALUES), max_size=6),
@@ -173,7 +171,6 @@ def _lines(known: list[str]) -> st.SearchStrategy[str]:
 _KIND = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
-@settings(max_examples=300, deadline=None)
 @given(_lines(_UNIT), _lines(_CONFIGURATION), _lines(_KUBECONFIG))
 def test_any_text_in_what_the_kubelet_reads(unit: str, configuration: str, kubeconfig: str) -> None:
     files = {"/etc/kubernetes/kubelet.conf": _KIND + configuration, "/etc/kubernetes/kubeconfig": kubeconfig}
