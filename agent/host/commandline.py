@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.command_lines import split
 from agent.host.errors import BadName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+__all__ = ["join", "quote", "split"]
 
 _INVALID_PARAMETER = 87
 _NEEDS_QUOTES = re.compile(r'[\x00-\x20"]')
@@ -35,12 +38,6 @@ def quote(argument: str) -> str:
     return f'"{doubled}"'
 
 
-def split(line: str) -> tuple[str, ...]:
-    """What CommandLineToArgvW makes of a line that isn't empty."""
-    program, place = _first(line)
-    return (program, *_arguments(line, place))
-
-
 def _quoted_program(program: str) -> str:
     _refuse_nul(program)
     if '"' in program:
@@ -52,61 +49,3 @@ def _quoted_program(program: str) -> str:
 def _refuse_nul(argument: str) -> None:
     if "\0" in argument:
         raise BadName("run", repr(argument), _INVALID_PARAMETER, "an argument cannot contain a NUL character")
-
-
-def _first(line: str) -> tuple[str, int]:
-    if line.startswith('"'):
-        end = line.find('"', 1)
-        return (line[1:], len(line)) if end < 0 else (line[1:end], end + 1)
-    end = next((place for place, character in enumerate(line) if character in " \t"), len(line))
-    return line[:end], end
-
-
-def _arguments(line: str, place: int) -> list[str]:
-    arguments: list[str] = []
-    while True:
-        while line[place : place + 1] in (" ", "\t"):
-            place += 1
-        if place >= len(line):
-            return arguments
-        argument, place = _one_argument(line, place)
-        arguments.append(argument)
-
-
-def _one_argument(line: str, place: int) -> tuple[str, int]:
-    argument: list[str] = []
-    quoted = False
-    while place < len(line) and (quoted or line[place] not in " \t"):
-        backslashes = _run_length(line, place, "\\")
-        place += backslashes
-        if line[place : place + 1] != '"':
-            argument.append("\\" * backslashes)
-            if not backslashes:
-                argument.append(line[place])
-                place += 1
-            continue
-        argument.append("\\" * (backslashes // 2))
-        if backslashes % 2:
-            argument.append('"')
-            place += 1
-        quotes = _run_length(line, place, '"')
-        place += quotes
-        literal, quoted = _read_quotes(quotes, quoted)
-        argument.append('"' * literal)
-    return "".join(argument), place
-
-
-def _run_length(line: str, place: int, character: str) -> int:
-    end = place
-    while line[end : end + 1] == character:
-        end += 1
-    return end - place
-
-
-def _read_quotes(quotes: int, quoted: bool) -> tuple[int, bool]:
-    """How many quotes in a row are meant as such, and whether a quoted part is open after them.
-
-    Of three quotes, an open one counted, the last is literal; two of what is left cancel each other.
-    """
-    literal, left = divmod(quotes + quoted, 3)
-    return literal, left == 1
