@@ -34,6 +34,8 @@ class Asking:
     """Of a cluster that kubeadm made; None where an Ignition says all."""
     beside: bool = False
     """All else that wmcb made here stays, and what that was made from goes on to be told."""
+    prepare: Callable[[], None] | None = field(default=None, compared=False)
+    """What has to be done before a node that is there is stopped."""
 
     def warn(self, text: str) -> None:
         self.notice(f"warning: {text}")

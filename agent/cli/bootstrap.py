@@ -74,7 +74,16 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
         told.found(notices.lines)
         confirm = confirmation(request, host, asking)
         known = "" if asking.fetched else recipe
-        done = engine.make_so(host, specification, RELEASE, told, confirm, beside=asking.beside, recipe=known)
+        done = engine.make_so(
+            host,
+            specification,
+            RELEASE,
+            told,
+            confirm,
+            prepare=asking.prepare,
+            beside=asking.beside,
+            recipe=known,
+        )
     show_result(request, host, done)
     return DONE
 

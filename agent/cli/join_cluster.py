@@ -105,6 +105,18 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
                 client.patch(node(name), {"metadata": {"annotations": {_CRI_SOCKET: cri_socket}}})
 
 
+@contextmanager
+def as_node(host: Host, seconds: float, notice: Notice) -> Iterator[Client | None]:
+    """Asks by the kubelet's own credentials; nobody where there are none. What fails is raised as Failure."""
+    with _told():
+        own = own_kubeconfig(host)
+        if own is None:
+            yield None
+            return
+        with _client(own, host, seconds, notice) as client:
+            yield client
+
+
 def _with_certificate(host: Host, seconds: float) -> Kubeconfig:
     deadline = host.clock.monotonic() + seconds
     while (own := _written_by_now(host)) is None:

@@ -17,6 +17,10 @@ BOOTSTRAP_TOKEN = Option("--tls-bootstrap-token", "for the kubelet's first certi
 CRI_SOCKET = Option("--cri-socket", "where the container runtime listens", placeholder="URL")
 PATCHES = Option("--patches", "a folder: patches of its configuration", placeholder="DIR")
 SKIP_PHASES = Option("--skip-phases", "of kubeadm's: not to be done", placeholder="NAMES", repeated=True)
+CORDON = Option("--cordon", "no new pods for the node meanwhile")
+DRAIN = Option("--drain", "the same, and its pods are evicted first")
+DRAIN_TIMEOUT = Option("--drain-timeout", "seconds for its pods to be gone (300)", placeholder="N")
+EMPTY_DIRS = Option("--delete-emptydir-data", "evict also pods that keep data in an emptyDir")
 CONTROL_PLANE = Option("--control-plane", "only on Linux")
 CERTIFICATE_KEY = Option("--certificate-key", "of the control plane, on Linux", placeholder="KEY")
 KUBEADM_VERBOSITY = Option("--v", "kubeadm's; --verbose says more here", placeholder="N")
@@ -40,6 +44,10 @@ UPGRADE = (
     options.KUBELET,
     options.KUBELET_VERSION,
     PATCHES,
+    CORDON,
+    DRAIN,
+    DRAIN_TIMEOUT,
+    EMPTY_DIRS,
     options.START_TIMEOUT,
     options.IGNORE,
     OUTPUT,

@@ -10,17 +10,20 @@ from __future__ import annotations
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options, options
+from agent.cli import join_options, options, vacating
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.failure import Failure, Refused
 from agent.cli.machine import open_machine, open_or_imagine
+from agent.cli.streams import tell
 from agent.documents import NotReadable, read_document
+from agent.host.errors import HostError
 from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
 from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION, KUBELET_CONF
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
+from agent.sources.kubeadm.node_names import node_name
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
@@ -36,9 +39,36 @@ _ENDPOINT = "containerRuntimeEndpoint"
 def run(request: Request) -> int:
     from agent.cli import bootstrap
 
-    host = open_or_imagine(request) if request.has(options.DRY_RUN) else open_machine(request)
+    is_look = request.has(options.DRY_RUN)
+    host = open_or_imagine(request) if is_look else open_machine(request)
     values = {**_as_it_is(host), **request.values}
-    return bootstrap.run(Request(request.words, request.command, values, request.operand))
+    asked = Request(request.words, request.command, values, request.operand)
+    if is_look:
+        return bootstrap.run(asked)
+    try:
+        code = bootstrap.run(asked)
+    except BaseException:
+        # The node is what it was before, and takes pods again.
+        _give_back(request, host, is_last=False)
+        raise
+    _give_back(request, host, is_last=True)
+    return code
+
+
+def _give_back(request: Request, host: Host, *, is_last: bool) -> None:
+    """Also after an upgrade that did not cordon: an earlier one may have been killed before it came to this.
+
+    Unless this is the last that goes wrong, it is told at most, and the other raised.
+    """
+    try:
+        if host.files.observe(KUBELET_CONF) is None or host.files.observe(ARGUMENTS_FILE) is None:
+            return
+        vacating.give_back(host, _name(host, _registration(host)))
+    except (Failure, HostError) as fault:
+        if is_last:
+            raise
+        if vacating.is_asked(request):
+            tell(f"wmcb: {fault}")
 
 
 def asking_to_upgrade(request: Request, host: Host) -> Asking:
@@ -50,16 +80,25 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
                 f"{options.IGNITION.name} with another {options.KUBELET.name} upgrades a node of an Ignition",
                 where=str(path),
             )
-    registration = NodeRegistration(
-        cri_socket=_runtime_endpoint(host),
-        kubelet_extra_args=_arguments(host),
-    )
+    registration = _registration(host)
     configuration = JoinConfiguration(
         Discovery(file=str(KUBELET_CONF)),
         registration,
         patches_directory=request.value(join_options.PATCHES, ""),
     )
-    return Asking(ignored_checks(request), join=configuration, beside=True)
+    name = _name(host, registration)
+    if request.has(options.DRY_RUN):
+        vacating.tell_what_would_go(request, host, name)
+    prepare = vacating.preparation(request, host, name)
+    return Asking(ignored_checks(request), join=configuration, beside=True, prepare=prepare)
+
+
+def _name(host: Host, registration: NodeRegistration) -> str:
+    return node_name(registration, host.facts.host_name())
+
+
+def _registration(host: Host) -> NodeRegistration:
+    return NodeRegistration(cri_socket=_runtime_endpoint(host), kubelet_extra_args=_arguments(host))
 
 
 def _arguments(host: Host) -> tuple[Argument, ...]:

@@ -80,6 +80,7 @@ def make_so(
     progress: Progress,
     confirm: Callable[[], None] | None = None,
     *,
+    prepare: Callable[[], None] | None = None,
     beside: bool = False,
     recipe: str = "",
 ) -> Done:
@@ -87,6 +88,9 @@ def make_so(
 
     `confirm` is called when all is made and well, unless there was nothing to make; also by the run that
     finishes an interrupted one. What it raises is a failure like any other: the run is taken back.
+
+    `prepare` is called before a run stops anything that may be running, while nothing is changed yet; not by
+    the one that finishes an interrupted run. What it raises ends the run.
 
     What wmcb made before and is not wanted now goes, unless this is to be `beside` it. `recipe` is a hash of
     all that the specification was made of, for `as_made`.
@@ -108,6 +112,8 @@ def make_so(
             known = specification.title in ("", inventory.title) and recipe in ("", inventory.recipe)
             if records == inventory.records and known:
                 return Done(planned)
+        if prepare is not None and journal is None and planned.pauses:
+            prepare()
         folder.ensure()
         journal = journal or Journal.begin(folder, version)
         try:

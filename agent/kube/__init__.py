@@ -16,6 +16,7 @@ What a kubeconfig names by path is read by a callable that the caller gives.
 
 - `kubeconfig`: `read(contents, name)` and `with_token`; `.cluster()`, `.user()`, `.access(read_file)`
 - `client`: `Client` with `get`, `find`, `list`, `watch`, `create`, `patch`
+- `draining`: `cordon`, `pods_to_evict`, `Draining`, `uncordon`: what kubectl drain does, on one node
 - `following`: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is now
   and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states
 - `answers`: `at`, `text_at`, `items_at`: what stands somewhere in an object, whatever else there is

@@ -120,8 +120,8 @@ class Client:
         selectors = {"fieldSelector": fields, "labelSelector": labels}
         return Watch(self._transport, self.limits, path, version, selectors)
 
-    def create(self, path: str, thing: Mapping[str, object]) -> Object:
-        return self._done(Asked("POST", path, body=_encoded(thing), repeatable=False))
+    def create(self, path: str, thing: Mapping[str, object], *, limits: Limits | None = None) -> Object:
+        return self._done(Asked("POST", path, body=_encoded(thing), repeatable=False), limits)
 
     def patch(self, path: str, change: Mapping[str, object], kind: Patch = Patch.MERGE) -> Object:
         return self._done(Asked("PATCH", path, body=_encoded(change), content=kind.value))

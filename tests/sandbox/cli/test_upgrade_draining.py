@@ -1,0 +1,183 @@
+"""`wmcb upgrade --drain` and `--cordon`: the node is emptied before its kubelet stops, and given back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine import run as engine
+from agent.kube.draining import CORDONED
+from sandbox.cli.given import program
+from sandbox.cli.test_join import Cluster, cluster, windows
+from sandbox.cli.test_upgrade import joined, upgrade
+from unit.kube.api_server import status
+from unit.kube.scheduled import DAEMONS, REPLICAS, ScheduledNode
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Answer, Machine
+
+__all__ = ["cluster", "joined", "windows"]
+
+KUBELET = r"C:\k\kubelet.exe"
+
+
+@pytest.fixture
+def there(cluster: Cluster) -> ScheduledNode:
+    return ScheduledNode(cluster.server, "other")
+
+
+def to_new(machine: Machine, *more: str) -> Answer:
+    new = machine.give("new.exe", program(tail=b"2"))
+    return machine.wmcb("upgrade", "--kubelet-version", "1.36", "--kubelet", new, *more)
+
+
+def changes(cluster: Cluster) -> list[str]:
+    """Of what is in the cluster, in their order."""
+    asked = [each.split(" ") for each in cluster.server.targets]
+    return [f"{method} {target.rpartition('/')[2]}" for method, target in asked if method != "GET"]
+
+
+@pytest.mark.parametrize("option", ["--cordon", "--drain"])
+def test_it_is_asked_for(joined: Machine, cluster: Cluster, there: ScheduledNode, option: str) -> None:
+    there.has_pod("web", REPLICAS)
+    there.has_pod("proxy", DAEMONS)
+    answer = to_new(joined, option)
+    assert answer.code == 0, answer.err
+    evicted = ["POST eviction"] if option == "--drain" else []
+    assert changes(cluster) == ["PATCH other", *evicted, "PATCH other"]
+    assert list(there.pods) == (["proxy"] if option == "--drain" else ["web", "proxy"])
+    assert (there.unschedulable, there.annotations) == (False, {})
+    assert answer.error_lines[-1] == "wmcb: the Node other is uncordoned"
+    assert joined.read(KUBELET) == program(tail=b"2")
+
+
+def test_it_is_not_asked_for(joined: Machine, cluster: Cluster, there: ScheduledNode) -> None:
+    there.has_pod("web", REPLICAS)
+    to_new(joined)
+    assert changes(cluster) == []
+
+
+def test_what_needs_no_stop_needs_no_draining(
+    joined: Machine, cluster: Cluster, there: ScheduledNode
+) -> None:
+    upgrade(joined)  # the bootstrap credentials go
+    there.has_pod("web", REPLICAS)
+    assert upgrade(joined, "--drain").startswith("nothing to do")
+    assert changes(cluster) == []
+
+
+def test_what_somebody_else_cordoned_stays_so(joined: Machine, there: ScheduledNode) -> None:
+    there.unschedulable = True
+    assert to_new(joined, "--drain").code == 0
+    assert there.unschedulable
+
+
+def refused(machine: Machine, there: ScheduledNode, *more: str) -> tuple[int, str]:
+    before = machine.picture()
+    answer = to_new(machine, "--drain", *more)
+    after = machine.picture()
+    for path in [path for path in (*before, *after) if "\\logs" in path.lower()]:
+        before.pop(path, None)
+        after.pop(path, None)
+    assert after == before
+    assert (there.unschedulable, there.annotations) == (False, {})
+    return answer.code, next(line for line in answer.error_lines if line.endswith("on this machine"))
+
+
+def test_pods_that_would_be_lost(joined: Machine, there: ScheduledNode) -> None:
+    there.has_pod("web")
+    code, line = refused(joined, there)
+    assert code == 1
+    assert line.startswith("wmcb: the Node other cannot be drained: default/web has no controller")
+
+
+def test_a_budget_that_is_never_met(joined: Machine, there: ScheduledNode) -> None:
+    there.has_pod("web", REPLICAS)
+    there.refusals = [status(429, "TooManyRequests", "it would violate the disruption budget")] * 100
+    code, line = refused(joined, there, "--drain-timeout", "1")
+    assert code == 1
+    assert line.startswith("wmcb: the Node other is not drained within 1 seconds: default/web: ")
+
+
+def test_who_may_not_evict(joined: Machine, there: ScheduledNode) -> None:
+    there.has_pod("web", REPLICAS)
+    there.refusals = [status(403, "Forbidden", "pods/eviction is forbidden")]
+    code, line = refused(joined, there)
+    assert code == 1
+    assert "this node's credentials may not do that: grant it, or run kubectl drain other elsewhere" in line
+
+
+def test_who_may_not_cordon(joined: Machine, there: ScheduledNode) -> None:
+    there.refusing = status(403, "Forbidden", "nodes is forbidden")
+    code, line = refused(joined, there)
+    assert (code, "403 Forbidden" in line) == (1, True)
+
+
+def test_a_failed_upgrade_gives_it_back(
+    joined: Machine, cluster: Cluster, there: ScheduledNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("the disk is gone")
+
+    monkeypatch.setattr("agent.resources.service.ServiceResource.apply", fails)
+    answer = to_new(joined, "--drain")
+    assert answer.code == 1
+    assert "the machine is as it was before" in answer.err
+    assert changes(cluster) == ["PATCH other", "PATCH other"]
+    assert (there.unschedulable, there.annotations) == (False, {})
+
+
+@pytest.mark.parametrize("how", [(), ("--rollback",)], ids=["again", "taken back"])
+def test_killed_the_next_one_gives_it_back(
+    joined: Machine, there: ScheduledNode, how: tuple[str, ...]
+) -> None:
+    there.unschedulable, there.annotations = True, {CORDONED: "upgrade"}
+    answer = joined.wmcb("upgrade", "--kubelet-version", "1.36", *how)
+    assert answer.code == 0, answer.err
+    assert (there.unschedulable, there.annotations) == (False, {})
+
+
+def test_what_finishes_a_run_does_not_drain_anew(
+    joined: Machine, there: ScheduledNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its kubelet may not run any more, and then no pod ever ends."""
+
+    class PowerCut(BaseException):
+        pass
+
+    def dies(*_: object, **__: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as dying, pytest.raises(PowerCut):
+        dying.setattr("agent.resources.service.ServiceResource.apply", dies)
+        dying.setattr(engine, "_take_back", dies)
+        dying.setattr("agent.cli.upgrade._give_back", dies)
+        to_new(joined, "--drain")
+    assert there.unschedulable
+    there.has_pod("web", REPLICAS)
+    answer = to_new(joined, "--drain")
+    assert answer.code == 0, answer.err
+    assert list(there.pods) == ["web"]
+    assert not there.unschedulable
+
+
+@pytest.mark.parametrize("option", [("--drain-timeout", "9"), ("--delete-emptydir-data",)], ids=" ".join)
+def test_how_to_drain_what_is_not_drained(joined: Machine, option: tuple[str, ...]) -> None:
+    answer = joined.wmcb("upgrade", *option)
+    assert (answer.code, answer.error_lines) == (2, [f"wmcb: {option[0]} goes with --drain"])
+
+
+def test_what_would_be_evicted(joined: Machine, cluster: Cluster, there: ScheduledNode) -> None:
+    there.has_pod("web", REPLICAS)
+    upgrade(joined, "--drain", "--dry-run")
+    assert changes(cluster) == []
+
+
+def test_the_end_is_not_known(joined: Machine, there: ScheduledNode) -> None:
+    there.unschedulable, there.annotations = True, {CORDONED: "upgrade"}
+    there.refusing = status(403, "Forbidden")
+    answer = to_new(joined)
+    assert answer.code == 1
+    assert answer.error_lines[-1].startswith("wmcb: whether the Node other is still cordoned is not known: ")
+    assert joined.read(KUBELET) == program(tail=b"2"), "it is upgraded all the same"
