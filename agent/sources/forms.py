@@ -1,0 +1,275 @@
+"""What a document may hold, as tables: one is what its reader goes by and what its published schema says.
+
+A value has the form that its table wants, or there is an entry that says where it has not, and what is
+expected there. Values are never quoted: any of them may be a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NoReturn
+
+from agent.records import field, frozen, mutable
+from agent.sources.report import Entry, Severity, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.documents import Value
+    from agent.sources.kubelet.documents import Document
+    from agent.sources.report import Place
+
+LONGEST_TEXT = 1 << 20
+"""As much as a ConfigMap can hold."""
+
+
+@frozen
+class Text:
+    about: str = ""
+    """For a person who reads the published schema; so with every form."""
+    expected: str = "text"
+    pattern: str = ""
+    """Of the whole of it, in what Python and ECMAScript read alike."""
+    one_of: tuple[str, ...] = ()
+    least: int = 0
+    most: int = LONGEST_TEXT
+
+
+@frozen
+class Number:
+    about: str = ""
+    least: float = 0
+    most: float = 2**31 - 1
+    whole: bool = True
+
+
+@frozen
+class Flag:
+    about: str = ""
+
+
+@frozen
+class ListOf:
+    item: Form
+    about: str = ""
+    least: int = 0
+    most: int = 1000
+
+
+@frozen
+class MapOf:
+    value: Form
+    about: str = ""
+    key: Text = field(default_factory=Text)
+    least: int = 0
+    most: int = 1000
+
+
+@frozen
+class Fields:
+    forms: Mapping[str, Form]
+    about: str = ""
+    needed: tuple[str, ...] = ()
+    exactly_one: tuple[str, ...] = ()
+    """Of these fields one is there, and no second."""
+    some: tuple[str, ...] = ()
+    """Of these at least one is there."""
+    together: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """With the first, the others are there."""
+
+
+Form = Text | Number | Flag | ListOf | MapOf | Fields
+
+
+class _Wrong(Exception):
+    """It has an entry."""
+
+
+@mutable
+class Checking:
+    """Makes of a document what its table knows of it; what is wrong goes into `entries`."""
+
+    document: Document
+    entries: list[Entry]
+    as_go: bool = False
+    """As Go's decoder reads JSON: names of fields in any case, null for nothing; what is not known is left
+    out, with a warning."""
+
+    def of(self, form: Form, value: Value, place: Place) -> Value:
+        """The value, without what is wrong in it; None for what is wrong as a whole."""
+        try:
+            return self._of(form, value, place)
+        except _Wrong:
+            return None
+
+    def wrong(self, place: Place, message: str) -> None:
+        self.entries.append(self._entry(Severity.ERROR, place, message))
+
+    def warn(self, place: Place, message: str) -> None:
+        self.entries.append(self._entry(Severity.WARNING, place, message))
+
+    def _entry(self, severity: Severity, place: Place, message: str) -> Entry:
+        """Of what is missing, the line is that of the mapping that it is missing in."""
+        there = place
+        while there and there not in self.document.positions:
+            there = there[:-1]
+        line, column = self.document.positions.get(there, (None, None))
+        return Entry(severity, message, self.document.name, place, line, column)
+
+    def _of(self, form: Form, value: Value, place: Place) -> Value:
+        if isinstance(form, Fields):
+            return self._fields(form, self._mapping(value, place), place)
+        if isinstance(form, MapOf):
+            return self._map(form, self._mapping(value, place), place)
+        if isinstance(form, ListOf):
+            return self._list(form, value, place)
+        if fault := _fault(form, value):
+            self._refuse(place, fault)
+        return value
+
+    def _mapping(self, value: Value, place: Place) -> dict[str, Value]:
+        if not isinstance(value, dict):
+            self._refuse(place, "a mapping is expected")
+        return value
+
+    def _fields(self, form: Fields, value: dict[str, Value], place: Place) -> Value:
+        names = {name.lower(): name for name in form.forms} if self.as_go else {}
+        made: dict[str, Value] = {}
+        there: set[str] = set()
+        for key, inner in value.items():
+            name = names.get(key.lower(), key)
+            if name not in form.forms:
+                self._unknown(form, key, place)
+            elif inner is not None or not self.as_go:
+                there.add(name)
+                self._put(made, name, form.forms[name], inner, (*place, key))
+        self._check_presence(form, there, place)
+        return made
+
+    def _put(self, made: dict[str, Value], name: str, form: Form, value: Value, place: Place) -> None:
+        try:
+            made[name] = self._of(form, value, place)
+        except _Wrong:
+            return
+
+    def _unknown(self, form: Fields, key: str, place: Place) -> None:
+        import difflib  # most documents are right
+
+        close = difflib.get_close_matches(key[:60], form.forms, 1)
+        meant = f"; is {close[0]} meant?" if close else ""
+        message = f"there is no field {quoted(key)} here"
+        if self.as_go:
+            self.warn((*place, key), f"{message}, and it is ignored{meant}")
+        else:
+            self.wrong((*place, key), message + (meant or f"; known are {', '.join(form.forms)}"))
+
+    def _check_presence(self, form: Fields, there: set[str], place: Place) -> None:
+        for name in form.needed:
+            if name not in there:
+                self.wrong((*place, name), "it is missing, and there has to be one")
+        if form.exactly_one and len(there.intersection(form.exactly_one)) != 1:
+            self.wrong(place, f"exactly one of {', '.join(form.exactly_one)} is expected")
+        if form.some and there.isdisjoint(form.some):
+            self.wrong(place, f"{' or '.join(form.some)} is expected")
+        for name, others in form.together.items():
+            for missing in (other for other in others if name in there and other not in there):
+                self.wrong((*place, missing), f"it is missing; {name} needs it")
+
+    def _map(self, form: MapOf, value: dict[str, Value], place: Place) -> Value:
+        self._check_count(len(value), form.least, form.most, place)
+        made: dict[str, Value] = {}
+        for key, inner in value.items():
+            if fault := _fault(form.key, key):
+                self.wrong((*place, key), f"this name cannot be one: {fault}")
+            elif inner is None and self.as_go:
+                made[key] = _nothing(form.value)
+            else:
+                self._put(made, key, form.value, inner, (*place, key))
+        return made
+
+    def _list(self, form: ListOf, value: Value, place: Place) -> Value:
+        if not isinstance(value, list):
+            self._refuse(place, "a list is expected")
+        self._check_count(len(value), form.least, form.most, place)
+        made: list[Value] = []
+        for number, inner in enumerate(value):
+            here = (*place, number)
+            made.append(
+                _nothing(form.item) if inner is None and self.as_go else self.of(form.item, inner, here)
+            )
+        return made
+
+    def _check_count(self, count: int, least: int, most: int, place: Place) -> None:
+        if count > most:
+            self._refuse(place, f"there are {count:,} of them; at most {most:,} are allowed")
+        if count < least:
+            self._refuse(place, "it is empty; leave it out, or put something into it")
+
+    def _refuse(self, place: Place, message: str) -> NoReturn:
+        self.wrong(place, message)
+        raise _Wrong
+
+
+def _nothing(form: Form) -> Value:
+    """Go's zero value."""
+    if isinstance(form, Text):
+        return ""
+    if isinstance(form, Number):
+        return 0
+    if isinstance(form, Flag):
+        return False
+    return [] if isinstance(form, ListOf) else {}
+
+
+def _fault(form: Text | Number | Flag, value: Value) -> str | None:
+    if isinstance(form, Flag):
+        return None if isinstance(value, bool) else "true or false is expected"
+    if isinstance(form, Number):
+        return _number_fault(form, value)
+    return _text_fault(form, value)
+
+
+def _number_fault(form: Number, value: Value) -> str | None:
+    is_one = isinstance(value, int if form.whole else int | float) and not isinstance(value, bool)
+    if is_one and isinstance(value, int | float) and form.least <= value <= form.most:
+        return None
+    kind = "a whole number" if form.whole else "a number"
+    return f"{kind} from {form.least:,g} to {form.most:,.0f} is expected"
+
+
+def _text_fault(form: Text, value: Value) -> str | None:
+    if not isinstance(value, str):
+        quotes = "; put it in quotes" if isinstance(value, bool | int | float) else ""
+        return f"{form.expected} is expected{quotes}"
+    if form.one_of and value not in form.one_of:
+        return f"one of {', '.join(form.one_of)} is expected"
+    if len(value) < form.least:
+        return f"it is empty; {form.expected} is expected"
+    if len(value) > form.most:
+        return f"it is longer than {form.most:,} characters"
+    if form.pattern and not re.fullmatch(form.pattern, value):
+        return f"{form.expected} is expected"
+    return None
+
+
+# What a checked document says.
+
+
+def mapping(value: Value) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else []
+
+
+def text(value: Value) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Value) -> tuple[str, ...]:
+    return tuple(map(text, items(value)))
+
+
+def number(value: Value, otherwise: float) -> float:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise

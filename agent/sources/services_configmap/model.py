@@ -1,0 +1,76 @@
+"""What a services ConfigMap says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import PureWindowsPath
+
+    from agent.sources.report import Place
+    from agent.sources.services_configmap.json_path import JsonPath
+
+NAME_PREFIX = "windows-services-"
+"""Of the ConfigMap's name; the version follows that a Node's annotation asks for."""
+DESIRED_VERSION = "windowsmachineconfig.openshift.io/desired-version"
+VERSION = "windowsmachineconfig.openshift.io/version"
+REBOOT_REQUIRED = "windowsmachineconfig.openshift.io/reboot-required"
+MANAGED = "OpenShift managed"
+"""In the description of each service, by which the operator and its clean-up know their own."""
+
+
+@frozen
+class NodeVariable:
+    name: str
+    """In the command: each place where it stands becomes the value."""
+    path: JsonPath
+    place: Place
+    """Where it was said."""
+
+
+@frozen
+class PreScript:
+    text: str
+    """A file or any other text that PowerShell takes as a command."""
+    variable: str
+    """Becomes what the script prints; empty where that is of no use."""
+    arguments: tuple[NodeVariable, ...]
+    place: Place
+
+
+@frozen
+class WindowsService:
+    name: str
+    command: str
+    node_variables: tuple[NodeVariable, ...]
+    pre_scripts: tuple[PreScript, ...]
+    dependencies: tuple[str, ...]
+    bootstrap: bool
+    """Wanted before the machine is a Node; so nothing in its command comes from there."""
+    priority: int
+    place: Place
+
+
+@frozen
+class ExpectedFile:
+    """Put there by somebody else, and to be looked at only."""
+
+    path: PureWindowsPath
+    sha256: str
+
+
+@frozen
+class ServicesConfigMap:
+    name: str
+    services: tuple[WindowsService, ...] = ()
+    """In the order in which they are to start."""
+    files: tuple[ExpectedFile, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict, shown=False)
+    absent: tuple[str, ...] = ()
+    """Variables that are looked after, and have no value now: the machine is not to have them."""
+
+    def bootstrap_services(self) -> tuple[WindowsService, ...]:
+        return tuple(service for service in self.services if service.bootstrap)

@@ -1,0 +1,258 @@
+"""From the data of a ConfigMap to what it says, by the operator's schema and rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.records import frozen
+from agent.sources.forms import (
+    Checking,
+    Fields,
+    Flag,
+    ListOf,
+    MapOf,
+    Number,
+    Text,
+    items,
+    mapping,
+    text,
+    texts,
+)
+from agent.sources.kubelet.documents import Document
+from agent.sources.report import Entry, Report, bounded, quoted
+from agent.sources.services_configmap import validation
+from agent.sources.services_configmap.json_path import JsonPath, NoPath
+from agent.sources.services_configmap.model import (
+    ExpectedFile,
+    NodeVariable,
+    PreScript,
+    ServicesConfigMap,
+    WindowsService,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from agent.documents import Value
+    from agent.sources.forms import Form
+    from agent.sources.report import Place
+
+_LARGEST = 1 << 20
+_DATA = ("data",)
+
+_NAME = Text(expected="a name", least=1, most=256)
+_PATH = Text(expected="a path or command", least=1, most=32_000)
+_VARIABLE_NAME = Text(
+    expected="a variable's name of letters, digits, . _ and -", pattern=r"[A-Za-z0-9._-]{1,100}"
+)
+_NODE_VARIABLES = ListOf(
+    Fields(
+        {"name": _VARIABLE_NAME, "nodeObjectJsonPath": Text(expected="a JSONPath", least=1)},
+        needed=("name", "nodeObjectJsonPath"),
+    )
+)
+_PRE_SCRIPT = Fields(
+    {
+        "path": _PATH,
+        "variableName": Text(expected=_VARIABLE_NAME.expected, pattern=rf"|{_VARIABLE_NAME.pattern}"),
+        "nodeArgs": _NODE_VARIABLES,
+    },
+    needed=("path",),
+)
+_SERVICE = Fields(
+    {
+        "name": Text(expected="a service's name", pattern=r"[^/\\\x00]{1,256}"),
+        "path": _PATH,
+        "nodeVariablesInCommand": _NODE_VARIABLES,
+        "powershellPreScripts": ListOf(_PRE_SCRIPT),
+        "dependencies": ListOf(_NAME, most=50),
+        "bootstrap": Flag(),
+        "priority": Number(),
+    },
+    needed=("name", "path"),
+)
+_KEYS: Mapping[str, Form] = {
+    "services": ListOf(_SERVICE, most=200),
+    "files": ListOf(
+        Fields(
+            {"path": _PATH, "checksum": Text(expected="a checksum", least=1)}, needed=("path", "checksum")
+        ),
+        most=10_000,
+    ),
+    "environmentVars": MapOf(
+        Text(expected="text", pattern=r"[^\x00]*", most=32_000),
+        key=Text(expected="a name without =", pattern=r"[^=\x00]+"),
+    ),
+    "watchedEnvironmentVars": ListOf(Text(expected="a name without =", pattern=r"[^=\x00]+")),
+}
+_NEEDED = ("services", "files")
+
+_SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
+_MEANT_AS_PATH = re.compile(r"\.|(metadata|spec|status)\.")
+
+
+@frozen
+class Outcome:
+    configuration: ServicesConfigMap | None
+    """None where the report is fatal."""
+    report: Report
+
+
+def read(name: str, data: Mapping[str, str]) -> Outcome:
+    """`data` is the ConfigMap's own, and `name` what a person knows it by."""
+    entries: list[Entry] = []
+    checking = Checking(Document(name, {}), entries, as_go=True)
+    values = dict(_values(data, checking))
+    if bounded(entries).fatal:
+        return Outcome(None, bounded(entries))
+    made = _Reading(checking).configuration(name, values)
+    report = bounded(entries)
+    return Outcome(None if report.fatal else made, report)
+
+
+def _values(data: Mapping[str, str], checking: Checking) -> Iterator[tuple[str, Value]]:
+    for key in _NEEDED:
+        if key not in data:
+            checking.wrong((*_DATA, key), "it is missing; a services ConfigMap has services and files")
+    for key, given in data.items():
+        place = (*_DATA, key)
+        if key not in _KEYS:
+            checking.wrong(place, f"there is no such key in a services ConfigMap; it has {', '.join(_KEYS)}")
+        elif given or key in _NEEDED:
+            yield key, checking.of(_KEYS[key], _json(given, place, checking), place)
+
+
+def _json(given: str, place: Place, checking: Checking) -> Value:
+    """None for what is none, and for null."""
+    twice: list[str] = []
+
+    def gathered(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+        twice.extend(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        return dict(pairs)
+
+    if len(given) > _LARGEST:
+        checking.wrong(place, f"it is longer than {_LARGEST // 1024} KiB")
+        return None
+    try:
+        value: Value = json.loads(given, object_pairs_hook=gathered, parse_constant=_no_constant)
+    except json.JSONDecodeError as fault:
+        checking.wrong(place, f"it is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}")
+        return None
+    except (ValueError, RecursionError):
+        checking.wrong(place, "it is not JSON that can be read: too deep, or a number that is none")
+        return None
+    if twice:
+        checking.warn(place, f"{quoted(twice[0])} stands twice in one object; the last one counts")
+    return value if value is not None else _nothing(place)
+
+
+def _no_constant(name: str) -> Value:
+    raise ValueError(name)
+
+
+def _nothing(place: Place) -> Value:
+    """Go takes null for an empty list or map."""
+    return {} if place[-1] == "environmentVars" else []
+
+
+# From here on all values have their form.
+
+
+class _Reading:
+    def __init__(self, checking: Checking) -> None:
+        self._checking = checking
+
+    def configuration(self, name: str, values: Mapping[str, Value]) -> ServicesConfigMap:
+        services = [
+            self._service(mapping(service), (*_DATA, "services", number))
+            for number, service in enumerate(items(values["services"]))
+        ]
+        self._judge(services)
+        environment = {key: text(value) for key, value in mapping(values.get("environmentVars")).items()}
+        watched = texts(values.get("watchedEnvironmentVars"))
+        self._check_names(environment, (*_DATA, "environmentVars"))
+        have = {name.upper() for name in environment}
+        return ServicesConfigMap(
+            name,
+            validation.in_order(services),
+            tuple(self._files(items(values["files"]))),
+            environment,
+            tuple(dict.fromkeys(name for name in watched if name.upper() not in have)),
+        )
+
+    def _judge(self, services: list[WindowsService]) -> None:
+        for place, message in validation.faults(services):
+            self._checking.wrong(place, message)
+        for place, message in validation.oddities(services):
+            self._checking.warn(place, message)
+
+    def _check_names(self, names: Iterable[str], place: Place) -> None:
+        known: dict[str, str] = {}
+        for name in names:
+            if (other := known.setdefault(name.upper(), name)) != name:
+                self._checking.wrong((*place, name), f"Windows takes it for the same as {quoted(other)}")
+
+    def _service(self, given: dict[str, Value], place: Place) -> WindowsService:
+        priority = given.get("priority")
+        return WindowsService(
+            text(given.get("name")),
+            text(given.get("path")),
+            self._variables(given.get("nodeVariablesInCommand"), (*place, "nodeVariablesInCommand")),
+            self._pre_scripts(given.get("powershellPreScripts"), (*place, "powershellPreScripts")),
+            tuple(dict.fromkeys(texts(given.get("dependencies")))),
+            given.get("bootstrap") is True,
+            priority if isinstance(priority, int) else 0,
+            place,
+        )
+
+    def _pre_scripts(self, given: Value, place: Place) -> tuple[PreScript, ...]:
+        return tuple(
+            PreScript(
+                text(script.get("path")),
+                text(script.get("variableName")),
+                self._variables(script.get("nodeArgs"), (*place, number, "nodeArgs")),
+                (*place, number),
+            )
+            for number, script in enumerate(map(mapping, items(given)))
+        )
+
+    def _variables(self, given: Value, place: Place) -> tuple[NodeVariable, ...]:
+        return tuple(self._each_variable(given, place))
+
+    def _each_variable(self, given: Value, place: Place) -> Iterator[NodeVariable]:
+        for number, variable in enumerate(map(mapping, items(given))):
+            here = (*place, number, "nodeObjectJsonPath")
+            path = text(variable.get("nodeObjectJsonPath"))
+            try:
+                made = JsonPath(path)
+            except NoPath as fault:
+                self._checking.wrong(here, f"no value of the Node can be found by this JSONPath: {fault}")
+                continue
+            if made.constant and _MEANT_AS_PATH.match(path):
+                message = (
+                    "without braces it stands for itself, and nothing is looked up; {.metadata.name} would be"
+                )
+                self._checking.warn(here, message)
+            yield NodeVariable(text(variable.get("name")), made, here)
+
+    def _files(self, given: list[Value]) -> Iterator[ExpectedFile]:
+        known: dict[PureWindowsPath, str] = {}
+        for number, file in enumerate(map(mapping, given)):
+            place = (*_DATA, "files", number)
+            path, checksum = PureWindowsPath(text(file.get("path"))), text(file.get("checksum")).lower()
+            if not path.is_absolute():
+                self._checking.wrong(
+                    (*place, "path"), "a whole path with its drive is expected, such as C:\\k"
+                )
+            elif not _SHA256.fullmatch(checksum):
+                message = "it is no SHA-256 in 64 hexadecimal digits, so the file is not looked at"
+                self._checking.warn((*place, "checksum"), message)
+            elif known.setdefault(path, checksum) != checksum:
+                self._checking.wrong(
+                    (*place, "checksum"), "the same file is listed before, with another checksum"
+                )
+            else:
+                yield ExpectedFile(path, checksum)
