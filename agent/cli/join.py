@@ -26,7 +26,7 @@ from agent.sources.kubeadm.node_names import fault as name_fault
 from agent.sources.kubeadm.node_names import node_name
 from agent.sources.kubeadm.patches import read_patches
 from agent.sources.kubeadm.reading import read
-from agent.spec import Service, Specification
+from agent.spec import Credentials, Service, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agent.cli.wanted import Wishes
     from agent.host.port import Host
     from agent.sources.kubeadm.model import JoinConfiguration
+    from agent.spec import Want
 
 _CHECKS = {
     "isprivilegeduser": "administrator",
@@ -76,6 +77,8 @@ def node_to_join(
     tell_report(made.report, asking)
     assert made.specification is not None, "a report without errors comes with a specification"
     specification = made.specification if _waits(request) else _without_waiting(made.specification)
+    if not runs_programs(request):
+        specification = _without(Credentials, specification)
     return specification, wished
 
 
@@ -229,4 +232,9 @@ def _without_waiting(specification: Specification) -> Specification:
     wants = [
         replaced(want, makes=None) if isinstance(want, Service) else want for want in specification.wants
     ]
+    return Specification.of(wants, specification.notes, specification.title)
+
+
+def _without(kind: type[Want], specification: Specification) -> Specification:
+    wants = [want for want in specification.wants if not isinstance(want, kind)]
     return Specification.of(wants, specification.notes, specification.title)

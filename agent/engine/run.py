@@ -296,6 +296,8 @@ def _records(
         key = want.key
         target, found = looked_at[key].target, looked_at[key].found
         known, now = inventory.records.get(key), settled.get(key, found)
+        if target.kind.comes_later:
+            now = target.observe(host)
         if known and now is None and known.target.kind.is_over(host, known.target.manner):
             records[key] = known  # whatever it would have to be now, it is not needed any more
         else:

@@ -5,6 +5,7 @@ Sources make specifications, the engine carries them out; neither knows the othe
 
 from agent.spec.command import Command, Shell
 from agent.spec.contents import Content, Inline
+from agent.spec.credentials import Credentials
 from agent.spec.directory import Directory
 from agent.spec.environment_variable import EnvironmentVariable
 from agent.spec.event_source import EventSource
@@ -16,6 +17,7 @@ from agent.spec.want import Key, Protection, Want
 __all__ = [
     "Command",
     "Content",
+    "Credentials",
     "Directory",
     "Effect",
     "EnvironmentVariable",

@@ -19,7 +19,7 @@ from agent.sources.kubelet.paths import UnusablePath, path_on_windows
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, install_directory_fault
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault
-from agent.spec import Directory, Effect, File, Inline, Key, Note, Specification
+from agent.spec import Credentials, Directory, Effect, File, Inline, Key, Note, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -174,6 +174,7 @@ class _Compilation:
             *directories.values(),
             *files,
             *programs,
+            Credentials(KUBELET_CONF),
             windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
         ]
         return Specification.of(wants, self.notes, f"node {self.name} of the cluster at {self.found.server}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +14,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.records import replaced
 from agent.resources.kind import NotWell
-from agent.spec import Directory, File, HealthCheck, Inline, Service, Specification
+from agent.spec import Credentials, Directory, File, HealthCheck, Inline, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import STATE, Hasty
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered
@@ -167,6 +167,56 @@ def test_a_node_that_is_not_confirmed_is_taken_back(host: Host) -> None:
     assert str(failure.value.__cause__) == "the Node does not appear"
     assert confirm.times == 1
     assert picture(host) == bare
+
+
+def with_credentials() -> Specification:
+    *others, service = nodes.joining().wants
+    return Specification.of([*others, Credentials(nodes.CERTIFICATE), service])
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["by a reset", "by a join that fails"])
+@pytest.mark.parametrize("former", [True, False], ids=["some before", "none before"])
+def test_credentials_go_from_a_folder_that_stays(host: Host, leaves: bool, former: bool) -> None:
+    host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
+    if former:
+        host.files.write(nodes.CERTIFICATE, b"certificate", PRIVATE_FILE)
+    before = picture(host)
+    failure = None if leaves else NotWell("the Node does not appear")
+    confirm = Confirmation(host, failure)
+    with nullcontext() if leaves else pytest.raises(TakenBack):
+        make_so(host, with_credentials(), "test", Silent(), confirm)
+    if leaves:
+        assert host.files.observe(nodes.CERTIFICATE) is not None
+        assert status(host).is_well
+        again = make_so(host, with_credentials(), "test", Silent(), confirm)
+        assert (again.plan.changes, confirm.times) == ((), 1)
+        reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_killed_anywhere_no_credentials_stay(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def fresh() -> Host:
+        host = open_sandbox(tmp_path_factory.mktemp("c"))
+        host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
+        return host
+
+    before, cases = picture(fresh()), 0
+    for left in range(200):
+        bare = fresh()
+        with suppress(Killed):
+            make_so(nodes.admitted(powered(bare, Power(left))), with_credentials(), "test", Silent())
+            break
+        host = nodes.admitted(bare)
+        if host.files.observe(nodes.CERTIFICATE) is None:
+            continue
+        cases += 1
+        if left % 2:
+            make_so(host, with_credentials(), "test", Silent())
+            reset(host, "test", Silent())
+        elif take_back(host, Silent()) is None:
+            reset(host, "test", Silent())
+        assert picture(host) == before, f"killed after {left} changes"
+    assert cases > 2
 
 
 SERVICE = Service("kubelet", nodes.KUBELET, makes=nodes.CERTIFICATE, log=C / "kubelet.log")

@@ -1,0 +1,40 @@
+"""A file that a node's program writes for itself: whether it is there, and since when."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.resources.kind import Kind
+from agent.resources.trees import is_file
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State
+    from agent.spec import Want
+
+
+class CredentialsResource(Kind):
+    firm = frozenset()
+    comes_later = True
+
+    def wanted(self, want: Want) -> State:  # noqa: ARG002 - what is in it is the program's to say
+        return {}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it is cheap
+        return {"there": True} if is_file(host.files, PureWindowsPath(name)) else None
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
+        """The journal has it by now: that is all."""
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        path = PureWindowsPath(name)
+        if before is None and is_file(host.files, path):
+            with suppress(NotFound):
+                host.files.remove(path)
+        return None
+
+
+KIND = CredentialsResource()

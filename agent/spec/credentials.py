@@ -1,0 +1,30 @@
+"""A file that a node's program writes for itself when it is admitted to its cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+
+@frozen
+class Credentials(Want):
+    """Nothing is done to it. One that was not there before goes when the node does: by a leftover the next
+    join would take the machine for a node of that cluster.
+    """
+
+    kind: ClassVar[str] = "credentials"
+
+    path: PureWindowsPath
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, str(self.path))
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("directory", str(self.path.parent)),)
