@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from agent.resources.kind import Value
 
 _DESCRIPTOR = "descriptor"
+_OPEN = "open_to_users"
+_RIGHTS = (_DESCRIPTOR, _OPEN)
 _LABELS = {
     _DESCRIPTOR: "who may do what",
+    _OPEN: "who may do what",
     "exposed": "what in it users could change",
     "writable": "what in it users could change",
     "makes": "what it writes when it is admitted",
@@ -28,7 +31,7 @@ def lines(target: Target, differences: Iterable[Difference], *, details: bool) -
     """`details` shows a security descriptor as Windows writes it."""
     for each in differences:
         label = each.field if details else _LABELS.get(each.field, each.field)
-        if each.field == _DESCRIPTOR and not details:
+        if each.field in _RIGHTS and not details:
             yield f"{label}: {_rights(each)}"
         elif each.found is None:
             yield f"{label}: {shown(target, each.field, each.wanted)}"
@@ -49,6 +52,9 @@ def shown(target: Target, field: str, value: Value) -> str:
 def _rights(difference: Difference) -> str:
     from agent.cli.rights import in_words
 
+    if difference.field == _OPEN:
+        before = f"{in_words(str(difference.found))} -> " if difference.found else ""
+        return f"{before}none but SYSTEM and administrators may change it"
     wanted = in_words(str(difference.wanted))
     if difference.found is None:
         return wanted

@@ -12,7 +12,7 @@ from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent.engine.state_folder import StateFolder
     from agent.host.port import Host
     from agent.resources.kind import State
-    from agent.spec import Key
+    from agent.spec import Key, Want
 
 _ROUNDS = 3
 """After so many it is clear that somebody else keeps changing what is made."""
@@ -69,16 +69,21 @@ class Making:
 
     def _difference(self, specification: Specification, remembered: Mapping[Key, Record]) -> Plan:
         """To how it was after each step. What had no step was as wanted, and need not be looked at again."""
-        wants = [
-            want
-            for want in specification.wants
-            if self.settled.get(want.key) is not None or pausable(kind_named(want.key.kind))
-        ]
+        wants = list(self._perhaps_changed(specification))
         records = {want.key: remembered[want.key] for want in wants if want.key in remembered}
         for want in wants:
             if (settled := self.settled.get(want.key)) is not None:
                 records[want.key] = Record(Target.of(want), None, settled)
         return plan(self._host, Specification(tuple(wants)), records)
+
+    def _perhaps_changed(self, specification: Specification) -> Iterator[Want]:
+        """Also what lies in a folder that had a step: until then others may have been free to exchange it."""
+        seen: set[Key] = set()
+        for want in specification.wants:
+            had_step = self.settled.get(want.key) is not None
+            if had_step or pausable(kind_named(want.key.kind)) or not seen.isdisjoint(want.uses):
+                seen.add(want.key)
+                yield want
 
     def end_what_is_over(self, specification: Specification) -> None:
         """Also what has done its duty in this very run: only now is it sure that nothing needs it."""

@@ -29,6 +29,9 @@ _MOST_EXPOSED = 20_000
 _LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "writable"}
 """What in a folder others could change: of programs all below it, of a private one the files in it, since
 what is below belongs to pods, or is a resource itself."""
+_OPEN = "open_to_users"
+"""Of a shared folder that others could change its descriptor, else nothing. Whoever may rename C:\\etc can
+put one of his own in its place, with all that the kubelet reads."""
 
 
 class DirectoryResource(Kind):
@@ -37,7 +40,9 @@ class DirectoryResource(Kind):
     def wanted(self, want: Want) -> State:
         assert isinstance(want, Directory)
         wanted: dict[str, Value] = {"type": FileKind.DIRECTORY.value}
-        if not want.shared:
+        if want.shared:
+            wanted[_OPEN] = ""
+        else:
             wanted["descriptor"] = str(descriptors.OF_DIRECTORY[want.protection])
             if want.protection in _LOOKS:
                 wanted[_LOOKS[want.protection]] = {}
@@ -57,6 +62,9 @@ class DirectoryResource(Kind):
         if kind is not FileKind.DIRECTORY:
             return {"type": kind.value}
         found: dict[str, Value] = {"type": kind.value, "descriptor": descriptors.text(there.descriptor)}
+        if _OPEN in wanted:
+            is_open = _is_open(host, path, there.descriptor)
+            found[_OPEN] = found["descriptor"] if is_open else ""
         for protection, field in _LOOKS.items():
             if field in wanted:
                 found[field] = dict(islice(_exposed(host, path, protection), _MOST_EXPOSED + 1))
@@ -66,6 +74,8 @@ class DirectoryResource(Kind):
         return descriptors.same(wanted, found) if field == "descriptor" else wanted == found
 
     def shown(self, field: str, value: Value, manner: State) -> str:
+        if field == _OPEN:
+            return str(value) or "nobody"
         if field in _LOOKS.values():
             names = list(_mapping(value))
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
@@ -87,8 +97,9 @@ class DirectoryResource(Kind):
         if found is None:
             host.files.make_directory(want.path, descriptor)
             return
+        # Of a shared folder the folder alone: this hands nothing down to what is in it, which is others'.
         host.files.set_descriptor(want.path, descriptor)
-        if want.protection in _LOOKS:
+        if not want.shared and want.protection in _LOOKS:
             for name in _mapping(found.get(_LOOKS[want.protection])):
                 _protect(host, want.path / name, want.protection)
 
@@ -103,7 +114,7 @@ class DirectoryResource(Kind):
             return None  # nothing was done to it
         if there is None:
             _bring_back(host, path, before, kept)
-        elif not manner.get("shared") or _is_ours(host.files.descriptor(path)):
+        elif not manner.get("shared") or before.get(_OPEN) or _is_ours(host.files.descriptor(path)):
             host.files.set_descriptor(path, descriptors.parsed(before["descriptor"]))
         _expose_again(host, path, before)
         return None
@@ -112,6 +123,27 @@ class DirectoryResource(Kind):
 def _is_ours(descriptor: SecurityDescriptor) -> bool:
     """A folder that is shared now may have been given one when it was not."""
     return any(descriptor.equivalent(ours) for ours in descriptors.OF_DIRECTORY.values())
+
+
+def _is_open(host: Host, folder: PureWindowsPath, descriptor: SecurityDescriptor | None) -> bool:
+    return (
+        descriptor is not None
+        and bool(granted_to_others(descriptor, host.access.caller()) & ~(FILE_READ | FILE_EXECUTE))
+        and not _is_open_on_purpose(host, folder)
+    )
+
+
+def _is_open_on_purpose(host: Host, folder: PureWindowsPath) -> bool:
+    """Windows' own folders are as Windows, and every program written for it, needs them.
+
+    Users make folders in C:\\ and in ProgramData, but none can rename these, or what is another's in them; in
+    C:\\Windows\\Temp they make files, and below C:\\Users each of them owns a folder, which is his to rule.
+    """
+    facts = host.facts
+    if folder.parent == folder or folder in (facts.program_files(), facts.program_data()):
+        return True
+    whole = (facts.system_directory(), facts.profiles())
+    return any(folder == place or place in folder.parents for place in whole)
 
 
 def _mapping(value: Value) -> Mapping[str, Value]:

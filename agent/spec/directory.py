@@ -20,7 +20,7 @@ class Directory(Want):
     belongs_to_node: bool = False
     """What the node's programs put into it (certificates, logs) is the node's too, and goes with it."""
     shared: bool = False
-    """Others use it too, as C:\\etc or C:\\var: one that is there stays as it is, whatever its protection."""
+    """Others use it too, as C:\\etc or C:\\var: one that is there stays as it is, or is closed to users."""
 
     @property
     def key(self) -> Key:

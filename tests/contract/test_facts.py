@@ -104,7 +104,7 @@ def test_names_that_no_pipe_can_have(world: World, name: str) -> None:
         world.host.facts.pipe_exists(name)
 
 
-@pytest.mark.parametrize("which", ["system_directory", "program_files", "program_data"])
+@pytest.mark.parametrize("which", ["system_directory", "program_files", "program_data", "profiles"])
 def test_known_folders_are_there(world: World, which: str) -> None:
     folder: PureWindowsPath = getattr(world.host.facts, which)()
     assert folder.is_absolute()

@@ -101,6 +101,9 @@ class SandboxFacts:
     def program_data(self) -> PureWindowsPath:
         return PureWindowsPath(r"C:\ProgramData")
 
+    def profiles(self) -> PureWindowsPath:
+        return PureWindowsPath(r"C:\Users")
+
     def is_administrator(self) -> bool:
         return bool(self._fact("administrator"))
 

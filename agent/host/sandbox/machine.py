@@ -50,6 +50,8 @@ _AT_INSTALLATION = {
     # Every user may make files and folders here, and does with them as the owner likes.
     "C:\\ProgramData": "O:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICIIO;GA;;;CO)(A;OICI;0x1200a9;;;BU)"
     "(A;CI;DCLCRPCR;;;BU)",
+    "C:\\Users": "O:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;;0x1200a9;;;BU)(A;OICIIO;GRGX;;;BU)"
+    "(A;;0x1200a9;;;WD)(A;OICIIO;GRGX;;;WD)",
 }
 
 
@@ -98,7 +100,7 @@ class Machine:
         remove_pending_files(self._registry, self.host.files)
         with self._state.changing(POWER) as power:
             power.pop("asked", None)
-            power["booted"] = time.time()
+            power["booted"] = time.time_ns()
         for name, record in self._services.read().items():
             if record["start"] in (StartType.AUTOMATIC.name, StartType.DELAYED.name):
                 # One that cannot start stays as it is; so does Windows leave it.
@@ -117,4 +119,4 @@ class Machine:
             name = RegistryValue(RegistryKind.STRING, self.host.facts.host_name()[:15].upper())
             for key in COMPUTER_NAMES:
                 self._registry.write(key, "ComputerName", name)
-            power["booted"] = time.time()
+            power["booted"] = time.time_ns()

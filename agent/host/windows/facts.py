@@ -119,6 +119,9 @@ class WindowsFacts:
     def program_data(self) -> PureWindowsPath:
         return self._folder(_PROFILES, "ProgramData")
 
+    def profiles(self) -> PureWindowsPath:
+        return self._folder(_PROFILES, "ProfilesDirectory")
+
     def _folder(self, key: str, name: str) -> PureWindowsPath:
         """Out of the registry: SHGetKnownFolderPath looks there too, but brings all of shell32 along."""
         found = self._text(key, name)

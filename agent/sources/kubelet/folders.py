@@ -1,8 +1,7 @@
 """Which folders there have to be, and who may do what in each.
 
 Folders of the node are private, but for what pods mount. What lies on the way to them is shared with others:
-where there is nothing yet, users may look but not write, or one of them could put a folder of his own in the
-place of the node's.
+users may look but not write, or one of them could put a folder of his own in the place of the node's.
 """
 
 from __future__ import annotations

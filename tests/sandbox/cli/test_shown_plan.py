@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import re
 import sys
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import main
+from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
 
 if TYPE_CHECKING:
@@ -119,3 +121,24 @@ def test_no_secret_of_a_command_line_is_shown(words: tuple[str, ...], output: st
         assert "HIDDEN" not in out
         assert words[0].partition("=")[0] in out
         assert "(hidden, " in out
+
+
+def test_a_folder_made_by_hand_on_the_way_is_closed(machine: Machine) -> None:
+    """C:'s own rights let everybody who has logged on put another in its place."""
+    (machine.place / "etc").mkdir()
+    closed = "none but SYSTEM and administrators may change it"
+    found = "SYSTEM and administrators: everything; users: read and run; whoever has logged on: "
+    told = f"    who may do what: {found}read, run, write and delete -> {closed}"
+    lines = machine.wmcb("plan", *machine.node).out.splitlines()
+    assert lines[lines.index(r"~ change    directory C:\etc") + 1] == told
+    document = machine.wmcb("plan", *machine.node, "--output=json").document
+    (change,) = (each for each in document["changes"] if each["resource"] == ["directory", r"C:\etc"])
+    (difference,) = change["differences"]
+    assert (difference["field"], difference["wanted"]) == ("open_to_users", "nobody")
+
+    machine.wmcb(*machine.node)
+    assert machine.wmcb("status").code == 0
+    machine.host.files.set_descriptor(PureWindowsPath(r"C:\var"), SecurityDescriptor.parse("O:AUD:P"))
+    status = machine.wmcb("status")
+    told = f"    who may do what: owned by whoever has logged on; nobody: anything -> {closed}"
+    assert (status.code, status.out.splitlines()[:2]) == (1, [r"~ directory C:\var", told])

@@ -180,6 +180,7 @@ def test_what_is_no_longer_wanted_goes(host: Host) -> None:
 def test_what_was_there_comes_back(host: Host) -> None:
     """A machine with an older kubelet of somebody else's, running."""
     host.files.make_directory(nodes.K, OPEN)
+    host.files.make_directory(nodes.ETC, OPEN)
     host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
     host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old"), "Old", "by hand"))
     host.services.start("kubelet")
@@ -270,8 +271,8 @@ class Hasty:
     def monotonic(self) -> float:
         return self._clock.monotonic() + self._slept
 
-    def boot_time(self) -> float:
-        return self._clock.boot_time()
+    def boot(self) -> int:
+        return self._clock.boot()
 
     def sleep(self, seconds: float) -> None:
         self._slept += seconds
@@ -292,6 +293,7 @@ def bare(_: Host) -> None:
 
 def somebody_elses(host: Host) -> None:
     host.files.make_directory(nodes.K, OPEN)
+    host.files.make_directory(nodes.ETC, OPEN)
     host.files.write(nodes.KUBELET, b"MZ 0", OPEN)
     host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old"), "Old", "by hand"))
     host.services.start("kubelet")
