@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cluster.test_node import HOST_PROCESS, pods
 from lab import kubernetes
 from lab.cluster.kubelet_node import KubeletNode
+from lab.waiting import until
 from windows.exe import DOWNLOADED, SHIPPED, download
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ KUBELET = r"C:\k\kubelet.exe"
 KUBEADM = r"C:\bin\kubeadm.exe"
 BOOTSTRAP = r"C:\etc\kubernetes\bootstrap-kubelet.conf"
 KUBELET_CONF = r"C:\etc\kubernetes\kubelet.conf"
+WINDOWS = {"kubernetes.io/os": "windows"}
 CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 
 JOIN = """\
@@ -182,10 +185,37 @@ def test_by_user_data(joiner: Joiner) -> None:
     check_joined(joiner)
 
 
+def deployment(cluster: Cluster) -> Callable[[], set[str]]:
+    """Of two pods that may go nowhere but to Windows; returns what tells their uids when they are ready."""
+    labels = {"app": "web"}
+    apps = f"/apis/apps/v1/namespaces/{cluster.namespace}/deployments"
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"tolerations": [{"operator": "Exists"}], "nodeSelector": WINDOWS, **HOST_PROCESS},
+    }
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
+    cluster.api.create(apps, {"metadata": {"name": "web"}, "spec": spec})
+    budget = {"minAvailable": 2, "selector": {"matchLabels": labels}}
+    cluster.api.create(budgets(cluster), {"metadata": {"name": "web"}, "spec": budget})
+
+    def ready() -> set[str]:
+        found = pods(cluster)
+        conditions = [each for pod in found for each in pod["status"].get("conditions", ())]
+        is_ready = [each["type"] == "Ready" and each["status"] == "True" for each in conditions].count(True)
+        return {pod["metadata"]["uid"] for pod in found} if is_ready == len(found) == 2 else set()
+
+    return lambda: until(ready, "both pods are ready", 60)
+
+
+def budgets(cluster: Cluster) -> str:
+    return f"/apis/policy/v1/namespaces/{cluster.namespace}/poddisruptionbudgets"
+
+
 def test_through_upgrades_that_work_and_fail(joiner: Joiner) -> None:
     done = joiner.wmcb(*joiner.by_file())
     assert done.code == 0, done.err
     check_joined(joiner)
+    both_pods = deployment(joiner.cluster)
     before = joiner.wmcb("upgrade")
     assert before.out.startswith("nothing to do"), before.out + before.err
 
@@ -193,17 +223,30 @@ def test_through_upgrades_that_work_and_fail(joiner: Joiner) -> None:
     new = joiner.machine.path(r"C:\given\kubelet.exe")
     working = joiner.machine.path(KUBELET).read_bytes() + b"another build"
     new.write_bytes(working)
-    upgraded = joiner.wmcb("upgrade", "--kubelet", r"C:\given\kubelet.exe")
+    to_new = ("upgrade", "--kubelet", r"C:\given\kubelet.exe")
+    running = both_pods()
+    kept = joiner.wmcb(*to_new, "--drain", "--drain-timeout", "2")
+    assert kept.code == 1
+    assert "disruption budget" in kept.err
+    assert joiner.machine.path(KUBELET).read_bytes() != working
+    assert not joiner.node()["spec"].get("unschedulable")
+    assert both_pods() == running
+
+    joiner.cluster.api.delete(f"{budgets(joiner.cluster)}/web")
+    upgraded = joiner.wmcb(*to_new, "--drain")
     assert upgraded.code == 0, upgraded.err
     assert joiner.machine.path(KUBELET).read_bytes() == working
     check_joined(joiner)
+    assert both_pods().isdisjoint(running)
     assert joiner.node()["metadata"]["labels"]["pool"] == "blue"
 
     new.write_bytes(joiner.machine.path(r"C:\windows\system32\whoami.exe").read_bytes())
-    failed = joiner.wmcb("upgrade", "--kubelet", r"C:\given\kubelet.exe", "--kubelet-version", "1.36")
+    failed = joiner.wmcb(*to_new, "--kubelet-version", "1.36", "--cordon")
     assert failed.code == 1
     assert "the machine is as it was before" in failed.err
     assert joiner.machine.path(KUBELET).read_bytes() == working
+    assert f"the Node {joiner.name} is cordoned" in failed.err
+    assert not joiner.node()["spec"].get("unschedulable")
     check_joined(joiner)
 
 
