@@ -41,9 +41,10 @@ lab: .venv/ready
 
 test-windows: test-nodes $(SUITES)
 
-# The suites that Linux runs as well, under Windows Python, each part on a machine of its own.
+# The suites that Linux runs as well, under Windows Python, each part on a machine of its own. What Python itself
+# prints is kept, not what reaches its files: turning those round for each test takes longer there than most tests.
 $(SUITES): suite-%: .venv/ready
-	$(LAB) python -m pytest tests/$*
+	$(LAB) python -m pytest --capture=sys tests/$*
 
 test-nodes: exe
 	$(LAB) test-windows
