@@ -69,7 +69,7 @@ class _Run:
         self._request = request
         self._host = host
         self._asking = Asking()
-        self._boot = f"{host.clock.boot_time():.0f}"
+        self._boot = str(host.clock.boot())
 
     def carry_out(self) -> int:
         if not self._host.access.is_administrator():

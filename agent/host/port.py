@@ -600,7 +600,9 @@ class Clock(Protocol):
         """Seconds since 1970, UTC; jumps when the machine's time is set."""
 
     def monotonic(self) -> float: ...
-    def boot_time(self) -> float: ...
+    def boot(self) -> int:
+        """Names this start of Windows: the same for as long as it runs, whatever its clock is set to."""
+
     def sleep(self, seconds: float) -> None: ...
 
 

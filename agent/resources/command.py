@@ -28,7 +28,6 @@ _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60
 _AGAIN_AT_NEXT_BOOT = (1002, 1003)
 """Exit codes by which a command asks cloudbase-init for that."""
-_SHORTEST_BOOT_SECONDS = 5.0
 
 
 class CommandResource(Kind):
@@ -72,7 +71,7 @@ class CommandResource(Kind):
             raise NotWell(
                 f"command {want.name} ended with exit code {exit_code}; what it said is in {files.log}"
             )
-        files.mark({**self.wanted(want), "exit_code": exit_code, "boot": round(host.clock.boot_time())})
+        files.mark({**self.wanted(want), "exit_code": exit_code, "boot": host.clock.boot()})
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         files = _Files(host, name)
@@ -92,11 +91,8 @@ class CommandResource(Kind):
 
 
 def is_of_this_boot(host: Host, boot: Value) -> bool:
-    """`boot` is what the state of a command says of when it was run.
-
-    Windows tells for how long it has been up; what comes of that and the time of day is never quite the same.
-    """
-    return isinstance(boot, int) and abs(host.clock.boot_time() - boot) < _SHORTEST_BOOT_SECONDS
+    """`boot` is what the state of a command says of when it was run."""
+    return boot == host.clock.boot()
 
 
 class _Files:

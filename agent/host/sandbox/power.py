@@ -53,8 +53,8 @@ class SandboxClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
-    def boot_time(self) -> float:
-        return float(self._state.read(POWER)["booted"])
+    def boot(self) -> int:
+        return int(self._state.read(POWER)["booted"])
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

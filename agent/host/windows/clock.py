@@ -8,7 +8,7 @@ assert sys.platform == "win32"
 
 import time
 
-from agent.host.windows.api.clock import uptime_seconds
+from agent.host.windows.api.clock import started_at
 
 
 class WindowsClock:
@@ -18,8 +18,8 @@ class WindowsClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
-    def boot_time(self) -> float:
-        return time.time() - uptime_seconds()
+    def boot(self) -> int:
+        return started_at()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -139,7 +139,7 @@ def test_what_asks_to_be_run_at_the_next_boot_is_run_then(host: Host, exit_code:
     run(first.host, may_fail)
     run(first.host, may_fail)
     assert len(first.scripts) == 1, "not at this boot"
-    later = changed(host, clock={"boot_time": lambda: host.clock.boot_time() + 60.0})
+    later = changed(host, clock={"boot": lambda: host.clock.boot() + 1})
     second = Shells(later)
     run(second.host, may_fail)
     run(second.host, may_fail)

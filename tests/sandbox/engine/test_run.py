@@ -271,8 +271,8 @@ class Hasty:
     def monotonic(self) -> float:
         return self._clock.monotonic() + self._slept
 
-    def boot_time(self) -> float:
-        return self._clock.boot_time()
+    def boot(self) -> int:
+        return self._clock.boot()
 
     def sleep(self, seconds: float) -> None:
         self._slept += seconds
