@@ -37,7 +37,7 @@ _AWS_SECRETS = (
 
 def commands(part: Part, *, each_boot: bool = False) -> Iterator[Command]:
     """Raises Refused."""
-    name = f"script {part.file_name}" if part.file_name else f"script, {part.name}"
+    name = f"script {part.file_name}".rstrip()
     extension = part.file_name.rpartition(".")[2].lower() if "." in part.file_name else ""
     for shell, text in _scripts(part.text, extension, Origin(part.name, line=1)):
         yield command(name, shell, text, each_boot=each_boot)
@@ -49,7 +49,7 @@ def boot_hook(part: Part) -> Iterator[Command]:
     origin = Origin(part.name, line=1)
     if _INTERPRETER.match(text.lstrip()):
         raise Refused(origin, _AWS_SECRETS)
-    name = f"boot hook {part.file_name}" if part.file_name else f"boot hook, {part.name}"
+    name = f"boot hook {part.file_name}".rstrip()
     for shell, script in _scripts(text.lstrip(), "", origin):
         yield command(name, shell, script, each_boot=True)
 

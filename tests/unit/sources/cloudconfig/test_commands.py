@@ -245,16 +245,16 @@ SCRIPTS: dict[str, tuple[bytes, Shell, bytes]] = {
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts(name: str) -> None:
     raw, shell, expected = SCRIPTS[name]
-    assert made(raw).before == (Command("script, user data", shell, expected),)
+    assert made(raw).before == (Command("script", shell, expected),)
 
 
 def test_tags_of_ec2_run_batch_files_first() -> None:
     raw = b"<powershell>p1</powershell><script>c1</script><powershell>p2</powershell>"
     assert [step.script for step in made(raw).before if isinstance(step, Command)] == [b"c1", b"p1", b"p2"]
     assert list(scripts(made(raw).before)) == [
-        "script, user data",
-        "script, user data (2)",
-        "script, user data (3)",
+        "script",
+        "script (2)",
+        "script (3)",
     ]
 
 
@@ -356,7 +356,7 @@ def test_a_marked_script_stays_marked() -> None:
     user_data = made("#cloud-boothook\n#ps1\n'\N{SNOWMAN}'".encode())
     [want] = _wants(user_data, "1")
     expected = b"\xef\xbb\xbf# boot 1\r\n#ps1\r\n'\xe2\x98\x83'"
-    assert want == spec.Command("boot hook, user data", Inline(expected), Shell.POWERSHELL, may_fail=True)
+    assert want == spec.Command("boot hook", Inline(expected), Shell.POWERSHELL, may_fail=True)
 
 
 def test_a_join_within_a_script_is_told_of() -> None:
