@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +19,13 @@ from agent.sources.kubeadm.parts import Unusable
 from agent.sources.kubeadm.patches import patched, read_patches
 from agent.sources.kubelet.node import Kubelet, Node
 from differential.kubeadm.documents import Documents
+from differential.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.sources.kubeadm.model import JoinConfiguration
-    from differential.kubeadm.oracle import Answer, Oracle
+    from differential.kubeadm.oracle import Answer, KubeadmOracle
 
 STRICTER: Mapping[str, str] = {
     "longer than 63 characters": "no node of that name could be made: the kubelet's label for it is too long",
@@ -62,14 +62,7 @@ LENIENT_PATCHES: Mapping[str, str] = {
 }
 
 
-@dataclass
-class Tally:
-    compared: Counter[str] = field(default_factory=Counter)
-    on_purpose: Counter[str] = field(default_factory=Counter)
-    disagreements: list[str] = field(default_factory=list)
-
-
-def compare(oracle: Oracle, seed: int, documents: int) -> Tally:
+def compare(oracle: KubeadmOracle, seed: int, documents: int) -> Tally:
     """So many joins, and as many kubelets with patches."""
     tally = Tally()
     make = Documents(Random(f"joins {seed}"))  # noqa: S311 - to be repeated, not to be secret
@@ -83,7 +76,7 @@ def compare(oracle: Oracle, seed: int, documents: int) -> Tally:
 
 @dataclass
 class _Joining:
-    oracle: Oracle
+    oracle: KubeadmOracle
     tally: Tally
     raw: bytes
 
@@ -206,7 +199,7 @@ def _taint(taint: Any) -> str:
 
 @dataclass
 class _Patching:
-    oracle: Oracle
+    oracle: KubeadmOracle
     tally: Tally
     config: bytes
     networks: Mapping[str, str]

@@ -5,24 +5,23 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from differential.answering import Oracle
 from lab import cache, kubernetes, toolchains
 from lab.repository import LOCKS, STANDINS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
 _SOURCE = STANDINS / "kubeadm-oracle" / "main.go"
 _NAME = "kubeadm-oracle"
 
 
-def program() -> Path:
+def _program() -> Path:
     """The program, built if it isn't there yet: with the modules that the lab's Kubernetes is built from."""
 
     def build(into: Path) -> None:
@@ -46,11 +45,9 @@ class Answer:
     flags: str = ""
 
 
-class Oracle:
-    """One process for any number of questions; close it, or use it in a `with`."""
-
-    def __init__(self, program: Path) -> None:
-        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+class KubeadmOracle(Oracle):
+    def __init__(self) -> None:
+        super().__init__(_program())
 
     def join(self, document: bytes) -> Answer:
         return self._ask({"join": _packed(document)})
@@ -64,27 +61,7 @@ class Oracle:
         return self._ask({"normal": _packed(json.dumps(config).encode())})
 
     def _ask(self, question: Mapping[str, Any]) -> Answer:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(question).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the oracle ended with {self._process.wait()} over {question!r:.3000}")
-        return Answer(**json.loads(line))
-
-    def close(self) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        return Answer(**self.answer(question))
 
 
 def _packed(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A short run; `python -m differential.kubeadm` does long ones."""
+"""A short run; `python -m differential kubeadm` does long ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from differential.kubeadm.comparing import (
     STRICTER_PATCHES,
     compare,
 )
-from differential.kubeadm.oracle import Oracle, program
+from differential.kubeadm.oracle import KubeadmOracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,12 +36,12 @@ CONFIG = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration
 
 
 @pytest.fixture(scope="module")
-def oracle() -> Iterator[Oracle]:
-    with Oracle(program()) as process:
+def oracle() -> Iterator[KubeadmOracle]:
+    with KubeadmOracle() as process:
         yield process
 
 
-def test_our_reading_is_kubeadms_own(oracle: Oracle) -> None:
+def test_our_reading_is_kubeadms_own(oracle: KubeadmOracle) -> None:
     tally = compare(oracle, 1, 1000)
     assert not tally.disagreements, "\n".join(tally.disagreements[:5])
     # A comparison of documents that nobody takes, or everybody, would show little.
@@ -63,7 +63,7 @@ STRICTER_THAN_KUBEADM = {
 
 
 @pytest.mark.parametrize("words", STRICTER)
-def test_where_we_are_stricter_on_purpose(oracle: Oracle, words: str) -> None:
+def test_where_we_are_stricter_on_purpose(oracle: KubeadmOracle, words: str) -> None:
     text = STRICTER_THAN_KUBEADM[words]
     # On a machine of the lab an address for the API server may not be found.
     refused = oracle.join(text.replace("npipe", "unix").encode()).refused
@@ -84,7 +84,7 @@ MORE_LENIENT_THAN_KUBEADM = {
 
 
 @pytest.mark.parametrize("words", LENIENT)
-def test_where_we_take_more_on_purpose(oracle: Oracle, words: str) -> None:
+def test_where_we_take_more_on_purpose(oracle: KubeadmOracle, words: str) -> None:
     text = MORE_LENIENT_THAN_KUBEADM[words].encode()
     assert words in oracle.join(text).refused
     assert kubeadm.read("join.yaml", text).configuration is not None
@@ -104,13 +104,13 @@ ELSEWHERE_IN_YAML: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize("case", ELSEWHERE_IN_YAML)
-def test_where_yaml_is_read_otherwise(oracle: Oracle, case: str) -> None:
+def test_where_yaml_is_read_otherwise(oracle: KubeadmOracle, case: str) -> None:
     text, taken = ELSEWHERE_IN_YAML[case]
     assert bool(oracle.join(text.encode()).refused) == taken
     assert (kubeadm.read("join.yaml", text.encode()).configuration is not None) == taken
 
 
-def test_a_key_of_ones_own_goes_before_one_that_is_merged(oracle: Oracle) -> None:
+def test_a_key_of_ones_own_goes_before_one_that_is_merged(oracle: KubeadmOracle) -> None:
     """As YAML has it. With Go's library the last one counts, and validation finds the key twice."""
     text = f"{GOOD}x: &x {{name: a}}\nnodeRegistration: {{name: b, <<: *x}}\n".encode()
     answer = oracle.join(text)
@@ -121,7 +121,7 @@ def test_a_key_of_ones_own_goes_before_one_that_is_merged(oracle: Oracle) -> Non
     assert configuration.node_registration.name == "b"
 
 
-def test_other_documents_are_not_judged(oracle: Oracle) -> None:
+def test_other_documents_are_not_judged(oracle: KubeadmOracle) -> None:
     text = f"{GOOD}---\napiVersion: a/b\nkind: C\n".encode()
     (words,) = LENIENT_OF_VALIDATION
     assert words in oracle.join(text).invalid
@@ -140,14 +140,14 @@ def test_other_documents_are_not_judged(oracle: Oracle) -> None:
         ("has an order to set", "kubeletconfiguration.yaml", b"$setElementOrder/clusterDNS: [a]\n"),
     ],
 )
-def test_patches_that_we_refuse_on_purpose(oracle: Oracle, words: str, name: str, text: bytes) -> None:
+def test_patches_that_we_refuse_on_purpose(oracle: KubeadmOracle, words: str, name: str, text: bytes) -> None:
     assert words in STRICTER_PATCHES
     assert not oracle.kubelet(CONFIG, NETWORKS, {name: text}).refused
     _, report = patched({"clusterDNS": ["a"]}, read_patches({name: text}))
     assert any(words in str(entry) for entry in report.errors)
 
 
-def test_a_patch_that_we_take_on_purpose(oracle: Oracle) -> None:
+def test_a_patch_that_we_take_on_purpose(oracle: KubeadmOracle) -> None:
     (words,) = LENIENT_PATCHES
     files = {"kubeletconfiguration+merge.yaml": b"# why\n---\nmaxPods: 1\n"}
     assert words in oracle.kubelet(CONFIG, NETWORKS, files).refused

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import base64
-import json
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from differential.answering import Oracle
 from lab import cache, toolchains
 from lab.repository import LOCKS, STANDINS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from typing import Self
 
 _SOURCES = STANDINS / "ignition-oracle"
 _NAME = "ignition-oracle"
 
 
-def program() -> Path:
+def _program() -> Path:
     """The program, built if it isn't there yet."""
 
     def build(into: Path) -> None:
@@ -41,22 +39,13 @@ class Answer:
     config: Any
 
 
-class Oracle:
-    """One process for any number of questions; close it, or use it in a `with`."""
-
-    def __init__(self, program: Path) -> None:
-        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+class IgnitionOracle(Oracle):
+    def __init__(self) -> None:
+        super().__init__(_program())
 
     def ask(self, major: int, documents: Sequence[bytes]) -> Answer:
-        question = {"major": major, "documents": [base64.b64encode(item).decode() for item in documents]}
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(question).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the oracle ended with {self._process.wait()} over {documents!r}")
-        answer = json.loads(line)
+        packed = [base64.b64encode(item).decode() for item in documents]
+        answer = self.answer({"major": major, "documents": packed})
         entries = [entry for entries in answer["entries"] for entry in entries or ()]
         return Answer(
             tuple(answer["accepted"]),
@@ -70,16 +59,3 @@ class Oracle:
             answer["sound"],
             answer.get("config"),
         )
-
-    def close(self) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -13,12 +12,13 @@ from agent.sources.ignition.document import Document, NotReadable, decoded
 from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.reading import SPECIFICATIONS, Reading, read
 from agent.sources.ignition.schema import MergedCheck, Record, Source, recheck
-from differential.documents import Documents
+from differential.ignition.documents import Documents
+from differential.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from differential.oracle import Answer, Oracle
+    from differential.ignition.oracle import Answer, IgnitionOracle
 
 VERSIONS = [(2, minor) for minor in range(5)] + [(3, minor) for minor in range(7)]
 
@@ -38,14 +38,6 @@ EXPERIMENTAL = (
     "unsupported clevis pin",
 )
 """Reasons of the experimental 3.6 that the oracle has, and that the final 3.6 dropped."""
-
-
-@dataclass
-class Tally:
-    compared: Counter[str] = field(default_factory=Counter)
-    """Documents and pairs by version, and how many of them Ignition takes."""
-    stricter: Counter[str] = field(default_factory=Counter)
-    disagreements: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ def ours(raw: bytes) -> Ours:
     return Ours(None if report.fatal else reading, messages, paths)
 
 
-def compare(oracle: Oracle, seed: int, documents: int) -> Tally:
+def compare(oracle: IgnitionOracle, seed: int, documents: int) -> Tally:
     """So many documents of each version, and half as many pairs."""
     tally = Tally()
     for major, minor in VERSIONS:
@@ -88,7 +80,7 @@ def compare(oracle: Oracle, seed: int, documents: int) -> Tally:
 
 
 class _Comparison:
-    def __init__(self, oracle: Oracle, tally: Tally, major: int, minor: int) -> None:
+    def __init__(self, oracle: IgnitionOracle, tally: Tally, major: int, minor: int) -> None:
         self._oracle = oracle
         self._tally = tally
         self._major = major
@@ -141,13 +133,13 @@ class _Comparison:
     def _judge(self, raw: bytes, our: Ours, answer: Answer) -> None:
         for words, why in STRICTER.items():
             if not our.accepted and any(words in message for message in our.messages):
-                self._tally.stricter[why] += 1
+                self._tally.on_purpose[why] += 1
                 return
         if our.accepted and "the parser crashed" in answer.reasons:
-            self._tally.stricter["Ignition 0.35.0 crashes over a user name in a URL of version 2.0"] += 1
+            self._tally.on_purpose["Ignition 0.35.0 crashes over a user name in a URL of version 2.0"] += 1
             return
         if self._newest and our.accepted and any(reason in answer.reasons for reason in EXPERIMENTAL):
-            self._tally.stricter["a rule that the final 3.6 dropped"] += 1
+            self._tally.on_purpose["a rule that the final 3.6 dropped"] += 1
             return
         self._tell(f"verdict: we {'take' if our.accepted else 'refuse'}: {our.messages}", answer, [raw])
 

@@ -1,4 +1,4 @@
-"""A short run; `python -m differential` does long ones."""
+"""A short run; `python -m differential ignition` does long ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from differential.comparing import STRICTER, VERSIONS, compare, ours
-from differential.oracle import Oracle, program
+from differential.ignition.comparing import STRICTER, VERSIONS, compare, ours
+from differential.ignition.oracle import IgnitionOracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +16,12 @@ _V3 = b'{"ignition":{"version":"3.2.0"}'
 
 
 @pytest.fixture(scope="module")
-def oracle() -> Iterator[Oracle]:
-    with Oracle(program()) as process:
+def oracle() -> Iterator[IgnitionOracle]:
+    with IgnitionOracle() as process:
         yield process
 
 
-def test_our_reading_is_ignitions_own(oracle: Oracle) -> None:
+def test_our_reading_is_ignitions_own(oracle: IgnitionOracle) -> None:
     tally = compare(oracle, 1, 250)
     assert not tally.disagreements, "\n".join(tally.disagreements[:5])
     for major, minor in VERSIONS:
@@ -48,7 +48,7 @@ def test_our_reading_is_ignitions_own(oracle: Oracle) -> None:
         ("it is for Ignition 1", 2, b'{"ignitionVersion":1}'),
     ],
 )
-def test_where_we_are_stricter_on_purpose(oracle: Oracle, words: str, major: int, raw: bytes) -> None:
+def test_where_we_are_stricter_on_purpose(oracle: IgnitionOracle, words: str, major: int, raw: bytes) -> None:
     assert words in STRICTER
     assert oracle.ask(major, [raw]).accepted == (True,)
     our = ours(raw)

@@ -1,0 +1,1 @@
+"""Our reading of Ignition documents against Ignition's own."""
