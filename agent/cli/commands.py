@@ -57,7 +57,14 @@ COMMANDS = (
         "reset",
         "take away what wmcb put here, give back what was there",
         run="agent.cli.reset:run",
-        options=(options.DRY_RUN, options.FORGET, OUTPUT),
+        options=(
+            options.DELETE_NODE,
+            options.DELETE_AS,
+            options.END_PODS,
+            options.DRY_RUN,
+            options.FORGET,
+            OUTPUT,
+        ),
         examples=("wmcb reset --dry-run", "wmcb reset"),
     ),
     Command(

@@ -207,8 +207,7 @@ def _check_it_is_this_cluster(
     elif discovery.file is not None and not discovery.file_is_url:
         config = kubeconfig.read(host.files.read(PureWindowsPath(discovery.file)), discovery.file)
         named = config.embedded(_reader(host, PureWindowsPath(discovery.file)))
-        known = {pin(one) for one in _certificates(own)}
-        if known.isdisjoint(pin(one) for one in _certificates(named)):
+        if pins_of(own).isdisjoint(pins_of(named)):
             raise _of_another_cluster(own)
     else:
         asked = given.api_server_endpoint if given else discovery.file
@@ -216,6 +215,11 @@ def _check_it_is_this_cluster(
             f"warning: this machine is a node of the cluster at {server}, and stays one; whether {asked} is "
             "the same cluster is not known"
         )
+
+
+def pins_of(config: Kubeconfig) -> set[str]:
+    """Of the authorities that it trusts; none where these are the system's."""
+    return {pin(one) for one in _certificates(config)}
 
 
 def _certificates(config: Kubeconfig) -> list[Certificate]:

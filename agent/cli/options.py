@@ -29,6 +29,9 @@ START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (6
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
 FORGET = Option("--forget", "leave all as it is; only forget it")
+DELETE_NODE = Option("--delete-node", "also the Node in the cluster")
+DELETE_AS = Option("--kubeconfig", "of somebody who may delete it", placeholder="FILE")
+END_PODS = Option("--end-pods", "also what containerd still runs of its pods")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 

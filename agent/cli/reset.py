@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from agent.cli import options
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage
+from agent.cli.leaving import Leaving
 from agent.cli.machine import open_as_administrator, open_or_imagine
 from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
-from agent.cli.streams import say
+from agent.cli.streams import say, tell
 from agent.engine import run as engine
+from agent.records import replaced
 from agent.release import RELEASE
 from agent.spec import Specification
 
@@ -24,12 +26,19 @@ def run(request: Request) -> int:
     if request.has(options.FORGET):
         return _forget(request)
     if request.has(options.DRY_RUN):
-        show_preview(request, open_or_imagine(request), Specification())
+        host = open_or_imagine(request)
+        for line in Leaving(request, host).foreseen():
+            tell(f"wmcb: {line}")
+        show_preview(request, host, Specification())
         return DONE
     host = open_as_administrator(request)
+    leaving = Leaving(request, host)
     with recorded(host, "reset", display(request), remarks_on) as told:
-        done = engine.reset(host, RELEASE, told)
+        leaving.check()
+        done = engine.reset(host, RELEASE, told, leaving.when_stopped)
     told.log.remove()
+    if done.plan.changes:
+        done = replaced(done, left=(*done.left, *leaving.left()))
     if request.wants_json:
         from agent.cli import plan_documents
 

@@ -6,7 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options
+from agent.cli import join_options, options
+from agent.cli.arguments import Request
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.kubeadm_commands import CERTIFICATES, FORMAT, KUBECONFIG
 from agent.cli.streams import say, tell
@@ -14,7 +15,7 @@ from agent.cli.streams import say, tell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.cli.arguments import Option, Request
+    from agent.cli.arguments import Option
 
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
@@ -42,7 +43,10 @@ def reset(request: Request) -> int:
     from agent.cli import reset
 
     _tell_without_effect(request, (join_options.CONFIG, CERTIFICATES, KUBECONFIG))
-    return reset.run(request)
+    # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
+    values = {name: value for name, value in request.values.items() if name != KUBECONFIG.name}
+    values[options.END_PODS.name] = ""
+    return reset.run(Request(request.words, request.command, values, request.operand))
 
 
 def upgrade_node(request: Request) -> int:

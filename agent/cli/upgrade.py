@@ -10,19 +10,16 @@ from __future__ import annotations
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options, options, vacating
+from agent.cli import join_options, joined_node, options, vacating
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.failure import Failure, Refused
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.streams import tell
-from agent.documents import NotReadable, read_document
 from agent.host.errors import HostError
-from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
-from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION, KUBELET_CONF
-from agent.sources.kubeadm.kubelet_arguments import VARIABLE
-from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
+from agent.sources.kubeadm.compiling import KUBELET_CONF
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration
 from agent.sources.kubeadm.node_names import node_name
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
@@ -30,10 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.host.port import Host
-    from agent.sources.kubeadm.model import Argument
 
 _KUBELET = "kubelet"
-_ENDPOINT = "containerRuntimeEndpoint"
 
 
 def run(request: Request) -> int:
@@ -63,7 +58,7 @@ def _give_back(request: Request, host: Host, *, is_last: bool) -> None:
     try:
         if host.files.observe(KUBELET_CONF) is None or host.files.observe(ARGUMENTS_FILE) is None:
             return
-        vacating.give_back(host, _name(host, _registration(host)))
+        vacating.give_back(host, joined_node.name(host))
     except (Failure, HostError) as fault:
         if is_last:
             raise
@@ -80,47 +75,17 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
                 f"{options.IGNITION.name} with another {options.KUBELET.name} upgrades a node of an Ignition",
                 where=str(path),
             )
-    registration = _registration(host)
+    registration = joined_node.registration(host)
     configuration = JoinConfiguration(
         Discovery(file=str(KUBELET_CONF)),
         registration,
         patches_directory=request.value(join_options.PATCHES, ""),
     )
-    name = _name(host, registration)
+    name = node_name(registration, host.facts.host_name())
     if request.has(options.DRY_RUN):
         vacating.tell_what_would_go(request, host, name)
     prepare = vacating.preparation(request, host, name)
     return Asking(ignored_checks(request), join=configuration, beside=True, prepare=prepare)
-
-
-def _name(host: Host, registration: NodeRegistration) -> str:
-    return node_name(registration, host.facts.host_name())
-
-
-def _registration(host: Host) -> NodeRegistration:
-    return NodeRegistration(cri_socket=_runtime_endpoint(host), kubelet_extra_args=_arguments(host))
-
-
-def _arguments(host: Host) -> tuple[Argument, ...]:
-    """Its name is among them: without them it would be another node."""
-    try:
-        return arguments_in(str(ARGUMENTS_FILE), host.files.read(ARGUMENTS_FILE))
-    except NoArguments as fault:
-        raise Failure(
-            f"{ARGUMENTS_FILE} does not say what this node's kubelet is started with: write {VARIABLE}=... "
-            'there, in UTF-8; ="" is for nothing',
-            where=str(ARGUMENTS_FILE),
-        ) from fault
-
-
-def _runtime_endpoint(host: Host) -> str:
-    if host.files.observe(INSTANCE_CONFIGURATION) is None:
-        return ""
-    try:
-        found = read_document(host.files.read(INSTANCE_CONFIGURATION)).value.get(_ENDPOINT)
-    except NotReadable as fault:
-        raise Failure(f"{INSTANCE_CONFIGURATION}: {fault}", where=str(INSTANCE_CONFIGURATION)) from fault
-    return found if isinstance(found, str) else ""
 
 
 def _as_it_is(host: Host) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
@@ -40,10 +40,12 @@ class Making:
         self.settled: dict[Key, State | None] = {}
         """How each resource was right after its step: what came later was not done here."""
 
-    def carry_out(self, planned: Plan) -> None:
+    def carry_out(self, planned: Plan, stopped: Callable[[], None] | None = None) -> None:
         for target in planned.pauses:
             self._progress.pausing(target)
             self._pause(target)
+        if stopped is not None:
+            stopped()
         for change in planned.changes:
             if change.is_over:
                 continue  # its turn comes when all is well

@@ -81,6 +81,7 @@ def make_so(
     confirm: Callable[[], None] | None = None,
     *,
     prepare: Callable[[], None] | None = None,
+    stopped: Callable[[], None] | None = None,
     beside: bool = False,
     recipe: str = "",
 ) -> Done:
@@ -90,7 +91,8 @@ def make_so(
     finishes an interrupted one. What it raises is a failure like any other: the run is taken back.
 
     `prepare` is called before a run stops anything that may be running, while nothing is changed yet; not by
-    the one that finishes an interrupted run. What it raises ends the run.
+    the one that finishes an interrupted run. What it raises ends the run. `stopped` is called when all that
+    must not run meanwhile does not any more; what it raises is a failure.
 
     What wmcb made before and is not wanted now goes, unless this is to be `beside` it. `recipe` is a hash of
     all that the specification was made of, for `as_made`.
@@ -119,7 +121,7 @@ def make_so(
         try:
             tidy(host, (change.target.key for change in planned.changes))
             making = Making(host, folder, journal, progress)
-            making.carry_out(planned)
+            making.carry_out(planned, stopped)
             making.make_sure(specification, inventory)
             if confirm is not None:
                 confirm()
@@ -172,9 +174,9 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
         return _take_back(host, folder, inventory, journal, progress)
 
 
-def reset(host: Host, version: str, progress: Progress) -> Done:
+def reset(host: Host, version: str, progress: Progress, stopped: Callable[[], None] | None = None) -> Done:
     """Takes away what wmcb put on this machine, and gives back what it replaced."""
-    return make_so(host, Specification(), version, progress)
+    return make_so(host, Specification(), version, progress, stopped=stopped)
 
 
 def forget(host: Host) -> None:

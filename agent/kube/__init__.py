@@ -15,7 +15,7 @@ What a kubeconfig names by path is read by a callable that the caller gives.
         client.patch(node("win1"), {"metadata": {"annotations": {...}}})
 
 - `kubeconfig`: `read(contents, name)` and `with_token`; `.cluster()`, `.user()`, `.access(read_file)`
-- `client`: `Client` with `get`, `find`, `list`, `watch`, `create`, `patch`
+- `client`: `Client` with `get`, `find`, `list`, `watch`, `create`, `patch`, `delete`
 - `draining`: `cordon`, `pods_to_evict`, `Draining`, `uncordon`: what kubectl drain does, on one node
 - `following`: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is now
   and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states

@@ -126,6 +126,10 @@ class Client:
     def patch(self, path: str, change: Mapping[str, object], kind: Patch = Patch.MERGE) -> Object:
         return self._done(Asked("PATCH", path, body=_encoded(change), content=kind.value))
 
+    def delete(self, path: str, *, only_try: bool = False) -> None:
+        """With `only_try` the server says whether it would, and does not."""
+        self._done(Asked("DELETE", path, {"dryRun": "All" if only_try else ""}))
+
     def _done(self, asked: Asked, limits: Limits | None = None) -> dict[str, Json]:
         limits = limits or self.limits
         effort = Effort(self._clock, limits.patience, self._notice)

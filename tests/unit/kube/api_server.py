@@ -139,7 +139,7 @@ def _handling(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             else:
                 self._give(answer)
 
-        do_POST = do_PATCH = do_GET  # noqa: N815 - http.server looks for these
+        do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - http.server looks for these
 
         def _give(self, answer: Answer) -> None:
             self.send_response(answer.status)

@@ -1,0 +1,52 @@
+"""A machine that has joined a cluster, as its own files tell it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli.failure import Failure
+from agent.documents import NotReadable, read_document
+from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
+from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION
+from agent.sources.kubeadm.kubelet_arguments import VARIABLE
+from agent.sources.kubeadm.model import NodeRegistration
+from agent.sources.kubeadm.node_names import node_name
+from agent.sources.kubelet.placement import ARGUMENTS_FILE
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.sources.kubeadm.model import Argument
+
+_ENDPOINT = "containerRuntimeEndpoint"
+
+
+def name(host: Host) -> str:
+    """Of its Node. Raises Failure where these files cannot be read."""
+    return node_name(NodeRegistration(kubelet_extra_args=_arguments(host)), host.facts.host_name())
+
+
+def registration(host: Host) -> NodeRegistration:
+    """Raises Failure."""
+    return NodeRegistration(cri_socket=_runtime_endpoint(host), kubelet_extra_args=_arguments(host))
+
+
+def _arguments(host: Host) -> tuple[Argument, ...]:
+    """Its name is among them: without them it would be another node."""
+    try:
+        return arguments_in(str(ARGUMENTS_FILE), host.files.read(ARGUMENTS_FILE))
+    except NoArguments as fault:
+        raise Failure(
+            f"{ARGUMENTS_FILE} does not say what this node's kubelet is started with: write {VARIABLE}=... "
+            'there, in UTF-8; ="" is for nothing',
+            where=str(ARGUMENTS_FILE),
+        ) from fault
+
+
+def _runtime_endpoint(host: Host) -> str:
+    if host.files.observe(INSTANCE_CONFIGURATION) is None:
+        return ""
+    try:
+        found = read_document(host.files.read(INSTANCE_CONFIGURATION)).value.get(_ENDPOINT)
+    except NotReadable as fault:
+        raise Failure(f"{INSTANCE_CONFIGURATION}: {fault}", where=str(INSTANCE_CONFIGURATION)) from fault
+    return found if isinstance(found, str) else ""

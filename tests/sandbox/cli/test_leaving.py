@@ -1,0 +1,224 @@
+"""`wmcb reset` and what is elsewhere: the Node in the cluster, pods that go on, their network."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.errors import AccessDenied
+from sandbox.cli.test_join import Cluster, cluster, windows
+from sandbox.cli.test_under_kubeadm import kubeadm
+from sandbox.cli.test_upgrade import KUBELET_CONF, OWN, joined
+from unit.fetch.authority import issue
+from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, ok, status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sandbox.cli.given import Answer, Machine
+    from unit.fetch.authority import Issued
+
+__all__ = ["cluster", "joined", "windows"]
+
+NODE = "/api/v1/nodes/other"
+TASKS = r"C:\ProgramData\containerd\state\io.containerd.runtime.v2.task"
+SHIM = r"C:\Program Files\containerd\containerd-shim-runhcs-v1.exe"
+LEASE = r"C:\var\lib\cni\networks\pods\10.244.1.7"
+
+
+def deletions(cluster: Cluster) -> list[str]:
+    return [target for target in cluster.server.targets if target.startswith("DELETE ")]
+
+
+def somebody(machine: Machine, cluster: Cluster, authority: Issued = ROOT) -> str:
+    data = kubeconfig_of(cluster.server.url, authority).partition("authority-data: ")[2].partition("\n")[0]
+    return machine.give("admin.conf", OWN.format(server=cluster.server.url, authority=data, token=TOKEN))
+
+
+def refused(machine: Machine, *more: str) -> Answer:
+    before = machine.picture()
+    answer = machine.wmcb("reset", *more)
+    after = machine.picture()
+    assert {path: after[path] for path in after if "\\logs" not in path.lower()} == {
+        path: before[path] for path in before if "\\logs" not in path.lower()
+    }
+    return answer
+
+
+# The Node
+
+
+@pytest.mark.parametrize("whose", ["the node", "somebody"])
+def test_the_node_is_deleted(joined: Machine, cluster: Cluster, whose: str) -> None:
+    cluster.server.at(NODE, ok({}))
+    given = ("--kubeconfig", somebody(joined, cluster)) if whose == "somebody" else ()
+    answer = joined.wmcb("reset", "--delete-node", *given)
+    assert answer.code == 0, answer.err
+    assert deletions(cluster) == [f"DELETE {NODE}?dryRun=All", f"DELETE {NODE}"]
+    assert "wmcb: the Node other is deleted" in answer.error_lines
+    assert "stays in the cluster" not in answer.out
+
+
+def test_it_is_deleted_when_its_kubelet_is_stopped(
+    joined: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.server.at(NODE, ok({}))
+    seen = []
+    delete = "agent.kube.client.Client.delete"
+    monkeypatch.setattr(
+        delete, lambda *_, **how: seen.append((how, joined.host.services.status("kubelet").state.name))
+    )
+    joined.wmcb("reset", "--delete-node")
+    assert seen == [({"only_try": True}, "RUNNING"), ({"only_try": False}, "STOPPED")]
+
+
+def test_it_is_left_unless_asked(joined: Machine, cluster: Cluster) -> None:
+    answer = joined.wmcb("reset")
+    assert "  the Node other stays in the cluster: kubectl delete node other" in answer.out.splitlines()
+    assert deletions(cluster) == []
+    again = joined.wmcb("reset")
+    assert again.out.startswith("nothing to do")
+
+
+def test_it_is_gone_already(joined: Machine, cluster: Cluster) -> None:
+    assert joined.wmcb("reset", "--delete-node").code == 0
+    assert deletions(cluster) == [f"DELETE {NODE}?dryRun=All", f"DELETE {NODE}"]
+
+
+def test_a_kubelet_may_not(joined: Machine, cluster: Cluster) -> None:
+    cluster.server.at(NODE, status(403, "Forbidden", "nodes is forbidden"))
+    answer = refused(joined, "--delete-node")
+    assert answer.code == 1
+    assert "most clusters do not let a kubelet do that; give --kubeconfig of" in answer.error_lines[-1]
+    assert "run kubectl delete node other elsewhere" in answer.error_lines[-1]
+
+
+def test_one_that_is_refused_only_then_takes_the_reset_back(joined: Machine, cluster: Cluster) -> None:
+    cluster.server.at(NODE, ok({}), status(403, "Forbidden", "nodes is forbidden"))
+    answer = refused(joined, "--delete-node")
+    assert answer.code == 1
+    assert "the machine is as it was before" in answer.error_lines[-1]
+    assert joined.host.services.status("kubelet").state.name == "RUNNING"
+
+
+def test_of_another_cluster(joined: Machine, cluster: Cluster) -> None:
+    other = somebody(joined, cluster, issue("other", authority=True))
+    answer = refused(joined, "--delete-node", "--kubeconfig", other)
+    assert answer.code == 2
+    assert answer.error_lines[-1] == (
+        f"wmcb: --kubeconfig {other}: it is of another cluster than the one that this machine is a node of"
+    )
+
+
+BAD: dict[str, tuple[Callable[[Machine], tuple[str, ...]], str]] = {
+    "for nothing": (lambda _: ("--kubeconfig", "x"), "wmcb: --kubeconfig goes with --delete-node"),
+    "not there": (
+        lambda _: ("--delete-node", "--kubeconfig", "/nowhere/x"),
+        "wmcb: --kubeconfig /nowhere/x: there is no such file",
+    ),
+    "none": (
+        lambda machine: ("--delete-node", "--kubeconfig", machine.give("x", "kind: Config")),
+        "wmcb: --kubeconfig ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "says"), BAD.values(), ids=BAD)
+def test_a_kubeconfig_that_cannot_be_meant(
+    joined: Machine, words: Callable[[Machine], tuple[str, ...]], says: str
+) -> None:
+    answer = refused(joined, *words(joined))
+    assert answer.code == 2
+    assert answer.error_lines[-1].startswith(says)
+
+
+def test_of_a_machine_without_credentials(joined: Machine) -> None:
+    joined.host.files.remove(PureWindowsPath(KUBELET_CONF))
+    answer = refused(joined, "--delete-node")
+    assert answer.code == 1
+    assert "this machine has no credentials of its own; give --kubeconfig" in answer.error_lines[-1]
+
+
+def test_which_node_it_was_is_not_known(machine: Machine) -> None:
+    answer = machine.wmcb("reset", "--delete-node")
+    assert answer.code == 0
+    assert "none is deleted" in answer.err
+
+
+# Pods
+
+
+@pytest.fixture
+def shim(joined: Machine) -> Iterator[subprocess.Popen[bytes]]:
+    """A program of the shim's name, and of our pod."""
+    joined.put(SHIM, Path(shutil.which("sleep") or "").read_bytes())
+    (program,) = joined.place.rglob("containerd-shim-runhcs-v1.exe")
+    program.chmod(0o755)
+    with subprocess.Popen([program, "60"]) as running:
+        joined.put(rf"{TASKS}\k8s.io\pod\shim.pid", str(running.pid).encode())
+        joined.put(LEASE, b"container")
+        joined.put(r"C:\etc\cni\net.d\10-pods.conf", b"{}")
+        yield running
+        running.kill()
+
+
+@pytest.mark.parametrize("how", ["asked", "kubeadm"])
+def test_pods_are_ended(joined: Machine, shim: subprocess.Popen[bytes], how: str) -> None:
+    answer = kubeadm(joined, "reset", "-f") if how == "kubeadm" else joined.wmcb("reset", "--end-pods")
+    assert answer.code == 0, answer.err
+    assert shim.wait(10) != 0
+    assert joined.host.files.observe(PureWindowsPath(r"C:\var\lib\cni")) is None
+    assert r"  C:\etc\cni\net.d and the networks made of it stay" in answer.out
+
+
+def test_pods_go_on_unless_asked(joined: Machine, shim: subprocess.Popen[bytes]) -> None:
+    out = joined.wmcb("reset").out
+    assert "  1 pod of containerd's goes on; --end-pods ends such" in out.splitlines()
+    assert r"  C:\var\lib\cni stays: the addresses that pods have" in out.splitlines()
+    assert shim.poll() is None
+
+
+def test_what_is_of_no_pod_goes_on(joined: Machine, shim: subprocess.Popen[bytes]) -> None:
+    """Of another program that uses containerd; or ended, and its number is another's now."""
+    joined.put(rf"{TASKS}\moby\task\shim.pid", str(shim.pid).encode())
+    joined.put(rf"{TASKS}\k8s.io\pod\shim.pid", b"1")
+    joined.put(rf"{TASKS}\k8s.io\broken\shim.pid", b"none")
+    assert joined.wmcb("reset", "--end-pods").code == 0
+    assert shim.poll() is None
+
+
+def test_what_would_go(joined: Machine, cluster: Cluster, shim: subprocess.Popen[bytes]) -> None:
+    answer = joined.wmcb("reset", "--dry-run", "--delete-node", "--end-pods")
+    assert answer.error_lines[:2] == [
+        "wmcb: would delete the Node other",
+        r"wmcb: would end 1 pod of containerd's, and remove C:\var\lib\cni",
+    ]
+    assert shim.poll() is None
+    assert deletions(cluster) == []
+
+
+def test_a_pod_that_cannot_be_ended_takes_the_reset_back(
+    joined: Machine, shim: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(_: object, pid: int) -> None:
+        raise AccessDenied("end", f"process {pid}", 5)
+
+    monkeypatch.setattr("agent.host.sandbox.processes.SandboxProcesses.end", end)
+    answer = refused(joined, "--end-pods")
+    assert answer.code == 1
+    assert f"process {shim.pid}" in answer.error_lines[-1]
+
+
+def test_mounts_are_removed_and_not_followed(joined: Machine) -> None:
+    joined.put(r"C:\elsewhere\data", b"precious")
+    joined.put(r"C:\var\lib\kubelet\pods\uid\volumes\one", b"")
+    (pods,) = joined.place.rglob("volumes")
+    (elsewhere,) = joined.place.rglob("elsewhere")
+    (pods / "mount").symlink_to(elsewhere, target_is_directory=True)
+    assert joined.wmcb("reset").code == 0
+    assert joined.host.files.observe(PureWindowsPath(r"C:\var\lib\kubelet")) is None
+    assert joined.read(r"C:\elsewhere\data") == b"precious"
