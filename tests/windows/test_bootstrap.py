@@ -149,6 +149,33 @@ def test_every_file_is_born_with_its_protection(machine: Machine) -> None:
         assert machine.node.mode(windows) & 0o007 == 0, windows
 
 
+def test_a_folder_that_users_could_change_is_closed_until_a_reset(machine: Machine) -> None:
+    """One on the way to the node's own: whoever may rename it can exchange all that the kubelet reads."""
+    node = machine.node
+    for open_folder in (r"C:\etc", r"C:\etc\of others", r"C:\ProgramData"):
+        node.path(open_folder).mkdir(exist_ok=True)
+        node.path(open_folder).chmod(0o777)
+    node.reboot(traced=True)
+    made = machine.bootstrap("-v")
+    assert made.code == 0, made.err
+    given = [each for each in node.descriptors() if each.path.lower() in (r"c:\etc", r"c:\programdata")]
+    (closed,) = given
+    assert (closed.path.lower(), closed.owner, closed.protected) == (r"c:\etc", ADMINISTRATORS, True)
+    granted = {entry.sid: entry.mask for entry in closed.entries or ()}
+    assert granted == {**ONLY_ADMINISTRATORS, USERS: READ_AND_RUN}
+    sddl = f"O:BAG:BAD:P{''.join(f'(A;;{mask:#x};;;{sid})' for sid, mask in granted.items())}"
+    assert node.access(sddl)["user"] == READ_AND_RUN
+    # What Users may do leaves no mark in the bits.
+    bits = {each: node.mode(each) for each in (r"C:\etc", r"C:\etc\of others", r"C:\ProgramData")}
+    assert bits == {r"C:\etc": 0o770, r"C:\etc\of others": 0o777, r"C:\ProgramData": 0o777}
+    assert machine.wmcb("status").code == 0
+    node.path(r"C:\etc").chmod(0o777)
+    assert r"~ directory C:\etc" in machine.wmcb("status").out
+    reset = machine.wmcb("reset")
+    assert reset.code == 0, reset.err
+    assert node.mode(r"C:\etc") == 0o777
+
+
 def test_what_the_kubelet_says_can_be_read(machine: Machine) -> None:
     machine.give(says="I1118 10:00:00 hello\n")
     machine.made()
