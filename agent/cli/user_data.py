@@ -80,7 +80,7 @@ class _Run:
         data = self._loaded(raw, {})
         with recorded(self._host, "carry out user data", display(self._request)) as told:
             if self._is_done(title):
-                self._stage(told, _hooks(data.before), title)
+                self._boot_hooks(told, raw, data, title)
                 say("nothing to do: all of this user data was carried out before")
                 return DONE
             return self._stages(told, raw, data, title)
@@ -88,7 +88,7 @@ class _Run:
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
         wanted = self._stage(told, data.before)
         if data.awaited:
-            data = self._loaded(raw, {path: self._host.files.read(path) for path in data.awaited})
+            data = self._with_awaited(raw, data)
             wanted += self._stage(told, data.before)
         if self._asked_for(wanted) in (_RESTART, _RESTART_AND_GO_ON):
             say("a command wants a restart; after it, this user data is gone on with")
@@ -101,6 +101,14 @@ class _Run:
         wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
         say("this user data has been carried out" + (": this machine is a node" if data.join else ""))
         return self._asked_for(wanted) or DONE
+
+    def _boot_hooks(self, told: Told, raw: bytes, data: UserData, title: str) -> None:
+        self._stage(told, _hooks(data.before), title)
+        if data.awaited and all(map(self._host.files.observe, data.awaited)):
+            self._stage(told, _hooks(self._with_awaited(raw, data).before), title)
+
+    def _with_awaited(self, raw: bytes, data: UserData) -> UserData:
+        return self._loaded(raw, {path: self._host.files.read(path) for path in data.awaited})
 
     def _is_done(self, title: str) -> bool:
         """A command that is to be run again at another boot has not been carried out at this one."""
