@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from agent.sources.forms import (
     Text,
     items,
     mapping,
+    number,
     text,
     texts,
 )
@@ -130,8 +132,11 @@ def _json(given: str, place: Place, checking: Checking) -> Value:
     twice: list[str] = []
 
     def gathered(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
-        twice.extend(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        return dict(pairs)
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            twice.append(counts.most_common(1)[0][0])
+        return made
 
     if len(given) > _LARGEST:
         checking.wrong(place, f"it is longer than {_LARGEST // 1024} KiB")
@@ -167,8 +172,8 @@ class _Reading:
 
     def configuration(self, name: str, values: Mapping[str, Value]) -> ServicesConfigMap:
         services = [
-            self._service(mapping(service), (*_DATA, "services", number))
-            for number, service in enumerate(items(values["services"]))
+            self._service(mapping(service), (*_DATA, "services", at))
+            for at, service in enumerate(items(values["services"]))
         ]
         self._judge(services)
         environment = {key: text(value) for key, value in mapping(values.get("environmentVars")).items()}
@@ -196,7 +201,6 @@ class _Reading:
                 self._checking.wrong((*place, name), f"Windows takes it for the same as {quoted(other)}")
 
     def _service(self, given: dict[str, Value], place: Place) -> WindowsService:
-        priority = given.get("priority")
         return WindowsService(
             text(given.get("name")),
             text(given.get("path")),
@@ -204,7 +208,7 @@ class _Reading:
             self._pre_scripts(given.get("powershellPreScripts"), (*place, "powershellPreScripts")),
             tuple(dict.fromkeys(texts(given.get("dependencies")))),
             given.get("bootstrap") is True,
-            priority if isinstance(priority, int) else 0,
+            int(number(given.get("priority"), 0)),
             place,
         )
 
@@ -213,18 +217,18 @@ class _Reading:
             PreScript(
                 text(script.get("path")),
                 text(script.get("variableName")),
-                self._variables(script.get("nodeArgs"), (*place, number, "nodeArgs")),
-                (*place, number),
+                self._variables(script.get("nodeArgs"), (*place, at, "nodeArgs")),
+                (*place, at),
             )
-            for number, script in enumerate(map(mapping, items(given)))
+            for at, script in enumerate(map(mapping, items(given)))
         )
 
     def _variables(self, given: Value, place: Place) -> tuple[NodeVariable, ...]:
         return tuple(self._each_variable(given, place))
 
     def _each_variable(self, given: Value, place: Place) -> Iterator[NodeVariable]:
-        for number, variable in enumerate(map(mapping, items(given))):
-            here = (*place, number, "nodeObjectJsonPath")
+        for at, variable in enumerate(map(mapping, items(given))):
+            here = (*place, at, "nodeObjectJsonPath")
             path = text(variable.get("nodeObjectJsonPath"))
             try:
                 made = JsonPath(path)
@@ -240,8 +244,8 @@ class _Reading:
 
     def _files(self, given: list[Value]) -> Iterator[ExpectedFile]:
         known: dict[PureWindowsPath, str] = {}
-        for number, file in enumerate(map(mapping, given)):
-            place = (*_DATA, "files", number)
+        for at, file in enumerate(map(mapping, given)):
+            place = (*_DATA, "files", at)
             path, checksum = PureWindowsPath(text(file.get("path"))), text(file.get("checksum")).lower()
             if not path.is_absolute():
                 self._checking.wrong(
