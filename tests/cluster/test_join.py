@@ -10,6 +10,7 @@ import pytest
 from cluster.test_node import HOST_PROCESS, pods
 from lab import kubernetes
 from lab.cluster.kubelet_node import KubeletNode
+from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import DOWNLOADED, SHIPPED, download
 
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
-    from lab.running import Result
+    from lab.running import Result, Running
 
     Timed = Callable[[str], AbstractContextManager[None]]
 
 KUBELET = r"C:\k\kubelet.exe"
 KUBEADM = r"C:\bin\kubeadm.exe"
 BOOTSTRAP = r"C:\etc\kubernetes\bootstrap-kubelet.conf"
+SHIM = r"C:\Program Files\containerd\containerd-shim-runhcs-v1.exe"
+POD = r"C:\ProgramData\containerd\state\io.containerd.runtime.v2.task\k8s.io\pod"
 KUBELET_CONF = r"C:\etc\kubernetes\kubelet.conf"
 WINDOWS = {"kubernetes.io/os": "windows"}
 CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
@@ -101,6 +104,9 @@ def check_joined(joiner: Joiner) -> None:
 
 
 def test_by_options(joiner: Joiner, timed: Timed) -> None:
+    somebody = joiner.machine.path(r"C:\given\admin.conf")
+    somebody.parent.mkdir()
+    joiner.cluster.kubeconfig(somebody, "somebody", ["system:masters"])
     before = joiner.machine.snapshot()
     with timed("wmcb join, whole"):
         done = joiner.wmcb(*joiner.by_options())
@@ -114,8 +120,13 @@ def test_by_options(joiner: Joiner, timed: Timed) -> None:
     joiner.reboot()
     check_joined(joiner)
 
-    gone = joiner.wmcb("reset")
+    refused = joiner.wmcb("reset", "--delete-node")
+    assert refused.code == 1
+    assert "most clusters do not let a kubelet do that" in refused.err
+    check_joined(joiner)
+    gone = joiner.wmcb("reset", "--delete-node", "--kubeconfig", r"C:\given\admin.conf")
     assert gone.code == 0, gone.err
+    assert joiner.cluster.node(joiner.name) is None
     # Of a folder that was there before, Wine gives back the descriptor as other permission bits.
     changed = [line for line in before.changes_until(joiner.machine.snapshot()) if r"C:\k" not in line]
     assert changed == []
@@ -132,6 +143,7 @@ def test_by_a_configuration(joiner: Joiner) -> None:
 
 def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     joiner.machine.copy_in(SHIPPED, KUBEADM)
+    joiner.machine.path(r"C:\etc\kubernetes").mkdir(parents=True)
     joiner.machine.path(r"C:\given").mkdir()
     joiner.machine.path(r"C:\given\join.yaml").write_text(joiner.join_configuration(JOIN))
     done = joiner.machine.run(KUBEADM, "join", "--config", r"C:\given\join.yaml", "-v", "5", seconds=180)
@@ -139,9 +151,25 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     check_joined(joiner)
     version = joiner.machine.run(KUBEADM, "version", "-o", "short")
     assert version.out.strip() == f"v{kubernetes.RELEASE}"
+    shim = pod_of_containerd(joiner.machine)
     gone = joiner.machine.run(KUBEADM, "reset", "-f")
     assert gone.code == 0, gone.err
-    assert not joiner.has(KUBELET_CONF)
+    assert f"the Node {joiner.name} stays in the cluster" in gone.out
+    assert list(joiner.machine.path(r"C:\etc\kubernetes").iterdir()) == []
+    assert shim.ended
+    assert not joiner.has(r"C:\var")
+
+
+def pod_of_containerd(machine: Node) -> Running:
+    """What Windows sees of one: its shim, as containerd keeps account of it, and the address that it has."""
+    StandinKubelet(machine, SHIM, address="127.0.0.1:20248")
+    shim = machine.start(SHIM)
+    machine.path(POD).mkdir(parents=True)
+    machine.path(POD + r"\shim.pid").write_text(str(shim.windows_pid))
+    lease = machine.path(r"C:\var\lib\cni\networks\pods\10.244.1.7")
+    lease.parent.mkdir(parents=True)
+    lease.write_text("pod")
+    return shim
 
 
 USER_DATA = """\
