@@ -82,8 +82,11 @@ class Making:
         """Also what lies in a folder that had a step: until then others may have been free to exchange it."""
         seen: set[Key] = set()
         for want in specification.wants:
+            kind = kind_named(want.key.kind)
             had_step = self.settled.get(want.key) is not None
-            if had_step or pausable(kind_named(want.key.kind)) or not seen.isdisjoint(want.uses):
+            if kind.comes_later:
+                continue  # and may come later still: whoever needs it waits for it
+            if had_step or pausable(kind) or not seen.isdisjoint(want.uses):
                 seen.add(want.key)
                 yield want
 
