@@ -119,7 +119,8 @@ def parse(
             words.append("version")
         elif word.startswith("-"):
             option, value = _option(word, rest, known, program)
-            _add(values, option, value)
+            if value is not None:
+                _add(values, option, value)
         else:
             words.append(word)
     if words[:1] == ["help"]:
@@ -145,7 +146,10 @@ def _add(values: dict[str, str], option: Option, value: str) -> None:
     values[option.name] = value
 
 
-def _option(word: str, rest: list[str], known: Mapping[str, Option], program: str) -> tuple[Option, str]:
+def _option(
+    word: str, rest: list[str], known: Mapping[str, Option], program: str
+) -> tuple[Option, str | None]:
+    """With None for a switch that is said to be off."""
     name, equals, value = word.partition("=")
     if name not in known and known.get(word[:2]) and known[word[:2]].placeholder:
         name, equals, value = word[:2], "=", word[2:]  # as in -v5
@@ -153,6 +157,8 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option], program: st
     if option is None:
         raise BadUsage(f"unknown option {name}{suggestion(name, known, program)}", where=name)
     if not option.placeholder:
+        if equals and value == "false":
+            return option, None
         if equals and value != "true" and not (option is VERBOSE and value.isdigit()):  # kubeadm's -v=5
             raise BadUsage(f"{name} takes no value", where=name)
         return option, ""

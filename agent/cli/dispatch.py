@@ -32,9 +32,9 @@ def run(arguments: Sequence[str], called: str = "wmcb") -> int:
             return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
         return _run(parse(arguments, COMMANDS), COMMANDS, called, COMMON)
     except Failure as failure:
-        return ended(failure, arguments)
+        return ended(failure, arguments, called)
     except Exception as error:  # noqa: BLE001 - the last resort
-        return ended(_failure(error, arguments), arguments)
+        return ended(_failure(error, arguments), arguments, called)
 
 
 def _run(request: Request, commands: Sequence[Command], called: str, common: Sequence[Option]) -> int:
@@ -58,9 +58,10 @@ def _function(name: str) -> Callable[[Request], int]:
     return found
 
 
-def ended(failure: Failure, arguments: Sequence[str]) -> int:
+def ended(failure: Failure, arguments: Sequence[str], called: str) -> int:
     """Tells it, and gives its exit code."""
-    tell(f"wmcb: {failure.with_details()}")
+    # What calls kubeadm looks for the word that its errors begin with.
+    tell(f"{'error' if called == 'kubeadm' else 'wmcb'}: {failure.with_details()}")
     if _wants_json(arguments):
         from agent.cli.documents import error_document
 

@@ -47,7 +47,8 @@ _CHECKS = {
     "kubeletversion": SKEW_CHECK,
 }
 """Checks that kubeadm has under another name."""
-_STARTS_ONLY = "kubelet-start"
+_START, _WAIT = "kubelet-start", "kubelet-wait-bootstrap"
+"""Phases of kubeadm's."""
 _LARGEST_PATCH = 1 << 20
 _PIPE = "npipe:////./pipe/"
 
@@ -76,7 +77,9 @@ def node_to_join(
     made = compile_join(configuration, found, patches, node, wished.release, wished.placement)
     tell_report(made.report, asking)
     assert made.specification is not None, "a report without errors comes with a specification"
-    specification = made.specification if _waits(request) else _without_waiting(made.specification)
+    specification = (
+        made.specification if _waits(request, configuration) else _without_waiting(made.specification)
+    )
     if not runs_programs(request):
         specification = _without(Credentials, specification)
     return specification, wished
@@ -84,18 +87,19 @@ def node_to_join(
 
 def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:
     """What waits for the Node; nothing where no program runs that could make one."""
-    if not _waits(request):
-        return None
     configuration = _of(asking)
+    if not _waits(request, configuration):
+        return None
     name, endpoint = _name(configuration, host), _runtime_endpoint(request, host, configuration)
     seconds = configuration.timeouts.tls_bootstrap
     return lambda: admitted(host, name, endpoint, seconds, asking.notice)
 
 
-def _waits(request: Request) -> bool:
-    """Not where no program runs that could make a Node, nor when kubeadm's phase ends before that."""
+def _waits(request: Request, configuration: JoinConfiguration) -> bool:
+    """Not where no program runs that could make a Node, nor when kubeadm ends before that, too."""
     phase = request.command.name.rpartition(" ")[2] if request.command else ""
-    return runs_programs(request) and phase != _STARTS_ONLY
+    is_to_wait = phase != _START and _WAIT not in configuration.skip_phases
+    return runs_programs(request) and is_to_wait
 
 
 def _of(asking: Asking) -> JoinConfiguration:
@@ -150,6 +154,9 @@ def _configuration(request: Request, host: Host, asking: Asking) -> JoinConfigur
             outcome = with_options(outcome.configuration, given)
     tell_report(outcome.report, asking)
     assert outcome.configuration is not None, "a report without errors comes with a configuration"
+    if _START in outcome.configuration.skip_phases:
+        where = join_options.SKIP_PHASES.name if request.has(join_options.SKIP_PHASES) else "skipPhases"
+        raise BadUsage.of(where, _START, "this phase cannot be left out here: all else comes of it")
     return outcome.configuration
 
 

@@ -18,6 +18,8 @@ FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")
 CLEAN_TMP = Option("--cleanup-tmp-dir", "there is none here")
 CERTIFICATES = Option("--cert-dir", "is always C:\\etc\\kubernetes\\pki", placeholder="DIR")
 KUBECONFIG = Option("--kubeconfig", "is always the node's own", placeholder="FILE")
+RENEWAL = Option("--certificate-renewal", "of a control plane")
+ETCD = Option("--etcd-upgrade", "of a control plane")
 FORMAT = Option("--output", "short, yaml or json", choices=("short", "yaml", "json"), short="-o")
 IGNORE = Option(
     options.IGNORE.name, "go on in spite of these checks, or all", placeholder="IDS", repeated=True
@@ -80,6 +82,7 @@ COMMANDS = (
             CLEAN_TMP,
             CERTIFICATES,
             KUBECONFIG,
+            join_options.SKIP_PHASES,
         ),
         examples=("kubeadm reset -f",),
     ),
@@ -94,6 +97,8 @@ COMMANDS = (
             join_options.SKIP_PHASES,
             IGNORE,
             KUBECONFIG,
+            RENEWAL,
+            ETCD,
         ),
         examples=("kubeadm upgrade node",),
     ),

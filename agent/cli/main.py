@@ -34,4 +34,4 @@ def run(arguments: Sequence[str], called: str = "wmcb") -> int:
         from agent.cli.dispatch import ended
         from agent.cli.failure import Interrupted
 
-        return ended(Interrupted("interrupted"), arguments)
+        return ended(Interrupted("interrupted"), arguments, called)

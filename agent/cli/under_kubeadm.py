@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.cli import join_options, options
 from agent.cli.arguments import Request
 from agent.cli.failure import DONE, BadUsage
-from agent.cli.kubeadm_commands import CERTIFICATES, FORMAT, KUBECONFIG
+from agent.cli.kubeadm_commands import CERTIFICATES, ETCD, FORMAT, KUBECONFIG, RENEWAL
 from agent.cli.streams import say, tell
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
 
-_DONE_BY_JOIN = ("kubelet-start", "kubelet-wait-bootstrap")
-_DONE_BY_UPGRADE = ("kubelet-config",)
+_PREFLIGHT = "preflight"
+_OF_UPGRADE = (_PREFLIGHT, "control-plane", "kubeconfig", "kubelet-config", "addon", "post-upgrade")
+_OF_RESET = (_PREFLIGHT, "remove-etcd-member", "cleanup-node")
 
 
 def join(request: Request) -> int:
     from agent.cli import bootstrap
 
     refuse_control_plane(request)
-    _refuse_to_skip(request, _DONE_BY_JOIN)
     return bootstrap.run(request)
 
 
@@ -42,6 +42,7 @@ def preflight(request: Request) -> int:
 def reset(request: Request) -> int:
     from agent.cli import reset
 
+    _phases_to_skip(request, _OF_RESET, done="cleanup-node")
     _tell_without_effect(request, (join_options.CONFIG, CERTIFICATES, KUBECONFIG))
     # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
     values = {name: value for name, value in request.values.items() if name != KUBECONFIG.name}
@@ -52,9 +53,12 @@ def reset(request: Request) -> int:
 def upgrade_node(request: Request) -> int:
     from agent.cli import upgrade
 
-    _refuse_to_skip(request, _DONE_BY_UPGRADE)
-    _tell_without_effect(request, (join_options.CONFIG, join_options.SKIP_PHASES, KUBECONFIG))
-    return upgrade.run(request)
+    skipped = _phases_to_skip(request, _OF_UPGRADE, done="kubelet-config")
+    _tell_without_effect(request, (join_options.CONFIG, KUBECONFIG, RENEWAL, ETCD))
+    values = {**request.values}
+    if _PREFLIGHT in skipped:
+        values[options.IGNORE.name] = "all"
+    return upgrade.run(Request(request.words, request.command, values, request.operand))
 
 
 def version(request: Request) -> int:
@@ -119,12 +123,20 @@ def refuse_control_plane(request: Request) -> None:
             )
 
 
-def _refuse_to_skip(request: Request, done: Sequence[str]) -> None:
-    """Raises BadUsage for a phase that is done here whatever is said; many another never is."""
+def _phases_to_skip(request: Request, known: Sequence[str], *, done: str) -> Sequence[str]:
+    """Raises BadUsage for the one that is `done` here whatever is said; of the others few ever are."""
     option = join_options.SKIP_PHASES
-    for phase in request.value(option, "").split(","):
-        if phase.strip() in done:
-            raise BadUsage.of(option.name, phase.strip(), "this phase cannot be left out here")
+    skipped = [phase for word in request.value(option, "").split(",") if (phase := word.strip())]
+    for phase in skipped:
+        # Of phases inside of phases kubeadm has names such as addon/coredns.
+        if phase.partition("/")[0] not in known:
+            fault = f"there is no such phase; kubeadm has {', '.join(known)}"
+            raise BadUsage.of(option.name, phase, fault)
+        if phase == done:
+            raise BadUsage.of(
+                option.name, phase, "this phase cannot be left out here: it is all that is done"
+            )
+    return skipped
 
 
 def _tell_without_effect(request: Request, ignored: Sequence[Option]) -> None:

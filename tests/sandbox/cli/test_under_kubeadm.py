@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,9 @@ discovery:
 nodeRegistration:
   name: "{name}"
 """
+
+
+JOINED = ("join", "10.0.0.1:6443", "--token", TOKEN, "--discovery-token-unsafe-skip-ca-verification")
 
 
 def kubeadm(machine: Machine, *words: str) -> Answer:
@@ -115,7 +119,11 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm --help"),
         (("upgrade", "node", "phase", "kubelet-config"), "kubeadm upgrade node phase: its phases are not"),
         (("upgrade", "node", "--skip-phases", "kubelet-config"), "--skip-phases kubelet-config: this phase"),
-        (("join", "--skip-phases", "preflight,kubelet-start"), "--skip-phases kubelet-start: this phase"),
+        (("upgrade", "node", "--skip-phases", "preflite"), "--skip-phases preflite: there is no such phase"),
+        (("reset", "--skip-phases", "cleanup-node"), "--skip-phases cleanup-node: this phase cannot be"),
+        (("reset", "--skip-phases", "kubelet-start"), "--skip-phases kubelet-start: there is no such phase"),
+        ((*JOINED, "--skip-phases", "preflight,kubelet-start"), "--skip-phases kubelet-start: this phase"),
+        ((*JOINED, "--skip-phases", "kubelet"), '--skip-phases: there is no phase "kubelet"; kubeadm has'),
         (("join", "--confg", "x"), "unknown option --confg; did you mean --config?"),
     ],
     ids=" ".join,
@@ -123,7 +131,7 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
 def test_what_it_refuses(machine: Machine, words: tuple[str, ...], says: str) -> None:
     answer = kubeadm(machine, *words)
     assert answer.code == 2
-    assert answer.error_lines[-1].startswith(f"wmcb: {says}")
+    assert answer.error_lines[-1].startswith(f"error: {says}")
 
 
 def test_help(machine: Machine) -> None:
@@ -133,8 +141,36 @@ def test_help(machine: Machine) -> None:
 
 def test_what_kubeadm_has_no_option_for_is_not_asked_for(machine: Machine, cluster: Cluster) -> None:
     answer = kubeadm(machine, "join", "--config", configuration(machine, cluster))
-    line = r"wmcb: there is no C:\k\kubelet.exe: put the kubelet.exe of this node there"
+    line = r"error: there is no C:\k\kubelet.exe: put the kubelet.exe of this node there"
     assert (answer.code, answer.error_lines) == (2, [line])
+
+
+@pytest.mark.parametrize("phases", ["kubelet-start", "preflight,kubelet-start"])
+def test_a_configuration_that_leaves_out_the_kubelet(windows: Machine, cluster: Cluster, phases: str) -> None:
+    file = configuration(windows, cluster)
+    with Path(file).open("a") as text:
+        text.write(f"skipPhases: [{phases}]\n")
+    answer = kubeadm(windows, "join", "--config", file)
+    assert answer.code == 2
+    assert answer.error_lines[-1].startswith("error: skipPhases kubelet-start: this phase cannot be left out")
+
+
+@pytest.mark.parametrize("phase", ["preflight", "kubelet-wait-bootstrap", "control-plane-prepare/certs"])
+def test_phases_that_can_be_left_out(windows: Machine, cluster: Cluster, phase: str) -> None:
+    answer = kubeadm(windows, "join", "--config", configuration(windows, cluster), "--skip-phases", phase)
+    assert answer.code == 0, answer.err
+
+
+def test_a_join_need_not_wait(windows: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a program that runs: here none does, so that nothing would ever come."""
+    monkeypatch.setattr("agent.cli.join.runs_programs", lambda _: True)
+    given = ("join", "--config", configuration(windows, cluster), "--skip-phases", "kubelet-wait-bootstrap")
+    assert kubeadm(windows, *given).code == 0
+
+
+@pytest.mark.parametrize("phase", ["preflight", "remove-etcd-member"])
+def test_phases_of_a_reset_that_can_be_left_out(machine: Machine, phase: str) -> None:
+    assert kubeadm(machine, "reset", "-f", "--skip-phases", phase).code == 0
 
 
 @pytest.mark.parametrize("option", ["--config", "--cert-dir", "--kubeconfig"])

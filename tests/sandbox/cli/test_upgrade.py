@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.cli import main
 from agent.sources.kubeadm.arguments_file import arguments_in
 from sandbox.cli.given import program
 from sandbox.cli.test_join import Cluster, cluster, join, windows
@@ -81,3 +82,29 @@ def test_what_has_not_joined(machine: Machine, words: tuple[str, ...]) -> None:
     answer = machine.wmcb(*words)
     assert answer.code == 3
     assert answer.error_lines[-1].startswith("wmcb: this machine is no node that has joined a cluster")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--certificate-renewal=true",), ["--certificate-renewal has no effect here: it is not looked at"]),
+        (("--certificate-renewal=false", "--etcd-upgrade=false"), []),
+        (("--etcd-upgrade",), ["--etcd-upgrade has no effect here: it is not looked at"]),
+        (("--skip-phases", "preflight,addon/coredns"), []),
+    ],
+    ids=str,
+)
+def test_as_scripts_ask_kubeadm_for_it(joined: Machine, words: tuple[str, ...], told: list[str]) -> None:
+    joined.output.readouterr()
+    asked = [
+        "upgrade",
+        "node",
+        *words,
+        "--ignore-preflight-errors",
+        "kubelet",
+        "--sandbox",
+        str(joined.place),
+    ]
+    assert main.run(asked, "kubeadm") == 0
+    lines = joined.output.readouterr().err.splitlines()
+    assert [line for line in lines if "no effect" in line] == [f"wmcb: {line}" for line in told]
