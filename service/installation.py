@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SERVICE = "wmcb"
 PROGRAM = "wmcb.exe"
+KUBEADM = "kubeadm.exe"
+"""The same program, by the name under which it takes kubeadm's command lines."""
 RUNTIME = "runtime"
 
 _RESTART_AFTER_MILLISECONDS = (1_000, 5_000, 30_000)
@@ -64,14 +66,17 @@ def definition(host: Host) -> ServiceDefinition:
     )
 
 
-def install(host: Host, program: PureWindowsPath) -> Sequence[str]:
+def install(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -> Sequence[str]:
     """Lays out what lies around the running `program`, and registers the service to start with Windows.
 
-    Returns what this Windows would not keep of the registration. Done again, it brings everything up to date.
+    Returns what this Windows would not keep of the registration. Done again, it brings everything up to date,
+    with `as_kubeadm` or without: once there, a kubeadm.exe stays.
     """
     target = place(host)
     if target != program.parent:
         _lay_out(host.files, program, target)
+    if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
+        _put(host.files, target / PROGRAM, target / KUBEADM)
     host.events.register(SERVICE, target / PROGRAM)
     wanted = definition(host)
     if host.services.read(SERVICE) is None:

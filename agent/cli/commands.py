@@ -91,7 +91,8 @@ COMMANDS = (
         "daemon install",
         "make this the resident service of the machine",
         run="agent.cli.daemon:install",
-        examples=("wmcb daemon install",),
+        options=(options.AS_KUBEADM,),
+        examples=("wmcb daemon install", "wmcb daemon install --kubeadm"),
     ),
     Command(
         "daemon uninstall",

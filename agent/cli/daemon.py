@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 
+from agent.cli import options
 from agent.cli.arguments import SANDBOX
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
@@ -44,13 +45,13 @@ def install(request: Request) -> int:
     from service import installation
 
     with _running_program(request, host) as program:
-        unsupported = installation.install(host, program)
+        unsupported = installation.install(host, program, as_kubeadm=request.has(options.AS_KUBEADM))
     for setting in unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
-    say(
-        f"the program is in {installation.place(host)}\n"
-        f"the service {SERVICE} starts with Windows, or now by: sc start {SERVICE}"
-    )
+    place = installation.place(host)
+    kubeadm = host.files.observe(place / installation.KUBEADM) is not None
+    programs = f"{installation.PROGRAM} and {installation.KUBEADM} are" if kubeadm else "the program is"
+    say(f"{programs} in {place}\nthe service {SERVICE} starts with Windows, or now by: sc start {SERVICE}")
     return DONE
 
 

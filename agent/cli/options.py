@@ -32,6 +32,7 @@ FORGET = Option("--forget", "leave all as it is; only forget it")
 DELETE_NODE = Option("--delete-node", "also the Node in the cluster")
 DELETE_AS = Option("--kubeconfig", "of somebody who may delete it", placeholder="FILE")
 END_PODS = Option("--end-pods", "also what containerd still runs of its pods")
+AS_KUBEADM = Option("--kubeadm", "also as kubeadm.exe, which takes its lines")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 

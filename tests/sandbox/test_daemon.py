@@ -52,7 +52,7 @@ def test_it_runs_until_it_is_stopped(wmcb: list[str], host: Host) -> None:
 
 def test_what_install_put_there_uninstall_takes_away(wmcb: list[str], host: Host) -> None:
     before = list(everything(host, C))
-    assert run([*wmcb, "daemon", "install"]) == 0
+    assert run([*wmcb, "daemon", "install", "--kubeadm"]) == 0
     host.services.start("wmcb")
     assert PureWindowsPath(r"C:\Program Files\wmcb\wmcb.exe") in set(everything(host, C))
     assert run([*wmcb, "daemon", "uninstall"]) == 0

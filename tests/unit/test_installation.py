@@ -90,6 +90,27 @@ def test_installed_again_it_is_brought_up_to_date(host: Host) -> None:
     }
 
 
+def test_kubeadm_is_laid_out_where_that_is_asked_for(host: Host) -> None:
+    kubeadm = INSTALLED / "kubeadm.exe"
+    installation.install(host, PROGRAM)
+    assert host.files.observe(kubeadm) is None
+    installation.install(host, PROGRAM, as_kubeadm=True)
+    assert host.files.read(kubeadm) == b"program 1"
+    granted = host.access.granted(host.files.descriptor(kubeadm), Principal.USER)
+    assert granted == FILE_READ | FILE_EXECUTE
+    unpack(host, "2")
+    installation.install(host, PROGRAM)
+    assert host.files.read(kubeadm) == b"program 2", "it needs what is in the runtime folder"
+    installation.uninstall(host, PROGRAM, 10)
+    assert host.files.observe(INSTALLED) is None
+
+
+def test_kubeadm_is_laid_out_by_what_is_installed(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    installation.install(host, INSTALLED / "wmcb.exe", as_kubeadm=True)
+    assert host.files.read(INSTALLED / "kubeadm.exe") == b"program 1"
+
+
 def test_a_folder_that_somebody_opened_to_all_is_closed_again(host: Host) -> None:
     installation.install(host, PROGRAM)
     wanted = host.files.descriptor(INSTALLED)

@@ -46,6 +46,17 @@ def test_installed_it_is_the_folder_that_the_exe_carries(node: Node) -> None:
     assert unpacked(node) == []
 
 
+def test_installed_as_kubeadm_it_takes_kubeadms_lines(node: Node) -> None:
+    download(node)
+    assert node.run(DOWNLOADED, "daemon", "install", "--kubeadm").code == 0
+    told = node.run(r"C:\Program Files\wmcb\kubeadm.exe", "version", "-o", "short")
+    assert (told.code, told.out[:3]) == (0, "v1."), told.err
+    refused = node.run(r"C:\Program Files\wmcb\kubeadm.exe", "init")
+    assert (refused.code, refused.err.partition(":")[0]) == (2, "error")
+    assert node.run(DOWNLOADED, "daemon", "uninstall").code == 0
+    assert not node.path(r"C:\Program Files\wmcb").exists()
+
+
 def test_installed_it_starts_with_windows_from_a_quoted_path(node: Node) -> None:
     install(node)
     settings = node.service_settings(SERVICE)
