@@ -37,14 +37,14 @@ def may(host: Host, path: PureWindowsPath) -> int:
 
 
 def test_a_new_sandbox_looks_like_a_new_windows(sandbox: Sandbox) -> None:
-    assert sandbox.machine.host.files.list(C) == ["Program Files", "ProgramData", "Windows"]
+    assert sandbox.machine.host.files.list(C) == ["Program Files", "ProgramData", "Users", "Windows"]
 
 
 def test_a_sandbox_is_opened_again_as_it_was_left(sandbox: Sandbox) -> None:
     sandbox.machine.host.files.write(C / "Windows" / "file", b"x", PRIVATE_FILE)
     shutil.rmtree(sandbox.directory / "Program Files")
     again = open_sandbox(sandbox.directory)
-    assert again.files.list(C) == ["ProgramData", "Windows"]
+    assert again.files.list(C) == ["ProgramData", "Users", "Windows"]
     assert again.files.descriptor(C / "Windows" / "file") == PRIVATE_FILE
 
 
