@@ -119,17 +119,23 @@ def _find(folder: str, name: str, key: str) -> tuple[str, os.stat_result | None]
     except FileNotFoundError:
         pass
     except PermissionError as failure:
-        raise AccessDenied(
-            "reach", name, ACCESS_DENIED, "this system does not let us into its folder"
-        ) from failure
+        raise _kept_out(name) from failure
     except OSError as failure:
         # 255 letters that take more bytes than this system's names can have.
         raise host_error("reach", name, 123, f"this system cannot have such a name: {failure}") from failure
-    for other in os.listdir(folder):  # noqa: PTH208 - paths are not needed
+    try:
+        others = os.listdir(folder)  # noqa: PTH208 - paths are not needed
+    except PermissionError as failure:
+        raise _kept_out(name) from failure
+    for other in others:
         if name_key(other) == key:
             file = os.path.join(folder, other)  # noqa: PTH118
             return file, os.lstat(file)
     return file, None
+
+
+def _kept_out(name: str) -> AccessDenied:
+    return AccessDenied("reach", name, ACCESS_DENIED, "this system does not let us into its folder")
 
 
 def _is_link(state: os.stat_result) -> bool:

@@ -11,10 +11,11 @@ from agent.host.errors import AccessDenied
 from agent.host.sandbox import places
 
 
-def test_no_permission_is_access_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("asked", ["lstat", "listdir"])
+def test_no_permission_is_access_denied(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any) -> os.stat_result:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "lstat", refused)
+    monkeypatch.setattr(os, asked, refused)
     with pytest.raises(AccessDenied):
         places._find("folder", "name", "NAME")
