@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ class Losses:
     data: Sequence[Data]
     changed: Sequence[tuple[Change, Sequence[Difference]]]
     """What goes, and is not as wmcb made it."""
+    staying: Sequence[Key] = ()
+    """Folders that are to go, and cannot: others have put something into them."""
 
     def lines(self) -> Iterator[str]:
         """For a person, before anything goes."""
@@ -68,7 +71,24 @@ def losses(host: Host, plan: Plan) -> Losses:
         if change.before is None and change.target.manner.get("belongs_to_node")
         for each in _data(host, PureWindowsPath(change.target.key.name), known)
     ]
-    return Losses(data, [(change, found) for change in going if (found := _changed(change))])
+    changed = [(change, found) for change in going if (found := _changed(change))]
+    return Losses(data, changed, _staying(host, going, known))
+
+
+def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Sequence[Key]:
+    """What is in a folder goes before it does."""
+    staying: list[Key] = []
+    for change in going:
+        key = change.target.key
+        is_made = change.before is None and not change.target.manner.get("belongs_to_node")
+        if key.kind == Directory.kind and is_made:
+            folder = PureWindowsPath(key.name)
+            names = []
+            with suppress(HostError):
+                names = [folder / name for name in host.files.list(folder)]
+            if any(not _is_known(path, known) or Key(Directory.kind, str(path)) in staying for path in names):
+                staying.append(key)
+    return staying
 
 
 def _changed(change: Change) -> Sequence[Difference]:

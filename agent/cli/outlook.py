@@ -57,6 +57,7 @@ def show_preview(
     remarks = [
         *(under_way if host.processes.is_held(engine.LOCK) else ()),
         *lost.lines(),
+        *(f"stays: {key.name}, which holds something that is not wmcb's" for key in lost.staying),
         *missing_credentials(host, planned),
     ]
     outlook = Outlook(lost, remarks, interrupted, checks)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent.cli.colours import Colours
     from agent.cli.outlook import Outlook
-    from agent.engine.planning import Change, Plan
+    from agent.engine.planning import Change, Difference, Plan
     from agent.engine.run import Done, Standing, Status
     from agent.preflight import Finding
     from agent.spec import Note
@@ -42,21 +42,25 @@ _LONGEST_LINE = 300
 def of_plan(plan: Plan, outlook: Outlook, colours: Colours, *, details: bool) -> str:
     """`details` shows also what was changed on the way to Windows without being asked about."""
     notes = [note for note in plan.notes if details or note.effect is not Effect.ADDED]
+    changes = [change for change in plan.changes if change.target.key not in outlook.losses.staying]
     parts = [
         _interrupted(outlook.interrupted),
-        [line for change in plan.changes for line in _change(change, colours, details=details)],
+        [line for change in changes for line in _change(change, colours, details=details)],
         _titled("Of the documents:", _note_lines(notes)),
         _titled("To know beforehand:", outlook.remarks),
         _checks(outlook.checks, colours),
     ]
-    last = [_legend(plan.changes, colours)] if plan.changes else []
-    return "\n".join([*(line for part in parts if part for line in (*part, "")), *last, counts(plan)])
+    last = [_legend(changes, colours)] if changes else []
+    return "\n".join(
+        [*(line for part in parts if part for line in (*part, "")), *last, _counts(plan, changes)]
+    )
 
 
-def counts(plan: Plan) -> str:
-    counted = Counter(change.action for change in plan.changes)
+def _counts(plan: Plan, changes: Sequence[Change]) -> str:
+    counted = Counter(change.action for change in changes)
     parts = [f"{counted[action]} to {action.value}" for action in Action if counted[action]]
-    return ", ".join([*parts, f"{len(plan.unchanged)} as they are to be"])
+    staying = [f"{len(plan.changes) - len(changes)} to stay"] if len(plan.changes) > len(changes) else []
+    return ", ".join([*parts, *staying, f"{len(plan.unchanged)} as they are to be"])
 
 
 def of_result(done: Done) -> Iterator[str]:
@@ -71,7 +75,7 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     for path, last in logs.items():
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
-    if advice := _advice(status, is_otherwise=bool(otherwise)):
+    if advice := _advice(status, otherwise):
         lines.append(advice)
     if number := len(status.resources):  # none is made until a first run has ended
         title = f", from {status.title}" if status.title else ""
@@ -79,14 +83,21 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
     return "\n".join(lines)
 
 
-def _advice(status: Status, *, is_otherwise: bool) -> str | None:
+def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
     if status.under_way:
         return "a run is under way on this machine: ask again when it has ended"
     if status.interrupted:
         return "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
-    return (
-        "run wmcb again, with the options that made this node, to make that right" if is_otherwise else None
-    )
+    if not otherwise:
+        return None
+    again = "run wmcb again, with the options that made this node, to make that right"
+    in_the_way = [each.record.target.key.name for each in otherwise if _of_another_type(each)]
+    return f"move {', '.join(in_the_way)} away, then {again}" if in_the_way else again
+
+
+def _of_another_type(standing: Standing) -> Sequence[Difference]:
+    """A folder in a file's place, say: a run would not touch it. Of what is in it nothing can be compared."""
+    return [each for each in standing.differences if each.field == "type"] if standing.found else []
 
 
 def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterator[str]:
@@ -95,7 +106,8 @@ def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterato
         yield colours.paint("red", f"- {target.key} is gone")
         return
     yield colours.paint("yellow", f"~ {target.key}")
-    for line in shown_values.lines(target, standing.differences, details=details):
+    differences = _of_another_type(standing) or standing.differences
+    for line in shown_values.lines(target, differences, details=details):
         yield f"    {line}"
 
 

@@ -109,7 +109,7 @@ class Kind:
 
     def shown(self, field: str, value: Value, manner: State) -> str:  # noqa: ARG002 - nothing to hide
         """For a person. Of a secret no more than lets two of them be told apart."""
-        return str(value)
+        return "nothing" if value is None else str(value)
 
     def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - nothing is in the way
         """Why it cannot be made so, in a line that says what to do."""

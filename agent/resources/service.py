@@ -91,6 +91,8 @@ class ServiceResource(Kind):
             return "well" if value else "not well"
         if field == "environment" and isinstance(value, dict):
             return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
+        if field == "recovery":
+            return service_state.recovery_in_words(value)
         if isinstance(value, list | tuple):
             return " ".join(map(str, value)) or "nothing"
         return super().shown(field, value, manner)

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from agent.resources.kind import State, Value
     from agent.spec import Service
 
+_IN_WORDS = {
+    RecoveryAction.NONE: "nothing",
+    RecoveryAction.RESTART: "restart",
+    RecoveryAction.REBOOT: "restart Windows",
+    RecoveryAction.RUN_COMMAND: "run a command",
+    RecoveryAction.RESTART_ITSELF: "restart of its own",
+}
 _CASELESS = frozenset({"account", "dependencies"})
 
 
@@ -91,6 +98,17 @@ def installed(name: str, state: State) -> InstalledService:
         SidType[str(state["sid_type"])],
     )
     return InstalledService(read, str(state["image_path"]), _words(state["unsupported"]))
+
+
+def recovery_in_words(value: Value) -> str:
+    recovery = cast("Mapping[str, Value]", value)
+    actions = cast("Sequence[tuple[str, int]]", recovery["actions"])
+    steps = [f"{_IN_WORDS[RecoveryAction[action]]} after {pause / 1000:g} s" for action, pause in actions]
+    if not steps:
+        return "nothing"
+    forgiven = f"all is forgiven after {recovery['reset_seconds']} s"
+    too = "also when it ends with an error" if recovery["on_error_exit"] else "not when it ends with an error"
+    return ", ".join([*steps, forgiven, too])
 
 
 def comparable(field: str, value: Value) -> Value:

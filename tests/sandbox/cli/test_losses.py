@@ -106,3 +106,27 @@ def test_what_only_those_below_would_notice_is_shown_whole(node: Machine) -> Non
     assert line.startswith(
         "    who may do what: SYSTEM and administrators: everything, but set otherwise (O:BA"
     )
+
+
+def test_folders_that_hold_somebody_elses_are_not_counted_among_what_goes(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    whole = machine.wmcb("reset", "--dry-run").out.splitlines()[-1]
+    machine.put(r"C:\k\notes.txt", b"mine")
+    machine.put(r"C:\var\lib\other\data", b"mine")
+    stay = (r"C:\k", r"C:\var\lib", r"C:\var")
+    plan = machine.wmcb("reset", "--dry-run")
+    lines = plan.out.splitlines()
+    assert [rf"- remove    directory {each}" in lines for each in stay] == [False] * 3
+    told = {f"  stays: {each}, which holds something that is not wmcb's" for each in stay}
+    assert told == {line for line in lines if "stays" in line}
+    number = int(whole.split()[0])
+    assert (whole, lines[-1]) == (
+        f"{number} to remove, 0 as they are to be",
+        f"{number - 3} to remove, 3 to stay, 0 as they are to be",
+    )
+    document = machine.wmcb("reset", "--dry-run", "--output=json").document
+    assert {f"  {line}" for line in document["remarks"]} == told
+    done = machine.wmcb("reset")
+    assert set(done.out.splitlines()[1:]) == {
+        f"  {each} holds something that is not wmcb's, and stays" for each in stay
+    }

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli import main
+from agent.host.port import Recovery, RecoveryAction
+from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
 
@@ -142,3 +144,36 @@ def test_a_folder_made_by_hand_on_the_way_is_closed(machine: Machine) -> None:
     status = machine.wmcb("status")
     told = f"    who may do what: owned by whoever has logged on; nobody: anything -> {closed}"
     assert (status.code, status.out.splitlines()[:2]) == (1, [r"~ directory C:\var", told])
+
+
+def test_recovery_is_told_in_words(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    installed = machine.host.services.read("kubelet")
+    assert installed is not None
+    actions = ((RecoveryAction.RESTART, 2500), (RecoveryAction.REBOOT, 60_000), (RecoveryAction.NONE, 0))
+    machine.host.services.change(replaced(installed.definition, recovery=Recovery(actions, 86_400)))
+    wanted = "restart after 5 s, all is forgiven after 600 s, also when it ends with an error"
+    assert machine.wmcb("status").out.splitlines()[1] == (
+        "    recovery: restart after 2.5 s, restart Windows after 60 s, nothing after 0 s,"
+        f" all is forgiven after 86400 s, not when it ends with an error -> {wanted}"
+    )
+    machine.host.services.change(replaced(installed.definition, recovery=Recovery()))
+    assert machine.wmcb("status").out.splitlines()[1] == f"    recovery: nothing -> {wanted}"
+
+
+def test_what_stands_in_the_way_is_to_be_moved_first(machine: Machine) -> None:
+    """A run would not touch it."""
+    config = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
+    machine.wmcb(*machine.node)
+    machine.host.files.remove(config)
+    machine.host.files.make_directory(config, PRIVATE_DIRECTORY)
+    status = machine.wmcb("status")
+    assert status.out.splitlines()[:3] == [
+        f"~ file {config}",
+        "    type: directory -> file",
+        f"move {config} away, then run wmcb again, with the options that made this node, to make that right",
+    ]
+    assert machine.wmcb(*machine.node).code == 1
+    machine.host.files.move(config, PureWindowsPath(r"C:\aside"))
+    assert machine.wmcb(*machine.node).code == 0
+    assert machine.wmcb("status").code == 0
