@@ -170,7 +170,6 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
         journal = _unfinished(folder, inventory)
         if journal is None:
             return None
-        progress.resuming(len(journal.steps))
         return _take_back(host, folder, inventory, journal, progress)
 
 

@@ -126,6 +126,7 @@ def test_what_an_interrupted_run_had_done_is_told_as_a_result(
     )
     assert node.wmcb("plan", *node.node, "--output=json").document["interrupted"] is True
     answer = node.wmcb("--rollback")
+    assert answer.err == "taking back what was done\n"
     assert answer.out.splitlines() == [
         "the machine is as it was before the interrupted run",
         rf"  {KUBELET} is again the one of before",
