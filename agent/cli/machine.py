@@ -55,6 +55,10 @@ def open_to_look(request: Request) -> Host:
 def open_or_imagine(request: Request) -> Host:
     """The same, for what can be shown anywhere: on another system a bare machine stands for Windows."""
     if is_imagined(request):
+        tell(
+            f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined"
+            f" ({SANDBOX.name} DIR is for one that stays)"
+        )
         return _bare_machine()
     return open_to_look(request)
 

@@ -83,3 +83,19 @@ def test_without_windows_there_is_nothing_to_look_at(
     assert capsys.readouterr().err == (
         f"wmcb: {command} needs Windows; this is {sys.platform} (--sandbox DIR tries it out in a folder)\n"
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the machine itself is looked at")
+@pytest.mark.parametrize(
+    "command", [("plan", *NODE), (*NODE, "--dry-run"), ("reset", "--dry-run")], ids=" ".join
+)
+def test_without_windows_a_machine_is_imagined_and_said_to_be(
+    command: tuple[str, ...], machine: Machine
+) -> None:
+    words = [word.format(ignition=WORKER, kubelet=machine.kubelet) for word in command]
+    machine.output.readouterr()
+    assert main.run(words) == 0
+    assert machine.output.readouterr().err.splitlines()[0] == (
+        f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined"
+        " (--sandbox DIR is for one that stays)"
+    )

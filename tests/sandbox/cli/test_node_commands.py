@@ -363,6 +363,6 @@ def test_a_plan_without_a_sandbox_needs_no_windows(machine: Machine) -> None:
     assert "+ create    service kubelet" in told.out
     says = "kubelet.exe cannot be asked for its version here"
     assumed = f"1.{NEWEST} is assumed (--kubelet-version V says it)"
-    assert told.err.splitlines()[0] == f"wmcb: warning: {says}; {assumed}"
+    assert told.err.splitlines()[1] == f"wmcb: warning: {says}; {assumed}"
     assert main.run([*words, "--kubelet-version=1.31"]) == 0
     assert says not in machine.output.readouterr().err
