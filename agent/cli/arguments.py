@@ -40,7 +40,7 @@ class Option:
 class Command:
     """Something to do. `run` names its function as module:function, imported only when it is called."""
 
-    __slots__ = ("examples", "name", "operand", "options", "run", "shown", "summary")
+    __slots__ = ("examples", "name", "operand", "options", "run", "shown", "summary", "unlisted")
 
     def __init__(
         self,
@@ -52,11 +52,14 @@ class Command:
         examples: Sequence[str] = (),
         shown: str = "",
         operand: str = "",
+        unlisted: Sequence[Option] = (),
     ) -> None:
         """`shown` is the name for people: the default command has none that could be typed.
 
-        `operand`: a word may follow the command's name; this is what help calls it.
+        `operand`: a word may follow the command's name; this is what help calls it. `unlisted` are options
+        that it takes in order to refuse them, and to say why.
         """
+        self.unlisted = unlisted
         self.operand = operand
         self.name = name
         self.shown = shown or name
@@ -183,7 +186,7 @@ def _request(
         return Request(words, None, values)
     command, operand = _called(words, commands)
     if command is not None and (name or values):
-        allowed = [option.name for option in (*common, *command.options)]
+        allowed = [option.name for option in (*common, *command.options, *command.unlisted)]
         for option in values:
             if option not in allowed:
                 text = f"{command.shown} has no option {option}{suggestion(option, allowed, program)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import options, values
 from agent.cli.asking import Asking
 from agent.cli.bootstrap import MAKE_A_NODE, fit_for
 from agent.cli.checking import ignored_checks
@@ -32,6 +32,7 @@ _KUBELET = "kubelet"
 
 
 def initialize_kubelet(request: Request) -> int:
+    values.check(request)
     host = open_machine(request)
     notices: list[str] = []
     asking = Asking(ignored_checks(request), options.IGNITION_FILE, options.KUBELET_PATH, notices.append)

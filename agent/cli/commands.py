@@ -36,14 +36,16 @@ COMMANDS = (
         "plan",
         "show what that would do, and do nothing",
         run="agent.cli.bootstrap:plan",
-        options=(*options.NODE, options.IGNORE),
+        options=(*options.FORESEEABLE, options.IGNORE),
+        unlisted=options.OF_USER_DATA,
         examples=(r"wmcb plan --ignition worker.ign --kubelet C:\k\kubelet.exe",),
     ),
     Command(
         "preflight",
         "whether this machine is fit for it; exit code 3 if not",
         run="agent.cli.preflight:show",
-        options=(*options.NODE, options.IGNORE),
+        options=(*options.FORESEEABLE, options.IGNORE),
+        unlisted=options.OF_USER_DATA,
         examples=(r"wmcb preflight", r"wmcb preflight --ignition worker.ign --kubelet kubelet.exe"),
     ),
     Command(

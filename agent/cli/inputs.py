@@ -40,6 +40,11 @@ def given_document(request: Request) -> Option | None:
 def asking_for(request: Request, host: Host) -> Asking:
     """Raises BadUsage for what cannot be meant, and for more than one document."""
     values.check(request)
+    if request.has(options.META_DATA):
+        text = (
+            f"{options.META_DATA.name} goes with {options.USER_DATA.name} alone: nothing else has templates"
+        )
+        raise BadUsage(text, where=options.META_DATA.name)
     given = given_document(request)
     called = request.command.name.partition(" ")[0] if request.command else ""
     if called == UPGRADE:
@@ -68,7 +73,10 @@ def require_document(request: Request, asking: Asking) -> None:
     """Raises BadUsage where nothing says what the node is to be."""
     is_said = asking.join is not None or request.has(asking.ignition)
     if not is_said and asking.ignition in options.DOCUMENTS:
-        wanted = " or ".join(f"{option.name} {option.placeholder}" for option in options.DOCUMENTS)
+        listed = request.command.options if request.command else ()
+        wanted = " or ".join(
+            f"{option.name} {option.placeholder}" for option in options.DOCUMENTS if option in listed
+        )
         raise BadUsage(f"{wanted} is needed", where=asking.ignition.name)
 
 

@@ -9,14 +9,13 @@ from pathlib import PureWindowsPath
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import options, values
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
 from agent.records import frozen
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
-from agent.sources.kubelet.placement import INSTALL_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,8 +61,7 @@ def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProg
 
 def _in_place(request: Request, asking: Asking) -> str:
     """Who joins as with kubeadm has put kubelet.exe where it is to stay, and names it no more."""
-    folder = request.value(options.INSTALL_DIRECTORY, str(INSTALL_DIRECTORY))
-    return rf"{folder}\kubelet.exe" if asking.join is not None else ""
+    return str(values.install_directory(request) / "kubelet.exe") if asking.join is not None else ""
 
 
 def _require_there(place: str, request: Request, host: Host, asking: Asking) -> None:

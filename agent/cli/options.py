@@ -58,6 +58,10 @@ NODE = (
     OUTPUT,
 )
 
+OF_USER_DATA = (USER_DATA, META_DATA)
+FORESEEABLE = tuple(option for option in NODE if option not in OF_USER_DATA)
+"""User data's commands may change what comes after them."""
+
 BOOTSTRAPPER = (
     IGNITION_FILE,
     KUBELET_PATH,

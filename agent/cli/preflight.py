@@ -10,11 +10,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
+from agent.cli import options
 from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, machine_findings
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
-from agent.cli.inputs import asking_for
+from agent.cli.inputs import asking_for, given_document
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
@@ -39,6 +40,10 @@ _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "gree
 
 def show(request: Request) -> int:
     """REFUSED if an error remains."""
+    if given_document(request) is options.USER_DATA:
+        from agent.cli.user_data import not_foreseen
+
+        raise not_foreseen("preflight")
     host = open_to_look(request)
     asking = asking_for(request, host)
     program, of_program = _program(request, host, asking)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.failure import BadUsage
+from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
@@ -31,6 +33,7 @@ def check(request: Request) -> None:
     node_addresses(request, options.NODE_IP)
     addresses(request, options.CLUSTER_DNS)
     endpoint(request, options.RUNTIME_ENDPOINT, "")
+    install_directory(request)
 
 
 def number(request: Request, option: Option, otherwise: str) -> str:
@@ -89,6 +92,16 @@ def endpoint(request: Request, option: Option, otherwise: str) -> str:
     is_tcp = tcp is not None and 0 < int(tcp["port"]) <= _LARGEST_PORT
     if request.has(option) and not (is_tcp or _PIPE.fullmatch(given)):
         raise BadUsage.of(option.name, given, _AN_ENDPOINT)
+    return given
+
+
+def install_directory(request: Request) -> PureWindowsPath:
+    """Where programs go. An upgrade's is where they are: no option is at fault if they cannot be there."""
+    option = options.INSTALL_DIRECTORY
+    given = PureWindowsPath(request.value(option, str(INSTALL_DIRECTORY)))
+    is_option = request.command is not None and option in request.command.options
+    if is_option and (fault := install_directory_fault(given)):
+        raise BadUsage.of(option.name, request.value(option, ""), fault)
     return given
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
@@ -135,9 +134,7 @@ def _found_addresses(host: Host) -> tuple[str, ...]:
 
 
 def _placement(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Placement:
-    directory = PureWindowsPath(
-        request.value(options.INSTALL_DIRECTORY, str(Placement(None).install_directory))
-    )
+    directory = values.install_directory(request)
     file = program.file if program and not program.file.is_at(directory / "kubelet.exe") else None
     runner = log_runner(request, host, asking, program, directory)
     patience = values.seconds(request, options.START_TIMEOUT, Placement(None).well_within_seconds)

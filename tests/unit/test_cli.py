@@ -129,6 +129,17 @@ def test_what_people_try_first_is_understood(
     assert capsys.readouterr() == says
 
 
+@pytest.mark.parametrize("command", ["plan", "preflight"])
+def test_help_lists_nothing_that_is_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main.run([command, "--help"])
+    assert not {"--user-data", "--metadata"} & set(capsys.readouterr().out.split())
+    assert main.run([command, "--user-data", "x"]) == 2
+    assert capsys.readouterr().err.startswith(f"wmcb: {command} does not go with --user-data: what comes")
+    if command == "plan":
+        main.run([command])
+        assert "wmcb: --ignition FILE or --kubeadm-config FILE is needed" in capsys.readouterr().err
+
+
 def test_help_on_a_group_lists_that_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
     main.run(["daemon", "--help"])
     text = capsys.readouterr().out

@@ -248,7 +248,7 @@ OPTIONS = [
     (("--max-time", "0"), "--max-time 0: nothing is done in no time"),
     (("--install-dir", "k"), "it has to be a folder on a drive, such as C:\\k"),
     (("--install-dir", r"C:\Windows\k"), r"C:\Windows is Windows' own"),
-    (("--install-dir", r"C:\k\..\x"), "cannot be used"),
+    (("--install-dir", r"C:\k\..\x"), "'..' leads back out of its folder"),
     (("--rollback", "--dry-run"), "--rollback does not go with --dry-run"),
 ]
 

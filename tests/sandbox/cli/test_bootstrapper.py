@@ -67,6 +67,11 @@ def test_warnings_are_in_the_log_alone(machine: Machine) -> None:
 BOTH = ("--ignition-file", "{ignition}", "--kubelet-path", "{kubelet}")
 FAILURES: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--ignition-file FILE is needed", ("--kubelet-path", "{kubelet}")),
+    (
+        2,
+        r"--install-dir foo: it has to be a folder on a drive, such as C:\k",
+        (*BOTH, "--install-dir", "foo"),
+    ),
     (2, "--kubelet-path FILE is needed", ("--ignition-file", "{ignition}")),
     (2, "initialize-kubelet has no option --ignition; did you mean --ignition-file?", ("--ignition=x",)),
     (2, "--ignition-file {nowhere}: there is no such file", ("--ignition-file={nowhere}", *BOTH[2:])),
