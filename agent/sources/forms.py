@@ -230,9 +230,10 @@ def _fault(form: Text | Number | Flag, value: Value) -> str | None:
 
 
 def _number_fault(form: Number, value: Value) -> str | None:
-    is_one = isinstance(value, int if form.whole else int | float) and not isinstance(value, bool)
-    if is_one and isinstance(value, int | float) and form.least <= value <= form.most:
-        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        whole = isinstance(value, int) or value.is_integer()
+        if (whole or not form.whole) and form.least <= value <= form.most:
+            return None
     kind = "a whole number" if form.whole else "a number"
     return f"{kind} from {form.least:,g} to {form.most:,.0f} is expected"
 
@@ -272,4 +273,4 @@ def texts(value: Value) -> tuple[str, ...]:
 
 
 def number(value: Value, otherwise: float) -> float:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise

@@ -1,0 +1,128 @@
+"""What one node should be, by all documents that are for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import frozen, replaced
+from agent.sources.kubelet.folders import with_parents
+from agent.sources.node_configuration.model import Maintenance, RemoteFile, Unobtainable
+from agent.sources.report import Entry, Report, Severity
+from agent.spec import Command, Directory, File, Inconsistent, Key, Service, Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from agent.sources.node_configuration.model import Item, NodeConfiguration, Obtain, Origin
+    from agent.spec import Want
+
+
+@frozen
+class Compiled:
+    specification: Specification | None
+    """None where the report is fatal."""
+    report: Report
+
+
+def chosen(
+    documents: Iterable[NodeConfiguration], name: str, labels: Mapping[str, str]
+) -> tuple[NodeConfiguration, ...]:
+    """Those that are for a node."""
+    return tuple(document for document in documents if document.nodes.has(name, labels))
+
+
+def maintenance(documents: Iterable[NodeConfiguration]) -> Maintenance:
+    """The first that pauses."""
+    return next((each.maintenance for each in documents if each.maintenance.paused), Maintenance())
+
+
+def compile_node(documents: Iterable[NodeConfiguration], obtain: Obtain, title: str) -> Compiled:
+    """What any of them wants is wanted. Two may want the same, but not the same otherwise.
+
+    Order counts for nothing, so that nobody's word goes before another's by its place.
+    """
+    work = _Work(obtain)
+    for document in documents:
+        work.add(document)
+    work.check()
+    specification = None if work.entries else work.specification(title)
+    return Compiled(specification, Report(tuple(work.entries)))
+
+
+class _Work:
+    def __init__(self, obtain: Obtain) -> None:
+        self._obtain = obtain
+        self._wants: dict[Key, Want] = {}
+        self._origins: dict[Key, Origin] = {}
+        self.entries: list[Entry] = []
+
+    def add(self, document: NodeConfiguration) -> None:
+        before = dict(self._wants)
+        for item in document.items:
+            want = self._obtained(item)
+            if want is None:
+                continue
+            other = self._wants.setdefault(want.key, want)
+            origin = self._origins.setdefault(want.key, item.origin)
+            if origin is not item.origin and not (want.key in before and _same(want, other)):
+                there = origin.error("").where
+                self._wrong(item.origin, f"{want.key} is wanted twice, first by {there}; keep one of them")
+
+    def _obtained(self, item: Item) -> Want | None:
+        wanted = item.wanted
+        if not isinstance(wanted, RemoteFile):
+            return wanted
+        try:
+            content = self._obtain(wanted.source)
+        except Unobtainable as fault:
+            self._wrong(item.origin, f"its content cannot be fetched: {fault}")
+            return None
+        if content.sha256 != wanted.source.sha256:
+            self._wrong(
+                item.origin,
+                f"its content's sha256 is {content.sha256}, not the wanted {wanted.source.sha256}",
+            )
+            return None
+        return File(wanted.path, content, wanted.protection, wanted.until)
+
+    def check(self) -> None:
+        folders = {Key("", want.key.name) for want in self._folders().values()}
+        for key, want in self._wants.items():
+            origin = self._origins[key]
+            if isinstance(want, File) and Key("", key.name) in folders:
+                self._wrong(origin, "it would be a file where there has to be a folder")
+            for reference in _references(want):
+                if reference not in self._wants:
+                    self._wrong(origin, f"it refers to {reference}, which is not wanted of this node")
+
+    def specification(self, title: str) -> Specification | None:
+        try:
+            return Specification.of([*self._folders().values(), *self._others()], title=title)
+        except Inconsistent as fault:
+            self.entries.append(Entry(Severity.ERROR, f"no order can be found: {fault}", title))
+            return None
+
+    def _folders(self) -> dict[Key, Directory]:
+        """With those on the way to everything."""
+        own = {key: want for key, want in self._wants.items() if isinstance(want, Directory)}
+        return with_parents(own, [want.path for want in self._wants.values() if isinstance(want, File)])
+
+    def _others(self) -> Iterator[Want]:
+        return (want for want in self._wants.values() if not isinstance(want, Directory))
+
+    def _wrong(self, origin: Origin, message: str) -> None:
+        self.entries.append(origin.error(message))
+
+
+def _references(want: Want) -> tuple[Key, ...]:
+    if isinstance(want, Service):
+        return want.reads
+    return want.after if isinstance(want, Command) else ()
+
+
+def _same(want: Want, other: Want) -> bool:
+    """A content is known by its hash, wherever it comes from."""
+    if isinstance(want, File) and isinstance(other, File) and want.content and other.content:
+        plain = replaced(want, content=None) == replaced(other, content=None)
+        return plain and want.content.sha256 == other.content.sha256
+    return want == other

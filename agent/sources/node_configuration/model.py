@@ -1,0 +1,103 @@
+"""What a NodeConfiguration says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from agent.records import field, frozen
+from agent.sources.report import Entry, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import PureWindowsPath
+
+    from agent.sources.report import Place
+    from agent.spec import Content, Protection, Want
+
+
+@frozen
+class Origin:
+    """Where something was said."""
+
+    document: str
+    place: Place
+    line: int | None = None
+    column: int | None = None
+
+    def error(self, message: str) -> Entry:
+        return Entry(Severity.ERROR, message, self.document, self.place, self.line, self.column)
+
+
+@frozen
+class Nodes:
+    """For which nodes a document is."""
+
+    names: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def has(self, name: str, labels: Mapping[str, str]) -> bool:
+        named = not self.names or name in self.names
+        return named and all(labels.get(label) == value for label, value in self.labels.items())
+
+
+@frozen
+class Rollout:
+    start: float | None = None
+    """Seconds since 1970, UTC."""
+    window: float = 0.0
+    percentage: float = 100.0
+
+
+@frozen
+class Maintenance:
+    paused: bool = False
+    reason: str = ""
+
+
+@frozen
+class Source:
+    """A content that has to be fetched."""
+
+    url: str
+    sha256: str
+
+
+class Unobtainable(Exception):
+    """Raised by whoever fetches. The text says why, on one line, without what is secret in a URL."""
+
+
+class Obtain(Protocol):
+    def __call__(self, source: Source) -> Content:
+        """May leave the fetching to the first call of `blocks`, and then has to check the hash itself.
+
+        Raises Unobtainable.
+        """
+
+
+@frozen
+class RemoteFile:
+    """A file whose content is elsewhere."""
+
+    path: PureWindowsPath
+    source: Source
+    protection: Protection
+    until: PureWindowsPath | None = None
+
+
+@frozen
+class Item:
+    wanted: Want | RemoteFile
+    origin: Origin
+
+
+@frozen
+class NodeConfiguration:
+    """One document, checked by itself."""
+
+    origin: Origin
+    digest: str
+    """Of what it wants of a node, and of nothing else: not for whom, and not when."""
+    nodes: Nodes = field(default_factory=Nodes)
+    rollout: Rollout | None = None
+    maintenance: Maintenance = field(default_factory=Maintenance)
+    items: tuple[Item, ...] = ()

@@ -1,0 +1,87 @@
+"""From a text of one or several documents to what each says."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.records import frozen
+from agent.sources.forms import Checking, mapping
+from agent.sources.kubelet.documents import NotReadable, read_document
+from agent.sources.node_configuration.building import build
+from agent.sources.node_configuration.schema import API, KIND, SCHEMA
+from agent.sources.report import Entry, Report, Severity, bounded, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.sources.kubelet.documents import Document
+    from agent.sources.node_configuration.model import NodeConfiguration
+
+_LARGEST = 1 << 20
+_MOST_DOCUMENTS = 100
+_SEPARATOR = re.compile(r"---[ \t]*(#.*)?\r?")
+_EMPTY = re.compile(r"([ \t]*(#.*)?\r?(\n|\Z))*")
+
+
+@frozen
+class Outcome:
+    documents: tuple[NodeConfiguration, ...]
+    """None of them where the report is fatal: a half of what is wanted is wanted by nobody."""
+    report: Report
+
+
+def read(name: str, contents: bytes) -> Outcome:
+    """`name` is what a person knows the text by: ConfigMap wmcb-nodes, key node.yaml."""
+    entries: list[Entry] = []
+    documents = list(_documents(name, contents, entries))
+    if not documents and not entries:
+        entries.append(Entry(Severity.ERROR, f"there is no {KIND} in it; it is empty", name))
+    made = [_read(document, entries) for document in documents]
+    report = bounded(entries)
+    return Outcome(() if report.fatal else tuple(each for each in made if each), report)
+
+
+def _documents(name: str, contents: bytes, entries: list[Entry]) -> Iterator[Document]:
+    if len(contents) > _LARGEST:
+        entries.append(Entry(Severity.ERROR, f"it is longer than {_LARGEST // 1024} KiB", name))
+        return
+    for count, part in enumerate(_split(contents)):
+        if count == _MOST_DOCUMENTS:
+            entries.append(Entry(Severity.ERROR, f"it has more than {_MOST_DOCUMENTS} documents", name))
+            return
+        try:
+            yield read_document(name, part)
+        except NotReadable as fault:
+            entries.append(fault.entry)
+
+
+def _split(contents: bytes) -> Iterator[bytes]:
+    """Each with empty lines before it, so that what is wrong is told by the line of the whole text."""
+    text = contents.decode("utf-8-sig", "surrogateescape")
+    first, gathered = 0, list[str]()
+    for number, line in enumerate([*text.split("\n"), "---"]):
+        if not _SEPARATOR.fullmatch(line):
+            gathered.append(line)
+            continue
+        part = "\n".join(gathered)
+        if not _EMPTY.fullmatch(part):
+            padding = "\n" * first if not part.lstrip().startswith("{") else ""
+            yield (padding + part).encode("utf-8", "surrogateescape")
+        first, gathered = number + 1, []
+
+
+def _read(document: Document, entries: list[Entry]) -> NodeConfiguration | None:
+    api, kind = document.value.get("apiVersion"), document.value.get("kind")
+    if isinstance(api, str) and isinstance(kind, str) and (api, kind) != (API, KIND):
+        shown = quoted(f"{api} {kind}")
+        entries.append(
+            document.entry(Severity.ERROR, ("kind",), f"{shown} is not read here; {API} {KIND} is")
+        )
+        return None
+    mine: list[Entry] = []
+    checking = Checking(document, mine)
+    value = mapping(checking.of(SCHEMA, document.value, ()))
+    made = None if mine else build(checking, value)
+    entries += mine
+    return made

@@ -1,0 +1,81 @@
+"""The examples in tests/data, and what is expected of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from agent.sources import node_configuration
+from agent.sources.node_configuration import NodeConfiguration, Source, compile_node
+from agent.spec import Inline
+
+if TYPE_CHECKING:
+    from agent.sources.report import Report
+    from agent.spec import Content, Want
+
+DATA = Path(__file__).parents[3] / "data" / "node_configuration"
+HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+
+
+class Downloaded:
+    """Of a known hash."""
+
+    def __init__(self, source: Source) -> None:
+        self.sha256, self.size = source.sha256, 0
+
+    def blocks(self) -> tuple[bytes, ...]:
+        return ()
+
+
+def obtain(source: Source) -> Content:
+    return Downloaded(source)
+
+
+def documents(text: str, name: str = "node.yaml") -> tuple[NodeConfiguration, ...]:
+    outcome = node_configuration.read(name, text.encode())
+    assert outcome.documents, told(outcome.report)
+    return outcome.documents
+
+
+def told(report: Report) -> list[str]:
+    return [str(entry) for entry in report.entries]
+
+
+def judged(contents: bytes) -> tuple[list[str], list[dict[str, Any]]]:
+    """What is told, and what is wanted then."""
+    outcome = node_configuration.read("node.yaml", contents)
+    if not outcome.documents:
+        return told(outcome.report), []
+    compiled = compile_node(outcome.documents, obtain, "node.yaml")
+    if compiled.specification is None:
+        return told(compiled.report), []
+    return told(compiled.report), [shown(want) for want in compiled.specification.wants]
+
+
+def shown(want: Want) -> dict[str, Any]:
+    fields = {name: _plain(getattr(want, name)) for name in _names(want)}
+    return {
+        "kind": want.kind,
+        **{name: value for name, value in fields.items() if value not in (None, [], {})},
+    }
+
+
+def _names(want: Want) -> tuple[str, ...]:
+    return cast("tuple[str, ...]", type(want).__match_args__)  # type: ignore[attr-defined]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Inline):
+        return b"".join(value.blocks()).decode("latin-1")
+    if isinstance(value, Downloaded):
+        return f"sha256 {value.sha256}"
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict | str | int | float | None):
+        return value
+    return str(value)
+
+
+def expected(path: Path) -> Any:
+    return json.loads(path.with_suffix(".expected.json").read_text())

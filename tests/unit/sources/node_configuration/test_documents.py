@@ -1,0 +1,179 @@
+"""Several documents: which are for a node, and what becomes of them together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.sources import node_configuration
+from agent.sources.node_configuration import (
+    Maintenance,
+    Rollout,
+    Source,
+    Unobtainable,
+    chosen,
+    compile_node,
+    maintenance,
+)
+from agent.spec import File, Inline, Key
+from unit.sources.node_configuration.examples import HEAD, documents, obtain, told
+
+if TYPE_CHECKING:
+    from agent.spec import Content
+
+FILE = "files:\n  - path: C:\\k\\a\n    text: a\n"
+LABELS = {"pool": "blue", "kubernetes.io/os": "windows"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "is_for"),
+    [
+        ("", True),
+        ("nodes: {names: [win-1]}", True),
+        ("nodes: {names: [win-2]}", False),
+        ("nodes: {names: [win-2, win-1]}", True),
+        ("nodes: {labels: {pool: blue}}", True),
+        ("nodes: {labels: {pool: blue, kubernetes.io/os: windows}}", True),
+        ("nodes: {labels: {pool: green}}", False),
+        ("nodes: {labels: {pool: blue, gpu: 'true'}}", False),
+        ("nodes: {names: [win-1], labels: {pool: blue}}", True),
+        ("nodes: {names: [win-1], labels: {pool: green}}", False),
+        ("nodes: {names: [win-2], labels: {pool: blue}}", False),
+    ],
+)
+def test_a_document_is_for_the_nodes_that_it_names(nodes: str, is_for: bool) -> None:
+    made = documents(HEAD + nodes)
+    assert chosen(made, "win-1", LABELS) == (made if is_for else ())
+
+
+def _compiled(*texts: str) -> tuple[list[str], list[Key]]:
+    made = [each for at, text in enumerate(texts) for each in documents(HEAD + text, f"{at}.yaml")]
+    compiled = compile_node(made, obtain, "node.yaml")
+    wants = compiled.specification.wants if compiled.specification else ()
+    return told(compiled.report), [want.key for want in wants]
+
+
+def test_what_any_document_wants_is_wanted() -> None:
+    service = "services:\n  - name: a\n    program: C:\\a\\a.exe\n    reads: [{file: 'C:\\k\\a'}]\n"
+    assert _compiled(service, FILE) == (
+        [],
+        [Key("directory", "C:\\k"), Key("file", "C:\\k\\a"), Key("service", "a")],
+    )
+    assert _compiled(service)[0] == [
+        "error: 0.yaml line 4, column 5 at $.services.0: it refers to file C:\\k\\a, which is not wanted"
+        " of this node"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "agree"),
+    [
+        (FILE, FILE, True),
+        (FILE, "files: [{path: 'c:/K/A', base64: YQ==}]", True),
+        (FILE, FILE.replace("text: a", "text: b"), False),
+        (FILE, FILE + "    protection: program\n", False),
+        (FILE, "files: [{path: 'C:\\k\\a', existing: protect}]", False),
+        ("directories: [{path: 'C:\\a'}]", "directories: [{path: 'C:\\a'}]", True),
+        ("directories: [{path: 'C:\\a'}]", "directories: [{path: 'C:\\a', shared: true}]", False),
+        ("environmentVariables: [{name: A, value: a}]", "environmentVariables: [{name: A, value: a}]", True),
+        ("environmentVariables: [{name: A, value: a}]", "environmentVariables: [{name: a, value: b}]", False),
+        (
+            "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",
+            "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",
+            True,
+        ),
+        (
+            "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",
+            "services: [{name: a, program: 'C:\\a.exe', environment: {A: b}}]",
+            False,
+        ),
+    ],
+)
+def test_two_documents_may_want_the_same_but_not_otherwise(first: str, second: str, agree: bool) -> None:
+    for one, other in ((first, second), (second, first)):
+        errors, keys = _compiled(one, other)
+        assert bool(keys) == agree
+        if not agree:
+            (error,) = errors
+            assert error.startswith("error: 1.yaml line ")
+            assert " is wanted twice, first by 0.yaml line " in error
+
+
+def test_several_documents_stand_in_one_text_each_with_its_own_lines() -> None:
+    text = f"---\n# one\n{HEAD}---\r\n{HEAD}nodes: {{names: [win-2]}}\n--- # three\n{HEAD}{FILE}\n---\n\n"
+    made = documents(text)
+    assert [each.origin.line for each in made] == [3, 6, 10]
+    assert [item.origin.line for each in made for item in each.items] == [13]
+    assert len(chosen(made, "win-1", {})) == 2
+
+
+def test_json_may_stand_beside_yaml() -> None:
+    text = f'{HEAD}---\n{{"apiVersion": "wmcb.internal/v1beta1", "kind": "NodeConfiguration"}}\n'
+    assert len(documents(text)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{HEAD}---\n" * 101, "error: node.yaml: it has more than 100 documents"),
+        (HEAD + "#" * (1 << 20), "error: node.yaml: it is longer than 1024 KiB"),
+    ],
+    ids=["many", "large"],
+)
+def test_a_text_has_bounds(text: str, expected: str) -> None:
+    outcome = node_configuration.read("node.yaml", text.encode())
+    assert (outcome.documents, told(outcome.report)) == ((), [expected])
+
+
+def test_a_document_knows_whom_it_pauses_and_when_it_counts() -> None:
+    rollout = "rollout: {start: '2026-11-20T02:00:00+02:00', window: 1h30m5s, percentage: 25}\n"
+    (made,) = documents(f"{HEAD}{rollout}maintenance: {{paused: true, reason: firmware}}\n")
+    assert made.rollout == Rollout(1_795_132_800.0, 5405.0, 25.0)
+    assert maintenance((*documents(HEAD), made)) == Maintenance(paused=True, reason="firmware")
+    assert maintenance(documents(HEAD)) == Maintenance()
+
+
+def test_a_digest_is_of_what_is_wanted_alone() -> None:
+    def digest(text: str) -> str:
+        return documents(HEAD + text)[0].digest
+
+    same = {
+        digest(FILE),
+        digest(f"{FILE}rollout: {{percentage: 5}}\nnodes: {{names: [a]}}\nmaintenance: {{paused: true}}\n"),
+        digest("services: []\nfiles: [{text: a, path: 'C:\\k\\a'}]  # the same\n"),
+    }
+    assert len(same) == 1
+    assert digest(FILE.replace("text: a", "text: b")) not in same
+
+
+@pytest.mark.parametrize("fault", ["unobtainable", "another content"])
+def test_what_cannot_be_fetched_is_told(fault: str) -> None:
+    def get(source: Source) -> Content:
+        if fault == "unobtainable":
+            raise Unobtainable(f"{source.url.partition('?')[0]} does not answer")
+        return Inline(b"another")
+
+    source = f"source: {{url: 'https://files.example/a?sig=swordfish', sha256: {'0' * 64}}}"
+    compiled = compile_node(documents(f"{HEAD}files:\n  - path: C:\\a\n    {source}\n"), get, "node.yaml")
+    expected = {
+        "unobtainable": "its content cannot be fetched: https://files.example/a does not answer",
+        "another content": f"its content's sha256 is {Inline(b'another').sha256}, not the wanted {'0' * 64}",
+    }
+    assert compiled.specification is None
+    assert told(compiled.report) == [f"error: node.yaml line 4, column 5 at $.files.0: {expected[fault]}"]
+
+
+def test_a_specification_shows_no_secret() -> None:
+    secret = "swordfish"  # noqa: S105 - of nobody
+    text = (
+        f"files: [{{path: 'C:\\a', text: {secret}}}]\n"
+        f"environmentVariables: [{{name: A, value: {secret}, secret: true}}]\n"
+        f"services: [{{name: a, program: 'C:\\a.exe', environment: {{A: {secret}}}}}]\n"
+        f"commands: [{{name: a, text: {secret}}}]\n"
+    )
+    made = documents(HEAD + text)
+    specification = compile_node(made, obtain, "node.yaml").specification
+    assert specification
+    assert [want.path for want in specification.wants if isinstance(want, File)]
+    assert secret not in repr(made) + repr(specification)
