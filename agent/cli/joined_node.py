@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.failure import Failure
 from agent.documents import NotReadable, read_document
-from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
+from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in
 from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import NodeRegistration
@@ -26,8 +26,10 @@ def name(host: Host) -> str:
 
 
 def registration(host: Host) -> NodeRegistration:
-    """Raises Failure."""
-    return NodeRegistration(cri_socket=_runtime_endpoint(host), kubelet_extra_args=_arguments(host))
+    """As it is. Raises Failure."""
+    return NodeRegistration(
+        cri_socket=_runtime_endpoint(host), kubelet_extra_args=_arguments(host), is_whole=True
+    )
 
 
 def _arguments(host: Host) -> tuple[Argument, ...]:
@@ -38,6 +40,11 @@ def _arguments(host: Host) -> tuple[Argument, ...]:
         raise Failure(
             f"{ARGUMENTS_FILE} does not say what this node's kubelet is started with: write {VARIABLE}=... "
             'there, in UTF-8; ="" is for nothing',
+            where=str(ARGUMENTS_FILE),
+        ) from fault
+    except OpenQuote as fault:
+        raise Failure(
+            f"{ARGUMENTS_FILE}: a quote in it is never closed; close it: no kubelet starts with that",
             where=str(ARGUMENTS_FILE),
         ) from fault
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+_LAST = "THE_LAST_LINE"
+_LAST_LINE = f"\n\n{_LAST}=\n".encode()
+"""An open quote swallows it; the end of a line that goes on, only its first end of a line."""
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
@@ -22,13 +25,24 @@ class NoArguments(Exception):
     """Not even that there are none is said there."""
 
 
+class OpenQuote(Exception):
+    """A quote is never closed: with half a file of arguments no kubelet is started."""
+
+
 def arguments_in(path: str, contents: bytes) -> tuple[Argument, ...]:
-    """As the log runner reads them: a backslash is one, quotes hold a word together. Raises NoArguments."""
-    variables, _ = environment.read_file(path, contents.removeprefix(codecs.BOM_UTF8))
-    values = [variable.value for variable in variables if variable.name == VARIABLE]
-    if not values:
+    """As the log runner reads them: a backslash is one, quotes hold a word together.
+
+    Raises NoArguments and OpenQuote.
+    """
+    variables, _ = environment.read_file(path, contents.removeprefix(codecs.BOM_UTF8) + _LAST_LINE)
+    known = {variable.name: variable.value for variable in variables}
+    if known and _LAST not in known:
+        raise OpenQuote
+    if VARIABLE not in known:
         raise NoArguments
-    return tuple(_arguments(values[-1]))
+    if _WORD.sub("", known[VARIABLE]).strip():
+        raise OpenQuote
+    return tuple(_arguments(known[VARIABLE]))
 
 
 def _arguments(value: str) -> Iterator[Argument]:

@@ -67,7 +67,8 @@ def kubelet_arguments(
 ) -> KubeletArguments:
     """`name` is what the node is called, `gates` are those of its configuration."""
     making = _Making(node, kubelet, gates)
-    making.give_own(registration, name)
+    if not registration.is_whole:
+        making.give_own(registration, name)
     for argument in registration.kubelet_extra_args:
         making.take(argument)
     return making.result()

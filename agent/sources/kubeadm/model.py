@@ -54,6 +54,8 @@ class NodeRegistration:
     ignore_preflight_errors: tuple[str, ...] = ()
     image_pull_policy: str = PULL_POLICY
     image_pull_serial: bool = True
+    is_whole: bool = False
+    """Of a node that has joined: the kubelet gets `kubelet_extra_args` and no other arguments."""
 
     def extra_argument(self, name: str) -> str | None:
         """The last one of that name."""

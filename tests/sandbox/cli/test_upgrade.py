@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -69,6 +70,40 @@ def test_its_name_and_arguments_stay(joined: Machine) -> None:
     arguments = {each.name: each.value for each in found or ()}
     assert arguments["hostname-override"] == "other"
     assert arguments["v"] == "7"
+
+
+def test_what_somebody_took_out_stays_out(joined: Machine) -> None:
+    text = joined.read(ARGUMENTS).decode()
+    (address,) = re.findall(r'--node-ip=[^\s"]+ ?', text)
+    joined.put(ARGUMENTS, text.replace(address, "").encode())
+    upgrade(joined)
+    assert "--node-ip" not in joined.read(ARGUMENTS).decode()
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        'KUBELET_KUBEADM_ARGS="--v=2',
+        'KUBELET_KUBEADM_ARGS="--v=2\nOTHER=\n',
+        "KUBELET_KUBEADM_ARGS=--node-labels='a=b\n",
+        'KUBELET_KUBEADM_ARGS="--v=2 --node-labels=\'a=b"\n',
+        "OTHER='\nKUBELET_KUBEADM_ARGS=\n",
+    ],
+)
+def test_a_quote_that_is_never_closed(joined: Machine, contents: str) -> None:
+    joined.put(ARGUMENTS, contents.encode())
+    answer = joined.wmcb("upgrade", "--kubelet-version", "1.36")
+    assert answer.code == 1
+    assert answer.error_lines[-1] == (
+        f"wmcb: {ARGUMENTS}: a quote in it is never closed; close it: no kubelet starts with that"
+    )
+    assert joined.read(ARGUMENTS).decode() == contents
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\\\n", "\\"], ids=ascii)
+def test_a_file_may_end_as_it_likes(joined: Machine, end: str) -> None:
+    joined.put(ARGUMENTS, f"KUBELET_KUBEADM_ARGS=--hostname-override=other{end}".encode())
+    upgrade(joined)
 
 
 def test_the_clusters_configuration_is_taken_anew(joined: Machine, cluster: Cluster) -> None:
