@@ -16,7 +16,7 @@ from agent.cli.asking import Asking
 from agent.cli.bootstrap import fit_for
 from agent.cli.checking import ADMINISTRATOR_CHECK, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
-from agent.cli.failure import DONE, BadInput, BadUsage
+from agent.cli.failure import DONE, BadInput, BadUsage, Failure
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
 from agent.cli.inputs import USER_DATA, asking_for, confirmation
@@ -28,6 +28,7 @@ from agent.cli.streams import say
 from agent.cli.under_kubeadm import refuse_control_plane
 from agent.cli.wanted import tell_report
 from agent.engine import run as engine
+from agent.host.reboot_reasons import is_renamed
 from agent.records import replaced
 from agent.release import RELEASE
 from agent.resources import kind_named
@@ -35,7 +36,7 @@ from agent.resources.command import is_of_this_boot
 from agent.sources import cloudconfig
 from agent.sources.cloudconfig import Command, WrittenFile, instance_data
 from agent.spec import Command as CommandWant
-from agent.spec import File, Key, Specification
+from agent.spec import File, HostName, Key, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,10 +87,13 @@ class _Run:
             return self._stages(told, raw, data, title)
 
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
-        wanted = self._stage(told, data.before)
         if data.awaited:
+            self._stage(told, data.before)
             data = self._with_awaited(raw, data)
-            wanted += self._stage(told, data.before)
+        if data.host_name and not self._is_called(told, data.host_name):
+            say(f"this machine is {data.host_name} when it has been restarted; then this is gone on with")
+            return _RESTART_AND_GO_ON
+        wanted = self._stage(told, data.before)
         if self._asked_for(wanted) in (_RESTART, _RESTART_AND_GO_ON):
             say("a command wants a restart; after it, this user data is gone on with")
             return _RESTART_AND_GO_ON
@@ -101,6 +105,23 @@ class _Run:
         wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
         say("this user data has been carried out" + (": this machine is a node" if data.join else ""))
         return self._asked_for(wanted) or DONE
+
+    def _is_called(self, told: Told, name: str) -> bool:
+        """Commands, and the join, may make something of its name: it has that before any of them."""
+        host, want = self._host, HostName(name)
+        is_so = host.facts.host_name().upper() == name.upper()
+        given = [each for each in engine.status(host).resources if each.record.target.key == want.key]
+        if given and given[0].differences and not is_renamed(host.registry):
+            # Else it would be restarted again and again.
+            raise Failure(
+                f"this machine was renamed {name}, and is called {host.facts.host_name()}: another program "
+                "renames it, too; let only one of them do that",
+                where="hostname",
+            )
+        if is_so and not is_renamed(host.registry):
+            return True
+        engine.make_so(host, Specification.of([want]), RELEASE, told, beside=True)
+        return is_so and not is_renamed(host.registry)
 
     def _boot_hooks(self, told: Told, raw: bytes, data: UserData, title: str) -> None:
         self._stage(told, _hooks(data.before), title)
@@ -129,11 +150,6 @@ class _Run:
             outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
         tell_report(outcome.report, self._asking)
         assert outcome.user_data is not None, "a report without errors comes with user data"
-        called, wanted = self._host.facts.host_name(), outcome.user_data.host_name
-        if wanted and wanted.upper() != called.upper():
-            self._asking.warn(
-                f"this machine is called {called}, and is to be {wanted}: rename it, and restart"
-            )
         for note in outcome.user_data.notes:
             self._asking.warn(f"{note.subject}: {note.reason}")
         return outcome.user_data

@@ -530,6 +530,8 @@ class Power(Protocol):
         """Announce a reboot, planned, that other programs cannot hold up."""
 
     def cancel_reboot(self) -> None: ...
+    def rename(self, name: str) -> None:
+        """Another DNS host name from the next start on. NetBIOS gets the first 15 of its characters."""
 
 
 @frozen

@@ -26,10 +26,9 @@ _KEYS = {
     rf"{_CURRENT_VERSION}\Component Based Servicing\RebootPending": "features or updates wait for it",
     rf"{_CURRENT_VERSION}\WindowsUpdate\Auto Update\RebootRequired": "Windows Update asks for it",
 }
-_NAMES = (
-    [(key, "ComputerName") for key in COMPUTER_NAMES],
-    [(_TCPIP, "Hostname"), (_TCPIP, "NV Hostname")],
-)
+DNS_NAMES = ((_TCPIP, "Hostname"), (_TCPIP, "NV Hostname"))
+"""The same of its DNS host name."""
+NAMES = (tuple((key, "ComputerName") for key in COMPUTER_NAMES), DNS_NAMES)
 
 
 def reboot_reasons(registry: Registry) -> Iterator[str]:
@@ -39,8 +38,19 @@ def reboot_reasons(registry: Registry) -> Iterator[str]:
     moves = (registry.read(SESSION_MANAGER, name) for name in (PENDING_MOVES, f"{PENDING_MOVES}2"))
     if any(map(_replaces, moves)):
         yield "files wait to be replaced by others at the next start"
-    if any(_differ(registry.read(*now), registry.read(*later)) for now, later in _NAMES):
+    if is_renamed(registry):
         yield "the machine has been given another name"
+
+
+def is_renamed(registry: Registry) -> bool:
+    """Whether the machine will have another name after its next start."""
+    return any(_differ(registry.read(*now), registry.read(*later)) for now, later in NAMES)
+
+
+def next_host_name(registry: Registry) -> str | None:
+    """Where it was ever said."""
+    found = registry.read(*DNS_NAMES[1])
+    return str(found.data) if found else None
 
 
 def _exists(registry: Registry, key: str) -> bool:

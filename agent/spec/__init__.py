@@ -10,6 +10,7 @@ from agent.spec.directory import Directory
 from agent.spec.environment_variable import EnvironmentVariable
 from agent.spec.event_source import EventSource
 from agent.spec.file import File
+from agent.spec.host_name import HostName
 from agent.spec.service import HealthCheck, Restart, Service, StartType
 from agent.spec.specification import Effect, Inconsistent, Note, Specification
 from agent.spec.want import Key, Protection, Want
@@ -24,6 +25,7 @@ __all__ = [
     "EventSource",
     "File",
     "HealthCheck",
+    "HostName",
     "Inconsistent",
     "Inline",
     "Key",

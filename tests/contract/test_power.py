@@ -68,6 +68,21 @@ def test_a_reboot_that_nobody_asked_for_can_be_cancelled(world: World) -> None:
     world.host.power.cancel_reboot()
 
 
+def test_a_new_name_waits_for_the_next_start(world: World) -> None:
+    name, power = world.host.facts.host_name(), world.host.power
+    before = list(power.reboot_pending())
+    try:
+        power.rename("a-longer-name-than-netbios-takes")
+        (told,) = set(power.reboot_pending()) - set(before)
+        assert "another name" in told
+        found = world.host.registry.read(COMPUTER_NAME, "ComputerName")
+        assert found is not None
+        assert found.data == "A-LONGER-NAME-T"
+    finally:
+        power.rename(name)
+    assert list(power.reboot_pending()) == before
+
+
 @contextmanager
 def _set(registry: Registry, key: str, name: str, value: RegistryValue) -> Iterator[None]:
     existed = _exists(registry, key)

@@ -88,6 +88,11 @@ class SandboxFacts:
     def host_name(self) -> str:
         return str(self._fact("host_name"))
 
+    def is_called(self, name: str) -> None:
+        """From now on."""
+        with self._state.changing(_DOCUMENT) as document:
+            document["host_name"] = name
+
     def containers_feature(self) -> bool | None:
         installed: bool | None = self._fact("containers_feature")
         return installed

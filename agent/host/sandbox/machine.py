@@ -26,7 +26,7 @@ from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sandbox.loopback import SandboxLoopback
 from agent.host.sandbox.places import Drive
-from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files
+from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files, take_name
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sandbox.programs import Programs
 from agent.host.sandbox.registry import SandboxRegistry
@@ -64,7 +64,7 @@ class Machine:
         self._registry = registry
         self._environment = SandboxEnvironment(registry)
         self._programs = programs = Programs(state)
-        facts = SandboxFacts(state, programs)
+        self._facts = facts = SandboxFacts(state, programs)
         descriptors = Descriptors(state, SIDS[Principal.USER])
         access = SandboxAccess(facts, descriptors)
         clock = SandboxClock(state)
@@ -80,7 +80,7 @@ class Machine:
             registry=registry,
             facts=facts,
             events=SandboxEventLog(state, registry),
-            power=SandboxPower(state, registry),
+            power=SandboxPower(state, registry, facts),
             processes=SandboxProcesses(state, drive, services),
             clock=clock,
             loopback=SandboxLoopback(services, facts, run_services=run_services),
@@ -98,6 +98,7 @@ class Machine:
     def start_up(self) -> None:
         """What Windows does first: remove what was to be removed now, start what starts by itself."""
         remove_pending_files(self._registry, self.host.files)
+        take_name(self._registry, self._facts)
         with self._state.changing(POWER) as power:
             power.pop("asked", None)
             power["booted"] = time.time_ns()

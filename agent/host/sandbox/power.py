@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from agent.host.errors import HostError, WrongKind, host_error
 from agent.host.pending_moves import PREFIX, pending_moves
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER, reboot_reasons
+from agent.host.reboot_reasons import NAMES, PENDING_MOVES, SESSION_MANAGER, next_host_name, reboot_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.host.port import Files
+    from agent.host.sandbox.facts import SandboxFacts
     from agent.host.sandbox.registry import SandboxRegistry
     from agent.host.sandbox.state import State
 
@@ -25,9 +26,10 @@ _SHUTDOWN_IN_PROGRESS = 1115
 
 
 class SandboxPower:
-    def __init__(self, state: State, registry: SandboxRegistry) -> None:
+    def __init__(self, state: State, registry: SandboxRegistry, facts: SandboxFacts) -> None:
         self._state = state
         self._registry = registry
+        self._facts = facts
 
     def reboot_pending(self) -> Sequence[str]:
         return list(reboot_reasons(self._registry))
@@ -41,6 +43,25 @@ class SandboxPower:
     def cancel_reboot(self) -> None:
         with self._state.changing(POWER) as document:
             document.pop("asked", None)
+
+    def rename(self, name: str) -> None:
+        for names, keys in ((_names(self._facts.host_name()), 0), (_names(name), 1)):
+            for (key, value), said in zip((pair[keys] for pair in NAMES), names, strict=True):
+                self._registry.write(key, value, RegistryValue(RegistryKind.STRING, said))
+
+
+def _names(name: str) -> tuple[str, str]:
+    """NetBIOS', and DNS'."""
+    return name[:15].upper(), name
+
+
+def take_name(registry: SandboxRegistry, facts: SandboxFacts) -> None:
+    """What a start does with the name that the machine was given before."""
+    for now, later in NAMES:
+        if found := registry.read(*later):
+            registry.write(*now, found)
+    if name := next_host_name(registry):
+        facts.is_called(name)
 
 
 class SandboxClock:

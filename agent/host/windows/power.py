@@ -32,6 +32,12 @@ class WindowsPower:
         with telling("reboot", "this machine"):
             shutdown.announce_reboot(reason, seconds)
 
+    def rename(self, name: str) -> None:
+        from agent.host.windows.api.machine import set_dns_host_name
+
+        with telling("rename", "this machine"):
+            set_dns_host_name(name)
+
     def cancel_reboot(self) -> None:
         from agent.host.windows.api import shutdown
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.power import SandboxClock
 from agent.host.sandbox.processes import SandboxProcesses
 from sandbox.cli.given import WORKER
@@ -217,3 +218,51 @@ def test_a_join_that_would_be_none_is_refused(windows: Machine, cluster: Cluster
     assert answer.code == 2
     assert option in answer.error_lines[-1]
     assert windows.host.services.read("kubelet") is None
+
+
+@pytest.fixture
+def to_be_renamed(windows: Machine, given: str) -> str:
+    text = Path(given).read_text().replace("runcmd:", "hostname: a-longer-name-7k2p.example\nruncmd:")
+    return windows.give("renaming", text.replace("name: win1", "taints: []"))
+
+
+def test_it_goes_on_under_the_name_that_the_machine_is_given(
+    windows: Machine, to_be_renamed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def run_logged(_: object, words: list[str], *__: object, **___: object) -> int:
+        ran.append(words[-1])
+        return 0
+
+    monkeypatch.setattr(SandboxProcesses, "run_logged", run_logged)
+    for _ in range(2):
+        answer = carry_out(windows, to_be_renamed)
+        assert answer.code == 1003
+        assert "this machine is a-longer-name-7k2p when it has been restarted" in answer.out
+        assert not ran, "a command may make something of the name"
+    restart(windows)
+    assert carry_out(windows, to_be_renamed).code == 0
+    assert windows.host.facts.host_name() == "a-longer-name-7k2p"
+    assert has(windows, SENTINEL)
+    assert len(ran) == 2
+    reset = windows.wmcb("reset")
+    assert "this machine is called WIN1 again when it has been restarted" in reset.out
+    restart(windows)
+    assert windows.host.facts.host_name() == "WIN1"
+
+
+def test_two_who_rename_a_machine_do_not_restart_it_for_ever(windows: Machine, to_be_renamed: str) -> None:
+    assert carry_out(windows, to_be_renamed).code == 1003
+    restart(windows)
+    windows.host.power.rename("others")
+    restart(windows)
+    answer = carry_out(windows, to_be_renamed)
+    assert answer.code == 1
+    assert "another program renames it" in answer.error_lines[-1]
+
+
+def restart(machine: Machine) -> None:
+    sandbox = SandboxMachine(machine.place, run_services=False)
+    sandbox.shut_down()
+    sandbox.start_up()

@@ -73,6 +73,7 @@ _disk = succeeding(
 _computer_name = succeeding(
     _kernel32, "GetComputerNameExW", _BOOL, ctypes.c_int, wintypes.LPWSTR, ctypes.POINTER(_DWORD)
 )
+_set_computer_name = succeeding(_kernel32, "SetComputerNameExW", _BOOL, ctypes.c_int, wintypes.LPCWSTR)
 _windows_directory = succeeding(
     _kernel32, "GetSystemWindowsDirectoryW", wintypes.UINT, wintypes.LPWSTR, wintypes.UINT
 )
@@ -109,6 +110,11 @@ def dns_host_name() -> str:
     text = ctypes.create_unicode_buffer(_LONGEST_NAME)
     _computer_name(_PHYSICAL_DNS_HOST_NAME, text, _DWORD(_LONGEST_NAME))
     return text.value
+
+
+def set_dns_host_name(name: str) -> None:
+    """From the next start on."""
+    _set_computer_name(_PHYSICAL_DNS_HOST_NAME, name)
 
 
 def windows_directory() -> str:

@@ -1,0 +1,42 @@
+"""What the machine is called, or will be when it has been restarted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.reboot_reasons import next_host_name
+from agent.resources.kind import Kind
+from agent.spec import HostName
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+
+class HostNameResource(Kind):
+    firm = frozenset({"name"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, HostName)
+        return {"name": want.name}
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:  # noqa: ARG002 - there is one
+        return str(wanted).upper() == str(found).upper()
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
+        return {"name": next_host_name(host.registry) or host.facts.host_name()}
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
+        assert isinstance(want, HostName)
+        host.power.rename(want.name)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        assert before is not None, "a machine always has a name"
+        host.power.rename(str(before["name"]))
+        if self.same("name", host.facts.host_name(), before["name"]):
+            return None
+        return f"this machine is called {before['name']} again when it has been restarted"
+
+
+KIND = HostNameResource()
