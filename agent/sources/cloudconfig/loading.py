@@ -123,7 +123,7 @@ class _Reading:
         self.scripts += ((self._number_of_entries(), self._named(command)) for command in made)
 
     def _named(self, command: Command) -> Command:
-        """By a name that no other has: what has been run is remembered by it, wherever user data lies then."""
+        """By a name that no other has: what has been run is remembered by it, wherever the user data lies."""
         self.names[command.name] = number = self.names.get(command.name, 0) + 1
         return replaced(command, name=f"{command.name} ({number})") if number > 1 else command
 

@@ -25,14 +25,16 @@ _TAKEN = frozenset({
     "prefer_fqdn_over_hostname", "create_hostname_file", "merge_how", "merge_type", "launch-index",
 })  # fmt: skip
 _DISKS = "the disks of a Windows machine are there before it joins"
-_ACCOUNTS = "Windows has accounts of its own; make them in the machine's image"
+_ACCOUNTS = "no account is made here; make it in the machine's image, or with net user in runcmd"
+_KEYS = r"write administrators' keys to C:\ProgramData\ssh\administrators_authorized_keys, by write_files"
 _PACKAGES = "for a package manager of Linux"
 _CONSOLE = "how Linux is set up"
 _IGNORED = {
     **dict.fromkeys(("disk_setup", "fs_setup", "mounts", "mount_default_fields", "swap", "growpart"), _DISKS),
     **dict.fromkeys(("resize_rootfs", "device_aliases"), _DISKS),
     **dict.fromkeys(("users", "groups", "user", "password", "chpasswd", "ssh_pwauth"), _ACCOUNTS),
-    **dict.fromkeys(("ssh_authorized_keys", "ssh_import_id", "ssh_keys", "disable_root"), _ACCOUNTS),
+    **dict.fromkeys(("ssh_keys", "disable_root"), _ACCOUNTS),
+    **dict.fromkeys(("ssh_authorized_keys", "ssh_import_id"), f"no account's keys are set here; {_KEYS}"),
     **dict.fromkeys(("packages", "package_update", "package_upgrade", "apt", "yum_repos", "snap"), _PACKAGES),
     **dict.fromkeys(("package_reboot_if_required", "zypper", "apk_repos"), _PACKAGES),
     **dict.fromkeys(("locale", "keyboard", "manage_etc_hosts", "resolv_conf"), _CONSOLE),
@@ -87,8 +89,9 @@ def settings(config: Node, findings: Findings) -> Settings:
 
 def _leave_out(key: str, node: Node, findings: Findings) -> None:
     if key in _NAMED and key in _IGNORED:
+        why = _IGNORED[key] + (f". {_KEYS[0].upper()}{_KEYS[1:]}" if _has_keys(node) else "")
         for name in _names(node):
-            findings.ignore(f"{_NAMED[key]} {name}".rstrip(), _IGNORED[key])
+            findings.ignore(f"{_NAMED[key]} {name}".rstrip(), why)
     elif key in _IGNORED:
         findings.ignore(key, _IGNORED[key])
     elif key in _NEEDED:
@@ -99,6 +102,11 @@ def _leave_out(key: str, node: Node, findings: Findings) -> None:
         findings.warn(
             f"key {key_name(key)}", f"it is not known here, and nothing is done for it ({node.origin}){meant}"
         )
+
+
+def _has_keys(users: Node) -> bool:
+    listed = users.value if isinstance(users.value, list) else []
+    return any("ssh_authorized_keys" in user.mapping for user in listed)
 
 
 def _names(node: Node) -> Iterator[str]:

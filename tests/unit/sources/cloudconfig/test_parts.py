@@ -315,6 +315,18 @@ def test_keys_that_are_not_carried_out(name: str) -> None:
     assert not any("secret" in note for note in found)
 
 
+def test_whose_accounts_are_left_out_is_told_what_to_do() -> None:
+    first, second = notes(
+        made(config("users: [{name: a, ssh_authorized_keys: [k]}]\nssh_authorized_keys: [k]"))
+    )
+    keys = r"rite administrators' keys to C:\ProgramData\ssh\administrators_authorized_keys, by write_files"
+    assert first == (
+        "ignored user a: no account is made here; make it in the machine's image, or with net user in runcmd"
+        f". W{keys}"
+    )
+    assert second == f"ignored ssh_authorized_keys: no account's keys are set here; w{keys}"
+
+
 def test_a_mistyped_key_is_guessed() -> None:
     [note] = made(config("run_cmd: [a]")).notes
     assert note.effect is Effect.WARNING
