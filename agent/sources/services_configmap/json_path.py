@@ -300,7 +300,7 @@ def _walk(values: Sequence[Value], steps: _Steps) -> list[Value]:
 def _after(values: list[Value], step: _Step) -> list[Value]:
     there = [value for value in values if value is not None]
     if isinstance(step, _Constant):
-        return [step.value for _ in values]
+        return [step.value for _ in values] if not isinstance(step.value, str) else [step.value]
     if isinstance(step, _Field):
         return _fields(values, step.name)
     if isinstance(step, _Wildcard):
@@ -328,13 +328,13 @@ def _children(value: Value) -> list[Value]:
 
 
 def _descended(values: Sequence[Value]) -> Iterator[Value]:
-    """All that holds something, from above, each before what it holds."""
+    """All that holds something, from above, each before what it holds. To Go a text holds its bytes."""
     waiting = list(reversed(values))
     count = 0
     while waiting:
         value = waiting.pop()
         children = _children(value)
-        if children:
+        if children or (isinstance(value, str) and value):
             count += 1
             if count > _MOST_RESULTS:
                 raise NotThere("it leads to too many values")

@@ -52,6 +52,8 @@ SUBNET = "10.132.2.0/24"
         ('{.status.conditions[?(@.type=="Ready")].status}', "True"),
         ("{..podCIDR}", SUBNET),
         ("{...podCIDR}", SUBNET),
+        ("{.metadata.name..}", NAME),
+        ("{.metadata.* 'text'}", "text"),
         ("{..taints[0].effect}", "NoSchedule"),
         ("{.metadata['name', 'nothing'][0:0]}{", None),
         ("{.spec['podCIDR']}", SUBNET),
@@ -143,7 +145,7 @@ def test_what_the_node_does_not_have_is_told(path: str, why: str) -> None:
 
 @pytest.mark.parametrize("path", ["{" + "[0,0]" * 40 + "}", "{[0,0]" + "..[0,0]" * 40 + "}"])
 def test_a_path_that_leads_everywhere_ends_soon(path: str) -> None:
-    node: Value = ["a"]
+    node: Value = [1]
     for _ in range(45):
         node = [node]
     with pytest.raises(NotThere, match="it leads to too many values"):
