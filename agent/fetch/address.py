@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote, urljoin, urlsplit
 
 from agent.fetch.failure import Failed
-from agent.records import field, frozen, replaced
+from agent.records import field, frozen
 
 _PORTS = {"http": 80, "https": 443}
 _NOT_IN_A_REQUEST_LINE = re.compile(r"[^\x21-\x7e]")
@@ -56,9 +56,6 @@ class Address:
             return False
         upgraded = (origin.scheme, origin.port, self.scheme, self.port) == ("http", 80, "https", 443)
         return upgraded or (self.port == origin.port and self.scheme == origin.scheme)
-
-    def without_credentials(self) -> Address:
-        return replaced(self, credentials=None)
 
 
 def parse(url: str) -> Address:

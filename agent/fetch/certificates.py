@@ -38,10 +38,6 @@ class Certificate:
     public_key: bytes
     """Its SubjectPublicKeyInfo, as it was signed."""
 
-    @property
-    def signs_itself(self) -> bool:
-        return self.subject_name == self.issuer_name
-
     def covers(self, moment: datetime) -> bool:
         return self.first <= moment <= self.last
 

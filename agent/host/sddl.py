@@ -187,10 +187,6 @@ def allow(sid: str, mask: int, flags: AceFlags = AceFlags(0)) -> Ace:  # noqa: B
     return Ace(AceKind.ALLOW, flags, mask, sid)
 
 
-def deny(sid: str, mask: int, flags: AceFlags = AceFlags(0)) -> Ace:  # noqa: B008 - a constant
-    return Ace(AceKind.DENY, flags, mask, sid)
-
-
 @frozen
 class SecurityDescriptor:
     """Owner, group and DACL. Equal descriptors are written alike; `equivalent` ones protect alike."""
