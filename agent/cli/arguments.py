@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Option:
     """`--name VALUE`, or a switch where there is no placeholder."""
 
-    __slots__ = ("choices", "name", "placeholder", "repeated", "short", "summary")
+    __slots__ = ("choices", "name", "numbered", "placeholder", "repeated", "short", "summary")
 
     def __init__(
         self,
@@ -27,9 +27,14 @@ class Option:
         choices: Sequence[str] = (),
         short: str = "",
         repeated: bool = False,
+        numbered: bool = False,
     ) -> None:
-        """`repeated`: given several times it is as if given once, with commas between."""
+        """`repeated`: given several times it is as if given once, with commas between.
+
+        `numbered`: a switch that takes a number as well, which makes no difference.
+        """
         self.repeated = repeated
+        self.numbered = numbered
         self.name = name
         self.summary = summary
         self.placeholder = placeholder or "|".join(choices)
@@ -94,7 +99,8 @@ class Request:
 
 
 HELP = Option("--help", "show this, or what a command does", short="-h")
-VERBOSE = Option("--verbose", "say more, and where we failed", short="-v")
+VERBOSE = Option("--verbose", "say more, and where we failed", short="-v", numbered=True)
+"""Kubeadm's -v=5 is in many people's scripts."""
 OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"))
 SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder="DIR")
 SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
@@ -162,7 +168,7 @@ def _option(
     if not option.placeholder:
         if equals and value == "false":
             return option, None
-        if equals and value != "true" and not (option is VERBOSE and value.isdigit()):  # kubeadm's -v=5
+        if equals and value != "true" and not (option.numbered and value.isdigit()):
             raise BadUsage(f"{name} takes no value", where=name)
         return option, ""
     if not equals:
