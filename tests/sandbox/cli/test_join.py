@@ -41,6 +41,13 @@ kind: ClusterConfiguration
 kubernetesVersion: v1.36.3
 networking: {serviceSubnet: 10.96.0.0/12, dnsDomain: cluster.local}
 """
+JOIN = """\
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+discovery:
+  bootstrapToken: {{token: {token}, apiServerEndpoint: "{place}", caCertHashes: ["{pin}"]}}
+nodeRegistration: {{name: "{name}"}}
+"""
 
 
 class Cluster:
@@ -52,6 +59,9 @@ class Cluster:
         server.at(KUBELET_CONFIG, ok({"data": {"kubelet": CONFIGURATION}}))
         server.at(KUBEADM_CONFIG, ok({"data": {"ClusterConfiguration": CLUSTER}}))
         server.at("/version", ok({"gitVersion": "v1.36.3"}))
+
+    def join_configuration(self, name: str = "win1") -> str:
+        return JOIN.format(token=TOKEN, place=self.server.place, pin=pinned(ROOT), name=name)
 
     def configure(self, more: str) -> None:
         """Of its kubelets."""

@@ -20,12 +20,10 @@ from agent.engine.run import status
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from sandbox.cli.test_join import Cluster, cluster, windows
-from sandbox.cli.test_user_data import DATA, JOIN
+from sandbox.cli.test_user_data import DATA
 from sandbox.cli.test_user_data import SENTINEL as SENTINEL_TEXT
 from sandbox.engine.world import changed, picture, powered
 from sandbox.killing import KILLED, Runs
-from unit.kube.api_server import ROOT, TOKEN
-from unit.kube.test_token_discovery import pinned
 
 if TYPE_CHECKING:
     from agent.host.port import Host
@@ -101,7 +99,7 @@ def boot(_: Power, place: str) -> int:
 
 @pytest.fixture
 def given(windows: Machine, cluster: Cluster) -> str:
-    configuration = JOIN.format(token=TOKEN, place=cluster.server.place, pin=pinned(ROOT))
+    configuration = cluster.join_configuration()
     indented = "".join(f"      {line}\n" for line in configuration.splitlines())
     text = DATA.format(configuration=indented, sentinel="/run/cluster-api/bootstrap-success.complete")
     windows.put(FETCHED, text.replace("runcmd:\n", f"{MORE}runcmd:\n").encode())

@@ -10,23 +10,9 @@ import pytest
 from agent.cli import main
 from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, windows
-from unit.kube.api_server import ROOT, TOKEN
-from unit.kube.test_token_discovery import pinned
+from unit.kube.api_server import TOKEN
 
 __all__ = ["cluster", "windows"]
-
-JOIN = """\
-apiVersion: kubeadm.k8s.io/v1beta4
-kind: JoinConfiguration
-discovery:
-  bootstrapToken:
-    token: {token}
-    apiServerEndpoint: {place}
-    caCertHashes: ["{pin}"]
-nodeRegistration:
-  name: "{name}"
-"""
-
 
 JOINED = ("join", "10.0.0.1:6443", "--token", TOKEN, "--discovery-token-unsafe-skip-ca-verification")
 
@@ -38,8 +24,7 @@ def kubeadm(machine: Machine, *words: str) -> Answer:
 
 
 def configuration(machine: Machine, cluster: Cluster, name: str = "win1") -> str:
-    text = JOIN.format(token=TOKEN, place=cluster.server.place, pin=pinned(ROOT), name=name)
-    return machine.give("join.yaml", text)
+    return machine.give("join.yaml", cluster.join_configuration(name))
 
 
 @pytest.mark.parametrize(

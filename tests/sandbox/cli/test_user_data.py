@@ -26,13 +26,6 @@ DATA_FOLDER = Path(__file__).parents[2] / "data" / "cloudconfig"
 CONFIGURATION = r"C:\run\kubeadm\kubeadm-join-config.yaml"
 SENTINEL = r"C:\run\cluster-api\bootstrap-success.complete"
 
-JOIN = """\
-apiVersion: kubeadm.k8s.io/v1beta4
-kind: JoinConfiguration
-discovery:
-  bootstrapToken: {{token: {token}, apiServerEndpoint: "{place}", caCertHashes: ["{pin}"]}}
-nodeRegistration: {{name: win1}}
-"""
 DATA = """\
 #cloud-config
 write_files:
@@ -56,7 +49,7 @@ runcmd:
 
 @pytest.fixture
 def given(windows: Machine, cluster: Cluster) -> str:
-    configuration = JOIN.format(token=TOKEN, place=cluster.server.place, pin=pinned(ROOT))
+    configuration = cluster.join_configuration()
     indented = "".join(f"      {line}\n" for line in configuration.splitlines())
     return windows.give(
         "user-data",
@@ -143,7 +136,7 @@ def test_a_value_that_cannot_be_meant_changes_nothing(windows: Machine, given: s
 def ignition(machine: Machine, cluster: Cluster) -> str:
     """As the provider's own package renders it, with another join configuration in it."""
     document = json.loads((DATA_FOLDER / "ignition-worker.ign").read_text())
-    configuration = JOIN.format(token=TOKEN, place=cluster.server.place, pin=pinned(ROOT))
+    configuration = cluster.join_configuration()
     for file in document["storage"]["files"]:
         if file["path"] == "/etc/kubeadm.yml":
             file["contents"]["source"] = f"data:,{quote(configuration)}"
