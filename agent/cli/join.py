@@ -22,10 +22,10 @@ from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
-from agent.sources.kubeadm.node_names import fault as name_fault
-from agent.sources.kubeadm.node_names import node_name
+from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.patches import read_patches
 from agent.sources.kubeadm.reading import read
+from agent.sources.node_names import fault as name_fault
 from agent.spec import Credentials, Service, Specification
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, argumen
 from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import NodeRegistration
-from agent.sources.kubeadm.node_names import node_name
+from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from agent.cli.streams import tell
 from agent.host.errors import HostError
 from agent.sources.kubeadm.compiling import KUBELET_CONF
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration
-from agent.sources.kubeadm.node_names import node_name
+from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.failure import BadUsage
+from agent.sources import node_names
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"[0-9]{1,5}")
 _DECIMAL = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
-_NODE_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PIPE = re.compile(r"npipe:(////\./|//\./|///)pipe/[^/\\]+", re.IGNORECASE)
 _TCP = re.compile(r"tcp://(\[[0-9a-f:.]+\]|[^][/:@?#\s]+):(?P<port>[0-9]{1,5})", re.IGNORECASE)
 _LARGEST_PORT = 65535
+# kubeadm's criSocket may be written in more ways, and is written anew; this goes to the kubelet as it stands.
 _AN_ENDPOINT = "expected npipe:////./pipe/NAME or tcp://HOST:PORT"
 
 
@@ -77,10 +78,7 @@ def node_addresses(request: Request, option: Option) -> tuple[str, ...]:
 def node_name(request: Request, option: Option, otherwise: str) -> str:
     """What an API server takes for the name of a node."""
     name = request.value(option, otherwise)
-    if request.has(option) and not _NODE_NAME.fullmatch(name.lower()):
-        fault = (
-            "a node's name has letters, digits, - and . in it, and begins and ends with none of the latter"
-        )
+    if request.has(option) and (fault := node_names.fault(name.lower())):
         raise BadUsage.of(option.name, name, fault)
     return name
 

@@ -9,7 +9,7 @@ from agent.sources.kubeadm.cluster import Cluster, ClusterOutcome, read_cluster
 from agent.sources.kubeadm.compiling import KUBELET_CONF, Found, Join, compile_join
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.model import PHASES, JoinConfiguration
-from agent.sources.kubeadm.node_names import node_name
+from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.patches import Patches, read_patches
 from agent.sources.kubeadm.reading import Outcome, read
 

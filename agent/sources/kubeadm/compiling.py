@@ -6,10 +6,12 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.records import field, frozen, mutable, replaced
-from agent.sources.kubeadm import node_names, runtime_endpoint
+from agent.sources import node_names
+from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import nodes_own
+from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
@@ -133,7 +135,7 @@ class _Compilation:
         registration = self.configuration.node_registration
         if not registration.name and self.node.name:
             registration = replaced(registration, name=self.node.name)
-        self.name = node_names.node_name(registration, self.node.host_name)
+        self.name = node_name(registration, self.node.host_name)
         if fault := node_names.fault(self.name):
             self._refuse(
                 "the node's name", f"{fault}; give another with --node-name or nodeRegistration.name"

@@ -13,9 +13,9 @@ from agent.sources.kubeadm.model import (
     JoinConfiguration,
     NodeRegistration,
 )
-from agent.sources.kubeadm.node_names import canonical
-from agent.sources.kubeadm.node_names import fault as name_fault
 from agent.sources.kubeadm.reading import Outcome, local_path
+from agent.sources.node_names import canonical
+from agent.sources.node_names import fault as name_fault
 from agent.sources.report import Entry, Report, Severity, quoted
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from agent.records import field, frozen, mutable
 from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.kubeadm.node_names import canonical
 from agent.sources.kubelet import feature_gates, fields, flags, labels
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Kind, Treatment
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
+from agent.sources.node_names import canonical
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
-from agent.sources.kubeadm.node_names import canonical
 from agent.sources.kubeadm.parts import Unusable, parts
 from agent.sources.kubeadm.schema import (
     DEPRECATED,
@@ -32,6 +31,7 @@ from agent.sources.kubeadm.schema import (
     text,
     texts,
 )
+from agent.sources.node_names import canonical
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agent.sources import urls
-from agent.sources.kubeadm import node_names, runtime_endpoint
+from agent.sources import node_names, urls
+from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.report import quoted
 
 if TYPE_CHECKING:

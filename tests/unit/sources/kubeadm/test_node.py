@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.sources.kubeadm import node_names, runtime_endpoint
+from agent.sources import node_names
+from agent.sources.kubeadm import node_name, runtime_endpoint
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.model import Argument, NodeRegistration
 from agent.sources.kubeadm.version_skew import fault
@@ -22,7 +23,7 @@ from agent.sources.kubeadm.version_skew import fault
     ],
 )
 def test_what_a_node_is_called(registration: NodeRegistration, host: str, name: str) -> None:
-    assert node_names.node_name(registration, host) == name
+    assert node_name(registration, host) == name
 
 
 @pytest.mark.parametrize("name", ["a", "a-1", "a.b", "1", "a" * 63, "a.example-1.org"])

@@ -1,29 +1,15 @@
-"""What the node is called.
-
-In this order: `hostname-override` of nodeRegistration.kubeletExtraArgs, nodeRegistration.name (or
---node-name), the machine's own DNS host name. Each in lower case, as the kubelet makes it. Windows cuts the
-NetBIOS name to 15 characters, but not the DNS host name: that one counts, without the DNS suffix.
-"""
+"""Which names a node can have."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from agent.sources.kubeadm.model import NodeRegistration
 
 LONGEST_LABEL = 63
 _LONGEST_NAME = 253
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
-
-
-def node_name(registration: NodeRegistration, host_name: str) -> str:
-    override = registration.extra_argument("hostname-override")
-    return canonical(override or "") or registration.name or canonical(host_name)
 
 
 def canonical(name: str) -> str:

@@ -1,0 +1,20 @@
+"""What the node is called.
+
+In this order: `hostname-override` of nodeRegistration.kubeletExtraArgs, nodeRegistration.name (or
+--node-name), the machine's own DNS host name. Each in lower case, as the kubelet makes it. Windows cuts the
+NetBIOS name to 15 characters, but not the DNS host name: that one counts, without the DNS suffix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.node_names import canonical
+
+if TYPE_CHECKING:
+    from agent.sources.kubeadm.model import NodeRegistration
+
+
+def node_name(registration: NodeRegistration, host_name: str) -> str:
+    override = registration.extra_argument("hostname-override")
+    return canonical(override or "") or registration.name or canonical(host_name)
