@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.machine import is_sandbox
-from agent.host.errors import HostError
+from agent.host.errors import HostError, NotFound, WrongKind
 from agent.host.port import FileKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from agent.cli.arguments import Option, Request
     from agent.host.port import Host
@@ -74,6 +73,10 @@ class GivenFile:
         """The file of that name in the same folder, if there is one."""
         raise NotImplementedError
 
+    def from_here(self, path: str) -> bytes:
+        """What a path in this file leads to: it starts at the file's folder. Raises OSError."""
+        raise NotImplementedError
+
     def _blocks(self) -> Iterator[bytes]:
         raise NotImplementedError
 
@@ -104,6 +107,9 @@ class _OfThisSystem(GivenFile):
         if not path.is_file():
             return None
         return _OfThisSystem(self.option, str(path), is_machine=self._is_machine)
+
+    def from_here(self, path: str) -> bytes:
+        return (self._path.parent / path).read_bytes()
 
     def _blocks(self) -> Iterator[bytes]:
         with self._path.open("rb") as file:
@@ -139,6 +145,12 @@ class _OfTheMachine(GivenFile):
             return None
         return _OfTheMachine(self.option, path, self._host)
 
+    def from_here(self, path: str) -> bytes:
+        try:
+            return self._host.files.read(self._path.parent / PureWindowsPath(path))
+        except HostError as fault:
+            raise OSError(fault.code, str(fault)) from fault
+
     def _blocks(self) -> Iterator[bytes]:
         return iter(self._host.files.blocks(self._path))
 
@@ -151,34 +163,90 @@ def given_file(request: Request, option: Option, host: Host, *, otherwise: str =
     name = request.value(option, otherwise)
     if not name and not request.has(option):
         raise BadUsage(f"{option.name} {option.placeholder} is needed", where=option.name)
-    file = _of_the_sandbox(option, name, host) if is_sandbox(request) else None
+    return named_file(request, option.name, name, host)
+
+
+def named_file(request: Request, where: str, name: str, host: Host) -> GivenFile:
+    """`where` is the option, or the place in a document, that names it. Raises BadUsage."""
+    file = _of_the_sandbox(where, name, host) if is_sandbox(request) else None
     if file is None:
         is_machine = sys.platform == "win32" and not is_sandbox(request)
-        _refuse_what_is_read_once(option, name)
-        file = _OfThisSystem(option.name, name, is_machine=is_machine)
+        _refuse_what_is_read_once(where, name)
+        file = _OfThisSystem(where, name, is_machine=is_machine)
     file.head(1)
     return file
 
 
-def _refuse_what_is_read_once(option: Option, name: str) -> None:
+def named_folder(request: Request, where: str, name: str, host: Host, limit: int) -> Mapping[str, bytes]:
+    """All in a folder and in those below it, `limit` bytes of each, by their path from there, with slashes.
+
+    `where` is the option, or the place in a document, that names it. Raises BadUsage.
+    """
+    try:
+        if is_sandbox(request) and _is_of_the_machine(PureWindowsPath(name), host):
+            return dict(_on_the_machine(host, PureWindowsPath(name), limit))
+        is_machine = sys.platform == "win32" and not is_sandbox(request)
+        root = Path(name).absolute()
+        return dict(
+            _on_the_machine(host, PureWindowsPath(root), limit)
+            if is_machine
+            else _on_this_system(root, limit)
+        )
+    except (FileNotFoundError, NotFound) as fault:
+        raise BadInput.of(where, name, "there is no such folder") from fault
+    except (NotADirectoryError, WrongKind) as fault:
+        raise BadInput.of(where, name, "it is no folder") from fault
+    except (OSError, HostError) as fault:
+        raise BadInput.of(where, name, _why(fault)) from fault
+
+
+def _on_the_machine(host: Host, root: PureWindowsPath, limit: int) -> Iterator[tuple[str, bytes]]:
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        for name in host.files.list(folder):
+            path = folder / name
+            there = host.files.observe(path)
+            if there is not None and there.kind is FileKind.DIRECTORY:
+                folders.append(path)
+            else:
+                yield path.relative_to(root).as_posix(), host.files.read(path, limit)
+
+
+def _on_this_system(root: Path, limit: int) -> Iterator[tuple[str, bytes]]:
+    folders = [root]
+    while folders:
+        for path in sorted(folders.pop().iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                folders.append(path)
+            else:
+                with path.open("rb") as file:
+                    yield path.relative_to(root).as_posix(), file.read(limit)
+
+
+def _refuse_what_is_read_once(where: str, name: str) -> None:
     """A file is looked at before it is read; a pipe would be empty by then."""
     path = Path(name)
     is_pipe = path.exists() and not path.is_file() and not path.is_dir()
     if name == "-" or is_pipe:
         fault = "a regular file is needed, and no pipe or device; save it first"
-        raise BadInput.of(option.name, name, fault)
+        raise BadInput.of(where, name, fault)
 
 
-def _of_the_sandbox(option: Option, name: str, host: Host) -> GivenFile | None:
-    """On Windows a path with a drive letter may as well be one of this system."""
-    if not re.match("[A-Za-z]:", name):
-        return None
+def _of_the_sandbox(where: str, name: str, host: Host) -> GivenFile | None:
     path = PureWindowsPath(name)
+    return _OfTheMachine(where, path, host) if _is_of_the_machine(path, host) else None
+
+
+def _is_of_the_machine(path: PureWindowsPath, host: Host) -> bool:
+    """On Windows a path with a drive letter may as well be one of this system."""
+    if not path.drive.endswith(":"):
+        return False
     try:
         is_there = host.files.observe(path) is not None
     except HostError:
         is_there = False
-    return _OfTheMachine(option.name, path, host) if is_there or sys.platform != "win32" else None
+    return is_there or sys.platform != "win32"
 
 
 def _why(fault: OSError | HostError) -> str:

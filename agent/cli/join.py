@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
 from agent.cli.asking import Asking
 from agent.cli.checking import IDS, SKEW_CHECK
-from agent.cli.failure import BadInput, BadUsage, Failure
-from agent.cli.given import given_file
+from agent.cli.failure import BadUsage, Failure
+from agent.cli.given import given_file, named_file, named_folder
 from agent.cli.inputs import USER_DATA
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.machine import runs_programs
 from agent.cli.wanted import tell_report
 from agent.engine import run as engine
-from agent.host.errors import HostError
-from agent.host.port import FileKind
 from agent.records import replaced
 from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from agent.cli.arguments import Option, Request
+    from agent.cli.given import GivenFile
     from agent.cli.join_cluster import JoinCluster
     from agent.cli.wanted import Wishes
     from agent.host.port import Host
@@ -67,9 +65,10 @@ def node_to_join(
 ) -> tuple[Specification, Wishes]:
     """What is wanted of this machine, when the cluster was asked. Raises BadUsage and Failure."""
     configuration = _of(asking)
-    patches = read_patches(_patch_files(host, configuration.patches_directory))
+    patches = read_patches(_patch_files(request, host, configuration.patches_directory))
     endpoint = _runtime_endpoint(request, host, configuration)
-    cluster = find_cluster(configuration, _name(configuration, host), host, asking.notice)
+    name = _name(configuration, host)
+    cluster = find_cluster(configuration, name, host, _discovery_file(request, host), asking.notice)
     found = _found(cluster, asking)
     wished = wish()
     _check(cluster, found, wished, asking)
@@ -121,25 +120,27 @@ def _found(cluster: JoinCluster, asking: Asking) -> Found:
     )
 
 
-def _patch_files(host: Host, given: str) -> Mapping[str, bytes]:
-    """All in the folder and in those below it, by their path from there, with slashes."""
+def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:
     if not given:
         return {}
-    root, found = PureWindowsPath(given), {}
-    folders = [root]
-    try:
-        while folders:
-            folder = folders.pop()
-            for name in host.files.list(folder):
-                path = folder / name
-                there = host.files.observe(path)
-                if there is not None and there.kind is FileKind.DIRECTORY:
-                    folders.append(path)
-                else:
-                    found[path.relative_to(root).as_posix()] = host.files.read(path, _LARGEST_PATCH)
-    except HostError as fault:
-        raise BadInput.of(join_options.PATCHES.name, given, str(fault)) from fault
-    return found
+    where, place = _named(request, join_options.PATCHES, "patches.directory", given)
+    return named_folder(request, where, place, host, _LARGEST_PATCH)
+
+
+def _discovery_file(request: Request, host: Host) -> Callable[[str], GivenFile]:
+    def file(given: str) -> GivenFile:
+        where, place = _named(request, join_options.DISCOVERY_FILE, "discovery.file.kubeConfigPath", given)
+        return named_file(request, where, place, host)
+
+    return file
+
+
+def _named(request: Request, option: Option, place: str, given: str) -> tuple[str, str]:
+    """What names a file or a folder, and its path: in a document one of Linux is the same path on C:."""
+    if request.has(option):
+        return option.name, given
+    is_rooted = given[:1] in ("/", "\\") and given[1:2] not in ("/", "\\")
+    return place, f"C:{given}" if is_rooted else given
 
 
 def _configuration(request: Request, host: Host, asking: Asking) -> JoinConfiguration:

@@ -26,6 +26,7 @@ from agent.sources.kubeadm.compiling import KUBELET_CONF
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from agent.cli.given import GivenFile
     from agent.documents import Value
     from agent.fetch.certificates import Certificate
     from agent.host.port import Host
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from agent.sources.kubeadm.model import JoinConfiguration
 
     Notice = Callable[[str], None]
+    Given = Callable[[str], GivenFile]
 
 NODES = "/api/v1/nodes"
 
@@ -62,13 +64,15 @@ class JoinCluster:
     """What else a kubeconfig says of how the server is reached."""
 
 
-def find_cluster(configuration: JoinConfiguration, name: str, host: Host, notice: Notice) -> JoinCluster:
-    """`name` is the node's. Raises Failure."""
+def find_cluster(
+    configuration: JoinConfiguration, name: str, host: Host, given: Given, notice: Notice
+) -> JoinCluster:
+    """`name` is the node's; `given` finds the file of a discovery by file. Raises Failure."""
     with _told():
         own = _usable(host)
         if own:
-            _check_it_is_this_cluster(own, configuration, host, notice)
-        used = own or _bootstrap(configuration, host, notice)
+            _check_it_is_this_cluster(own, configuration, given, notice)
+        used = own or _bootstrap(configuration, given, notice)
         with _client(used, host, configuration.timeouts.kubernetes_api_call, notice) as client:
             return _asked(client, used, name, joins=own is None)
 
@@ -147,23 +151,23 @@ def _usable(host: Host) -> Kubeconfig | None:
         ) from fault
 
 
-def _bootstrap(configuration: JoinConfiguration, host: Host, notice: Notice) -> Kubeconfig:
-    discovery, given = configuration.discovery, configuration.discovery.bootstrap_token
+def _bootstrap(configuration: JoinConfiguration, given: Given, notice: Notice) -> Kubeconfig:
+    discovery, by_token = configuration.discovery, configuration.discovery.bootstrap_token
     finding = Discovery(configuration.timeouts.discovery, proxies=of_environment(os.environ), notice=notice)
-    if given is not None:
+    if by_token is not None:
         found = finding.by_token(
-            given.api_server_endpoint,
-            given.token,
-            given.ca_cert_hashes,
-            any_authority=given.unsafe_skip_ca_verification,
+            by_token.api_server_endpoint,
+            by_token.token,
+            by_token.ca_cert_hashes,
+            any_authority=by_token.unsafe_skip_ca_verification,
         )
-        return kubeconfig.with_token(found, discovery.tls_bootstrap_token or given.token)
+        return kubeconfig.with_token(found, discovery.tls_bootstrap_token or by_token.token)
     assert discovery.file is not None, "a configuration has a token or a file"
     if discovery.file_is_url:
         return finding.by_url(discovery.file, discovery.tls_bootstrap_token)
-    path = PureWindowsPath(discovery.file)
-    config = kubeconfig.read(host.files.read(path), discovery.file)
-    return finding.by_kubeconfig(config, _reader(host, path), discovery.tls_bootstrap_token)
+    file = given(discovery.file)
+    config = kubeconfig.read(file.read(), file.shown)
+    return finding.by_kubeconfig(config, file.from_here, discovery.tls_bootstrap_token)
 
 
 def _asked(client: Client, used: Kubeconfig, name: str, *, joins: bool) -> JoinCluster:
@@ -195,22 +199,26 @@ def _text_of(client: Client, name: str, key: str) -> str:
 
 
 def _check_it_is_this_cluster(
-    own: Kubeconfig, configuration: JoinConfiguration, host: Host, notice: Notice
+    own: Kubeconfig, configuration: JoinConfiguration, given: Given, notice: Notice
 ) -> None:
-    """A node is joined again when all is to be made right, and not to go elsewhere."""
+    """A node is joined again when all is to be made right, and not to go elsewhere.
+
+    One of the authorities that it trusts has to be one whose hash is given, as with kubeadm at discovery: a
+    cluster whose authority is being exchanged has two, and people have the hash of either.
+    """
     discovery, server = configuration.discovery, own.cluster().server
-    given = discovery.bootstrap_token
-    if given is not None and given.ca_cert_hashes:
-        pins = Pins(given.ca_cert_hashes)
+    by_token = discovery.bootstrap_token
+    if by_token is not None and by_token.ca_cert_hashes:
+        pins = Pins(by_token.ca_cert_hashes)
         if not any(one in pins for one in _certificates(own)):
             raise _of_another_cluster(own)
     elif discovery.file is not None and not discovery.file_is_url:
-        config = kubeconfig.read(host.files.read(PureWindowsPath(discovery.file)), discovery.file)
-        named = config.embedded(_reader(host, PureWindowsPath(discovery.file)))
+        file = given(discovery.file)
+        named = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
         if pins_of(own).isdisjoint(pins_of(named)):
             raise _of_another_cluster(own)
     else:
-        asked = given.api_server_endpoint if given else discovery.file
+        asked = by_token.api_server_endpoint if by_token else discovery.file
         notice(
             f"warning: this machine is a node of the cluster at {server}, and stays one; whether {asked} is "
             "the same cluster is not known"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from pathlib import Path, PureWindowsPath
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -137,8 +137,8 @@ class Leaving:
 
         file = given_file(self._request, options.DELETE_AS, self._host)
         try:
-            config = kubeconfig.read(file.read(), file.shown).embedded(lambda path: _beside(file, path))
-            access = config.access(lambda path: _beside(file, path))
+            config = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
+            access = config.access(file.from_here)
         except NotUsable as fault:
             raise BadInput(f"{options.DELETE_AS.name} {fault}", where=options.DELETE_AS.name) from fault
         self._check_cluster(config, file)
@@ -169,10 +169,6 @@ def _node_name(host: Host) -> str:
         return joined_node.name(host) if host.files.observe(ARGUMENTS_FILE) is not None else ""
     except (Failure, HostError):
         return ""
-
-
-def _beside(file: GivenFile, path: str) -> bytes:
-    return Path(file.absolute).parent.joinpath(path).read_bytes()
 
 
 def _shims(host: Host) -> Sequence[int]:
