@@ -20,6 +20,8 @@ that two of them can be told apart within one document.
                     is_all (false if there are more than were counted), names (of what lies directly in it)
     only of what was done:
         left        what had to stay, in lines
+        exit_code   of user data alone, whose several runs are told as one: 0, or what its commands ask of
+                    cloudbase-init (1001 to 1003)
     status:
         format      1
         title       what the node was made from
@@ -37,6 +39,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
 from agent.cli.shown_values import shown
+from agent.engine.planning import Plan
 from agent.engine.target import to_document
 
 if TYPE_CHECKING:
@@ -45,11 +48,12 @@ if TYPE_CHECKING:
     from agent.cli.losses import Losses
     from agent.cli.outlook import Outlook
     from agent.cli.shown_plan import Logs
-    from agent.engine.planning import Change, Difference, Plan
+    from agent.engine.planning import Change, Difference
     from agent.engine.run import Done, Standing, Status
     from agent.engine.target import Target
     from agent.preflight import Finding
     from agent.resources.kind import Value
+    from agent.spec import Note
 
 
 def plan_document(plan: Plan, outlook: Outlook) -> str:
@@ -72,6 +76,24 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
 
 def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
     return document(**_of_plan(done.plan), left=list(done.left), remarks=list(remarks))
+
+
+def user_data_document(
+    made: Sequence[Done], notes: Sequence[Note], remarks: Sequence[str], exit_code: int
+) -> str:
+    """`notes` are those of the user data itself."""
+    plans = [done.plan for done in made]
+    changed = {change.target.key for plan in plans for change in plan.changes}
+    same = {match.target.key: match for plan in plans for match in plan.unchanged}
+    plan = Plan(
+        tuple(target for plan in plans for target in plan.pauses),
+        tuple(change for plan in plans for change in plan.changes),
+        (),
+        tuple(match for key, match in same.items() if key not in changed),
+        tuple(note for noted in (notes, *(plan.notes for plan in plans)) for note in noted),
+    )
+    left = [line for done in made for line in done.left]
+    return document(**_of_plan(plan), left=left, remarks=list(remarks), exit_code=exit_code)
 
 
 def status_document(status: Status, logs: Logs) -> str:

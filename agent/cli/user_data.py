@@ -16,13 +16,14 @@ from agent.cli.asking import Asking
 from agent.cli.bootstrap import fit_for
 from agent.cli.checking import ADMINISTRATOR_CHECK, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
-from agent.cli.failure import DONE, BadInput, BadUsage, Failure
+from agent.cli.failure import DONE, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
 from agent.cli.inputs import USER_DATA, asking_for, confirmation
 from agent.cli.join_options import CONFIG
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.cli.machine import open_machine
+from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
 from agent.cli.streams import say
 from agent.cli.under_kubeadm import refuse_control_plane
@@ -39,12 +40,14 @@ from agent.spec import Command as CommandWant
 from agent.spec import File, HostName, Key, Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import PureWindowsPath
 
     from agent.cli.engine_run import Told
+    from agent.engine.run import Done
     from agent.host.port import Host
     from agent.sources.cloudconfig import Join, Step, UserData
+    from agent.spec import Note
 
 _FETCH_SECONDS = 120.0
 _RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = 1003, 1002, 1001
@@ -70,6 +73,8 @@ class _Run:
         self._request = request
         self._host = host
         self._asking = Asking()
+        self._made: list[Done] = []
+        self._notes: Sequence[Note] = ()
         self._boot = str(host.clock.boot())
 
     def carry_out(self) -> int:
@@ -79,11 +84,18 @@ class _Run:
         raw = given_file(self._request, options.USER_DATA, self._host).read()
         title = f"{USER_DATA} {hashlib.sha256(raw).hexdigest()[:16]}"
         data = self._loaded(raw, {})
+        try:
+            return self._recorded(raw, data, title)
+        except (Failure, KeyboardInterrupt) as failure:
+            if not any(done.plan.changes for done in self._made):
+                raise
+            raise _with_what_stays(failure) from failure
+
+    def _recorded(self, raw: bytes, data: UserData, title: str) -> int:
         with recorded(self._host, "carry out user data", display(self._request)) as told:
             if self._is_done(title):
                 self._boot_hooks(told, raw, data, title)
-                say("nothing to do: all of this user data was carried out before")
-                return DONE
+                return self._ended(DONE, "nothing to do: all of this user data was carried out before")
             return self._stages(told, raw, data, title)
 
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
@@ -91,20 +103,32 @@ class _Run:
             self._stage(told, data.before)
             data = self._with_awaited(raw, data)
         if data.host_name and not self._is_called(told, data.host_name):
-            say(f"this machine is {data.host_name} when it has been restarted; then this is gone on with")
-            return _RESTART_AND_GO_ON
+            line = f"this machine is {data.host_name} when it has been restarted; then this is gone on with"
+            return self._ended(_RESTART_AND_GO_ON, line)
         wanted = self._stage(told, data.before)
         if self._asked_for(wanted) in (_RESTART, _RESTART_AND_GO_ON):
-            say("a command wants a restart; after it, this user data is gone on with")
-            return _RESTART_AND_GO_ON
+            line = "a command wants a restart; after it, this user data is gone on with"
+            return self._ended(_RESTART_AND_GO_ON, line)
         if self._asked_for(wanted) == _GO_ON_AT_NEXT_BOOT:
-            say("a command wants to be gone on from at the next boot")
-            return _GO_ON_AT_NEXT_BOOT
+            return self._ended(_GO_ON_AT_NEXT_BOOT, "a command wants to be gone on from at the next boot")
         if data.join is not None and not self._has_joined(data.join):
             self._join(told, data.join)
         wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
-        say("this user data has been carried out" + (": this machine is a node" if data.join else ""))
-        return self._asked_for(wanted) or DONE
+        node = ": this machine is a node" if data.join else ""
+        return self._ended(self._asked_for(wanted) or DONE, f"this user data has been carried out{node}")
+
+    def _ended(self, exit_code: int, line: str) -> int:
+        if self._request.wants_json:
+            say(user_data_document(self._made, self._notes, [line], exit_code))
+        else:
+            say(line)
+        return exit_code
+
+    def _make_so(
+        self, told: Told, specification: Specification, confirm: Callable[[], None] | None = None
+    ) -> None:
+        done = engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
+        self._made.append(done)
 
     def _is_called(self, told: Told, name: str) -> bool:
         """Commands, and the join, may make something of its name: it has that before any of them."""
@@ -120,7 +144,7 @@ class _Run:
             )
         if is_so and not is_renamed(host.registry):
             return True
-        engine.make_so(host, Specification.of([want]), RELEASE, told, beside=True)
+        self._make_so(told, Specification.of([want]))
         return is_so and not is_renamed(host.registry)
 
     def _boot_hooks(self, told: Told, raw: bytes, data: UserData, title: str) -> None:
@@ -150,7 +174,8 @@ class _Run:
             outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
         tell_report(outcome.report, self._asking)
         assert outcome.user_data is not None, "a report without errors comes with user data"
-        for note in outcome.user_data.notes:
+        self._notes = outcome.user_data.notes
+        for note in self._notes:
             self._asking.warn(f"{note.subject}: {note.reason}")
         return outcome.user_data
 
@@ -172,7 +197,7 @@ class _Run:
         listed = list(steps)
         existing = {path: self._host.files.read(path) for path in self._appended(listed)}
         specification = Specification.of(cloudconfig.wants(listed, existing, boot=self._boot), (), title)
-        engine.make_so(self._host, specification, RELEASE, told, beside=True)
+        self._make_so(told, specification)
         return [want for want in specification.wants if isinstance(want, CommandWant)]
 
     def _appended(self, steps: Sequence[Step]) -> list[PureWindowsPath]:
@@ -215,7 +240,16 @@ class _Run:
         asking = replaced(asking_for(request, self._host), notice=self._asking.notice)
         specification = replaced(fit_for(request, self._host, asking), title="")
         confirm = confirmation(request, self._host, asking)
-        engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
+        self._make_so(told, specification, confirm)
+
+
+def _with_what_stays(failure: Failure | KeyboardInterrupt) -> Failure:
+    """What failed is taken back, and that alone is what it says."""
+    then = "what this user data did before that stays, and the next run goes on from there"
+    if isinstance(failure, KeyboardInterrupt):
+        return Interrupted(f"interrupted; {then}")
+    text = f"{failure}; {then}"
+    return type(failure)(text, where=failure.where, others=failure.others, details=failure.details)
 
 
 def _of_ignition(name: str, raw: bytes, fetch: IgnitionFetch) -> cloudconfig.Outcome:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from agent.cli import user_data
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.power import SandboxClock
 from agent.host.sandbox.processes import SandboxProcesses
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["cluster", "windows"]
 
 DATA_FOLDER = Path(__file__).parents[2] / "data" / "cloudconfig"
+STAYS = "what this user data did before that stays, and the next run goes on from there"
 CONFIGURATION = r"C:\run\kubeadm\kubeadm-join-config.yaml"
 SENTINEL = r"C:\run\cluster-api\bootstrap-success.complete"
 
@@ -86,17 +88,77 @@ def test_again_nothing_is_done(windows: Machine, cluster: Cluster, given: str) -
     assert windows_logs == {name: seen for name, seen in before.items() if r"\logs" not in name}
 
 
+def test_for_programs_it_is_one_document(windows: Machine, given: str) -> None:
+    words = ("--user-data", given, "--kubelet-version", "1.36", "--output", "json")
+    first, second = (windows.wmcb(*words) for _ in range(2))
+    assert (first.code, first.document["exit_code"], first.document["format"]) == (0, 0, 1)
+    changed = [change["resource"] for change in first.document["changes"]]
+    assert changed.index(["command", "runcmd, before the join"]) < changed.index(["service", "kubelet"])
+    assert first.document["remarks"] == ["this user data has been carried out: this machine is a node"]
+    assert any("cgroupDriver" in note["subject"] for note in first.document["notes"])
+    assert second.document["changes"] == []
+    assert second.document["remarks"][0].startswith("nothing to do")
+
+
 def test_a_join_that_fails_is_tried_again(windows: Machine, cluster: Cluster, given: str) -> None:
     cluster.has_node(ready=True)
     failed = carry_out(windows, given)
     assert failed.code == 1
     assert "a Node win1 is in the cluster already" in failed.err
+    assert failed.error_lines[-1].endswith(STAYS)
     assert windows.host.services.read("kubelet") is None
     assert not has(windows, SENTINEL)
     assert has(windows, CONFIGURATION)
     cluster.has_node(ready=False)
     assert carry_out(windows, given).code == 0
     assert has(windows, SENTINEL)
+
+
+def test_who_interrupts_the_join_is_told_what_stays(
+    windows: Machine, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(user_data, "fit_for", interrupted)
+        answer = carry_out(windows, given)
+    assert (answer.code, answer.error_lines[-1]) == (1, f"wmcb: interrupted; {STAYS}")
+    assert carry_out(windows, given).code == 0
+
+
+@pytest.mark.parametrize("phase", ["kubelet-start", "nonsense"])
+def test_a_phase_to_be_skipped_that_cannot_be_is_refused(windows: Machine, given: str, phase: str) -> None:
+    text = (
+        Path(given)
+        .read_text()
+        .replace("nodeRegistration:", f"skipPhases: [{phase}]\n      nodeRegistration:")
+    )
+    answer = carry_out(windows, windows.give("data", text))
+    assert answer.code == 2
+    assert phase in answer.error_lines[-1]
+    assert windows.host.services.read("kubelet") is None
+
+
+METADATA = {
+    "missing": (None, "there is no such file"),
+    "no JSON": (b"instance-id: a", "it is no JSON object"),
+    "no object": (b"[]", "it is no JSON object"),
+    "nested": (b"[" * 100_000, "it is no JSON object"),
+    "without the name": (b"{}", "ds.meta_data.zone is not in the metadata that was given"),
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_metadata_that_is_none_changes_nothing(windows: Machine, name: str) -> None:
+    content, fault = METADATA[name]
+    path = str(windows.folder / "none") if content is None else windows.give("metadata", content)
+    template = "## template: jinja\n#cloud-config\nruncmd: ['echo {{ ds.meta_data.zone }}']\n"
+    before = windows.picture()
+    answer = windows.wmcb("--user-data", windows.give("data", template), "--metadata", path)
+    assert (answer.code, answer.out) == (2, "")
+    assert fault in answer.error_lines[-1]
+    assert windows.picture() == before
 
 
 def test_reset_takes_all_of_it(windows: Machine, given: str) -> None:
