@@ -181,8 +181,10 @@ class _Run:
 
     def _metadata(self) -> Mapping[str, object]:
         name = self._host.facts.host_name()
+        # By both names, as vSphere's metadata has it: cloudbase-init has given the machine what they say.
+        known = {"local-hostname": name, "hostname": name}
         if not self._request.has(options.META_DATA):
-            return instance_data({"local-hostname": name})
+            return instance_data(known)
         given = given_file(self._request, options.META_DATA, self._host)
         try:
             told = json.loads(given.read())
@@ -190,7 +192,7 @@ class _Run:
             told = None
         if not isinstance(told, dict):
             raise BadInput.of(options.META_DATA.name, given.shown, "it is no JSON object")
-        return instance_data({"local-hostname": name, **told})
+        return instance_data({**known, **told})
 
     def _stage(self, told: Told, steps: Iterable[Step], title: str = "") -> list[CommandWant]:
         """Its commands, of which some may have been run before."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from agent.cli import user_data
+from agent.engine import run as engine
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.power import SandboxClock
 from agent.host.sandbox.processes import SandboxProcesses
@@ -138,6 +139,18 @@ def test_a_phase_to_be_skipped_that_cannot_be_is_refused(windows: Machine, given
     assert answer.code == 2
     assert phase in answer.error_lines[-1]
     assert windows.host.services.read("kubelet") is None
+
+
+NAMES = ["{{ ds.meta_data.hostname }}", '{{ ds.meta_data["local_hostname"] }}', "{{ v1.local_hostname }}"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_names_by_which_templates_ask_for_the_machine_s(windows: Machine, given: str, name: str) -> None:
+    text = Path(given).read_text().replace("name: win1", f"name: '{name}'")
+    answer = carry_out(windows, windows.give("data", f"## template: jinja\n{text}"))
+    assert answer.code == 0, answer.err
+    assert engine.title(windows.host).startswith("user data")
+    assert b"--hostname-override" not in windows.read(r"C:\var\lib\kubelet\kubeadm-flags.env")
 
 
 METADATA = {
