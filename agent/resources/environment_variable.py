@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 
+_ABSENT: State = {"value": None}
+"""As it is wanted, and as it is found then. One that is no text has a type."""
+
+
 class EnvironmentVariableResource(Kind):
     firm = frozenset({"value"})
 
@@ -28,32 +32,41 @@ class EnvironmentVariableResource(Kind):
         return {"secret": True} if want.secret else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
-        if manner.get("secret") or holds_secret(value):
+        if value is not None and (manner.get("secret") or holds_secret(value)):
             return veiled(value)
         return super().shown(field, value, manner)
 
-    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:
         kind = host.environment.kind(name)
-        return None if kind is None else {"value": host.environment.get(name), "type": kind.name}
+        if kind is None:
+            return dict(_ABSENT) if wanted == _ABSENT else None
+        return {"value": host.environment.get(name), "type": kind.name}
 
     def obstacle(self, want: Want, found: State | None) -> str | None:
         assert isinstance(want, EnvironmentVariable)
-        if found is not None and found["value"] is None:
+        if found is not None and found["value"] is None and found != _ABSENT:
             return f"variable {want.name} is no text in the registry ({found['type']}); remove it"
         return None
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, EnvironmentVariable)
-        host.environment.set(want.name, want.value)
+        if want.value is not None:
+            host.environment.set(want.name, want.value)
+        else:
+            _remove(host, want.name)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        if before is not None:
+        if before is not None and before != _ABSENT:
             kind = RegistryKind[str(before["type"])] if "type" in before else None
             host.environment.set(name, str(before["value"]), kind)
             return None
-        with suppress(NotFound):
-            host.environment.remove(name)
+        _remove(host, name)
         return None
+
+
+def _remove(host: Host, name: str) -> None:
+    with suppress(NotFound):
+        host.environment.remove(name)
 
 
 KIND = EnvironmentVariableResource()

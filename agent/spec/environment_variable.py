@@ -13,7 +13,8 @@ class EnvironmentVariable(Want):
     kind: ClassVar[str] = "environment_variable"
 
     name: str
-    value: str = field(shown=False)
+    value: str | None = field(shown=False)
+    """None for one that the machine is not to have."""
     secret: bool = False
     """Never shown: a proxy's password, say."""
 

@@ -1,0 +1,89 @@
+"""Variables of the machine, and those that it is not to have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli import shown_values
+from agent.engine.planning import Action
+from agent.engine.progress import Silent
+from agent.engine.run import preview, reset, status
+from agent.host.port import RegistryKind, RegistryValue
+from agent.resources.kind import CannotBeSo
+from agent.spec import EnvironmentVariable, Specification
+from sandbox.engine.test_run import run, without_state
+from sandbox.engine.world import Killed, Power, powered
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+
+NAME = "HTTPS_PROXY"
+KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+
+
+def specified(value: str | None) -> Specification:
+    return Specification.of([EnvironmentVariable(NAME, value, secret=True)])
+
+
+NOWHERE: Specification = Specification.of([])
+
+
+@pytest.mark.parametrize("before", [None, "http://proxy:1", "%SystemRoot%\\proxy"])
+def test_a_variable_that_is_not_to_be_there_goes_and_comes_back(host: Host, before: str | None) -> None:
+    if before is not None:
+        host.environment.set(NAME, before)
+    whole = without_state(host)
+    gone = [(Action.CHANGE, NAME)] if before is not None else []
+    assert run(host, specified(None)) == gone
+    assert host.environment.get(NAME) is None
+    assert run(host, specified(None)) == []
+    reset(host, "test", Silent())
+    assert without_state(host) == whole
+
+
+def test_one_that_somebody_sets_again_is_drift(host: Host) -> None:
+    run(host, specified(None))
+    host.environment.set(NAME, "http://user:swordfish@proxy:1")
+    (standing,) = status(host).resources
+    assert [each.field for each in standing.differences] == ["value"]
+    lines = list(shown_values.lines(standing.record.target, standing.differences, details=False))
+    assert "swordfish" not in " ".join(lines)
+    assert lines[0].endswith(" -> nothing")
+    assert run(host, specified(None)) == [(Action.CHANGE, NAME)]
+    assert host.environment.get(NAME) is None
+
+
+@pytest.mark.parametrize("before", [None, "own"])
+@pytest.mark.parametrize(
+    "wanted", [(None, "value"), ("value", None), ("value", None, "value"), (None, "value", None)]
+)
+def test_each_way_ends_where_it_began(host: Host, before: str | None, wanted: tuple[str | None, ...]) -> None:
+    if before is not None:
+        host.environment.set(NAME, before)
+    for value in wanted:
+        run(host, specified(value))
+        assert host.environment.get(NAME) == value
+    run(host, NOWHERE)
+    assert host.environment.get(NAME) == before
+
+
+@pytest.mark.parametrize("changes", range(4))
+def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) -> None:
+    host.environment.set(NAME, "own")
+    try:
+        run(powered(host, Power(changes)), specified(None))
+    except Killed:
+        run(host, specified(None))
+    assert host.environment.get(NAME) is None
+    reset(host, "test", Silent())
+    assert host.environment.get(NAME) == "own"
+
+
+def test_one_that_is_no_text_is_not_taken_for_none(host: Host) -> None:
+    host.registry.write(KEY, NAME, RegistryValue(RegistryKind.BINARY, b"\x01"))
+    with pytest.raises(
+        CannotBeSo, match=rf"variable {NAME} is no text in the registry \(BINARY\); remove it"
+    ):
+        preview(host, specified(None))
