@@ -61,8 +61,6 @@ class Scripts:
 class Desired:
     specification: Specification
     files: tuple[ExpectedFile, ...] = ()
-    absent_variables: tuple[str, ...] = ()
-    """The machine is not to have them."""
 
 
 @frozen
@@ -107,9 +105,11 @@ def compile_services(
         EnvironmentVariable(name, value, secret="@" in value)
         for name, value in configuration.environment.items()
     ]
-    wants = [*variables, *(service for service in made if service is not None)]
+    # Of one that is taken away the value may still hold a password.
+    absent = [EnvironmentVariable(name, None, secret=True) for name in configuration.absent]
+    wants = [*variables, *absent, *(service for service in made if service is not None)]
     specification = Specification.of(wants, title=configuration.name)
-    return Compiled(Desired(specification, configuration.files, configuration.absent), report)
+    return Compiled(Desired(specification, configuration.files), report)
 
 
 class _Work:
