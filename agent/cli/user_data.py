@@ -33,7 +33,7 @@ from agent.host.reboot_reasons import is_renamed
 from agent.records import replaced
 from agent.release import RELEASE
 from agent.resources import kind_named
-from agent.resources.command import is_of_this_boot
+from agent.resources.command import failure_of, is_of_this_boot
 from agent.sources import cloudconfig
 from agent.sources.cloudconfig import Command, WrittenFile, instance_data
 from agent.spec import Command as CommandWant
@@ -75,6 +75,7 @@ class _Run:
         self._asking = Asking()
         self._made: list[Done] = []
         self._notes: Sequence[Note] = ()
+        self._failed: list[str] = []
         self._boot = str(host.clock.boot())
 
     def carry_out(self) -> int:
@@ -119,7 +120,7 @@ class _Run:
 
     def _ended(self, exit_code: int, line: str) -> int:
         if self._request.wants_json:
-            say(user_data_document(self._made, self._notes, [line], exit_code))
+            say(user_data_document(self._made, self._notes, [line, *self._failed], exit_code))
         else:
             say(line)
         return exit_code
@@ -129,6 +130,15 @@ class _Run:
     ) -> None:
         done = engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
         self._made.append(done)
+        self._tell_failed(told, [change.target.key for change in done.plan.changes])
+
+    def _tell_failed(self, told: Told, keys: Iterable[Key]) -> None:
+        """What failed ends nothing, as with cloudbase-init; but who misses a node looks for it."""
+        for key in keys:
+            if key.kind == CommandWant.kind and (fault := failure_of(self._host, key.name)):
+                self._asking.warn(fault)
+                told.log.write(f"warning: {fault}")
+                self._failed.append(fault)
 
     def _is_called(self, told: Told, name: str) -> bool:
         """Commands, and the join, may make something of its name: it has that before any of them."""

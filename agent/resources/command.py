@@ -28,6 +28,8 @@ _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60
 _AGAIN_AT_NEXT_BOOT = (1002, 1003)
 """Exit codes by which a command asks cloudbase-init for that."""
+REQUESTS = (1001, *_AGAIN_AT_NEXT_BOOT)
+"""Those that ask cloudbase-init for something."""
 
 
 class CommandResource(Kind):
@@ -67,10 +69,7 @@ class CommandResource(Kind):
             with suppress(NotFound, InUse):
                 host.files.remove(script)
         if exit_code and not want.may_fail:
-            # Without what it said: that can hold a secret, and failures go to Windows' event log, too.
-            raise NotWell(
-                f"command {want.name} ended with exit code {exit_code}; what it said is in {files.log}"
-            )
+            raise NotWell(_failed(host, want.name, exit_code))
         files.mark({**self.wanted(want), "exit_code": exit_code, "boot": host.clock.boot()})
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
@@ -88,6 +87,18 @@ class CommandResource(Kind):
             for shell in Shell:
                 with suppress(NotFound, InUse):
                     host.files.remove(_Files(host, name).script(shell))
+
+
+def failure_of(host: Host, name: str) -> str | None:
+    """How a command ended that was allowed to fail, and did; None for all others."""
+    found = KIND.observe(host, name, {}) or {}
+    exit_code = found.get("exit_code")
+    return _failed(host, name, exit_code) if exit_code and exit_code not in REQUESTS else None
+
+
+def _failed(host: Host, name: str, exit_code: Value) -> str:
+    """Without what it said: that can hold a secret, and failures go to Windows' event log, too."""
+    return f"command {name} ended with exit code {exit_code}; what it said is in {_Files(host, name).log}"
 
 
 def is_of_this_boot(host: Host, boot: Value) -> bool:

@@ -267,6 +267,22 @@ def test_a_command_after_the_join_that_is_to_be_run_again_is(
     assert windows.wmcb("status").code == 0
 
 
+def test_a_command_that_fails_is_told_and_the_machine_joins(
+    windows: Machine, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = iter([5, 0])
+    monkeypatch.setattr(SandboxProcesses, "run_logged", lambda *_, **__: next(codes))
+    answer = windows.wmcb("--user-data", given, "--kubelet-version", "1.36", "--output", "json")
+    assert answer.code == 0
+    _, told = answer.document["remarks"]
+    assert told.startswith("command runcmd, before the join ended with exit code 5; what it said is in C:")
+    assert has(windows, told.rpartition(" is in ")[2])
+    assert f"wmcb: warning: {told}" in answer.error_lines
+    assert told in windows.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
+    again = carry_out(windows, given)
+    assert (again.code, again.err) == (0, "")
+
+
 def test_what_is_edited_after_the_join_is_carried_out_without_another(
     windows: Machine, cluster: Cluster, given: str
 ) -> None:
