@@ -163,10 +163,12 @@ class Leaving:
 
 def _node_name(host: Host) -> str:
     """Empty where this is no node that has joined."""
-    from agent.cli import joined_node
-
     try:
-        return joined_node.name(host) if host.files.observe(ARGUMENTS_FILE) is not None else ""
+        if host.files.observe(ARGUMENTS_FILE) is None:
+            return ""
+        from agent.cli import joined_node
+
+        return joined_node.name(host)
     except (Failure, HostError):
         return ""
 
