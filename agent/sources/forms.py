@@ -46,6 +46,8 @@ class Number:
 @frozen
 class Flag:
     about: str = ""
+    only_true: bool = False
+    """One that says something by standing there."""
 
 
 @frozen
@@ -223,6 +225,8 @@ def _nothing(form: Form) -> Value:
 
 def _fault(form: Text | Number | Flag, value: Value) -> str | None:
     if isinstance(form, Flag):
+        if form.only_true:
+            return None if value is True else "true is expected; leave it out otherwise"
         return None if isinstance(value, bool) else "true or false is expected"
     if isinstance(form, Number):
         return _number_fault(form, value)

@@ -172,7 +172,8 @@ class _Building:
         return Source(url, text(given["sha256"]).lower())
 
     def environment_variable(self, given: Fields, place: Place) -> EnvironmentVariable:  # noqa: ARG002 - nothing of it can be wrong
-        return EnvironmentVariable(text(given["name"]), text(given["value"]), given.get("secret") is True)
+        value = text(given["value"]) if "value" in given else None
+        return EnvironmentVariable(text(given["name"]), value, given.get("secret") is True)
 
     def event_source(self, given: Fields, place: Place) -> EventSource:  # noqa: ARG002 - nothing of it can be wrong
         return EventSource(text(given["name"]), PureWindowsPath(text(given["messageFile"])))

@@ -43,7 +43,7 @@ def _of(form: Form) -> dict[str, Any]:
         counted = {"minItems": form.least, "maxItems": form.most}
         return made | {"type": "array", "items": _of(form.item)} | counted
     if isinstance(form, Flag):
-        return made | {"type": "boolean"}
+        return made | {"type": "boolean"} | ({"const": True} if form.only_true else {})
     if isinstance(form, Number):
         kind = "integer" if form.whole else "number"
         return made | {"type": kind, "minimum": form.least, "maximum": form.most}

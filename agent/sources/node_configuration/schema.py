@@ -147,8 +147,8 @@ _FILE = Fields(
         "text": Text("Its content, in UTF-8."),
         "base64": _BASE64,
         "source": _SOURCE,
-        "existing": Text(
-            "It has to be there already, and its protection alone is looked after.", one_of=("protect",)
+        "existing": Flag(
+            "It has to be there already, and its protection alone is looked after.", only_true=True
         ),
         "protection": _PROTECTION,
         "until": _path("Wanted until this other file is there; then it goes: a credential for one use."),
@@ -157,8 +157,14 @@ _FILE = Fields(
     exactly_one=("text", "base64", "source", "existing"),
 )
 _ENVIRONMENT_VARIABLE = Fields(
-    {"name": _VARIABLE, "value": _VALUE, "secret": Flag("Its value is never shown.")},
-    needed=("name", "value"),
+    {
+        "name": _VARIABLE,
+        "value": _VALUE,
+        "absent": Flag("The machine is not to have it.", only_true=True),
+        "secret": Flag("Its value is never shown."),
+    },
+    needed=("name",),
+    exactly_one=("value", "absent"),
 )
 _EVENT_SOURCE = Fields(
     {

@@ -40,6 +40,8 @@ def _holds(keyword: str, schema: Schema, value: Any) -> bool:
         return _TYPES[wanted](value)
     if keyword == "enum":
         return any(value == each and type(value) is type(each) for each in wanted)
+    if keyword == "const":
+        return value is wanted
     if keyword in ("oneOf", "anyOf"):
         fitting = sum(is_valid(each, value) for each in wanted)
         return fitting == 1 if keyword == "oneOf" else fitting > 0

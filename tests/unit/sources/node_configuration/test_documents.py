@@ -73,11 +73,16 @@ def test_what_any_document_wants_is_wanted() -> None:
         (FILE, "files: [{path: 'c:/K/A', base64: YQ==}]", True),
         (FILE, FILE.replace("text: a", "text: b"), False),
         (FILE, FILE + "    protection: program\n", False),
-        (FILE, "files: [{path: 'C:\\k\\a', existing: protect}]", False),
+        (FILE, "files: [{path: 'C:\\k\\a', existing: true}]", False),
         ("directories: [{path: 'C:\\a'}]", "directories: [{path: 'C:\\a'}]", True),
         ("directories: [{path: 'C:\\a'}]", "directories: [{path: 'C:\\a', shared: true}]", False),
         ("environmentVariables: [{name: A, value: a}]", "environmentVariables: [{name: A, value: a}]", True),
         ("environmentVariables: [{name: A, value: a}]", "environmentVariables: [{name: a, value: b}]", False),
+        (
+            "environmentVariables: [{name: A, value: ''}]",
+            "environmentVariables: [{name: A, absent: true}]",
+            False,
+        ),
         (
             "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",
             "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",

@@ -17,6 +17,7 @@ HOUR = 3600.0
         (Rollout(), Turn(has_come=True)),
         (Rollout(percentage=0), Turn(has_come=False)),
         (Rollout(start=100.0), Turn(has_come=True, at=100.0)),
+        (Rollout(start=1000.0), Turn(has_come=True, at=1000.0)),
         (Rollout(start=1001.0), Turn(has_come=False, at=1001.0)),
         (Rollout(start=100.0, percentage=0), Turn(has_come=False)),
     ],

@@ -244,6 +244,12 @@ def test_what_is_wrong_is_told_with_its_field(given: dict[str, str], told: str) 
         ),
         (
             data(
+                service("a", powershellPreScripts=[{"path": "Get-Ip", "variableName": "IP"}, {"path": "x"}])
+            ),
+            f'warning {A}.powershellPreScripts.0.variableName: "IP" is nowhere in the service\'s path',
+        ),
+        (
+            data(
                 service(
                     "a",
                     path="C:\\a.exe NODE_NAME",

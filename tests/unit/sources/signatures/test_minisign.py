@@ -84,6 +84,7 @@ _OTHER = _text("other.minisig")
         ("x" * 5000, "it is no signature of minisign's"),
         (_changed(0, "comment"), "it is no signature of minisign's"),
         (_changed(1, "RUQ="), "it is no signature of minisign's"),
+        (_changed(1, "!" + SIGNED[f"{NAME}.minisig"].splitlines()[1]), "it is no signature of minisign's"),
         (_changed(1, "ü"), "it is no signature of minisign's"),
         (_changed(2, "comment"), "it is no signature of minisign's"),
         (_changed(3, "RUQ="), "it is no signature of minisign's"),
