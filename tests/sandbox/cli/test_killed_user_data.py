@@ -60,6 +60,7 @@ MORE = """\
 bootcmd:
   - 'echo boot'
 """
+RESTART = 1003
 EACH_BOOT = ("boot hook", "bootcmd")
 ONCE = ("runcmd, before the join", "runcmd, after the join")
 JOIN_STRIDE, RESET_STRIDE = 4, 5
@@ -130,6 +131,46 @@ def ran(host: Host) -> Counter[str]:
 def remembered(host: Host) -> set[str]:
     markers = [name for name in listed(host, COMMANDS) if name.endswith(".json")]
     return {json.loads(host.files.read(COMMANDS / name))["name"] for name in markers}
+
+
+RENAMING = """\
+#cloud-config
+hostname: other
+runcmd:
+  - 'echo named'
+"""
+
+
+def test_a_machine_that_is_renamed_first_goes_on_whenever_it_is_killed(
+    windows: Machine, tmp_path: Path
+) -> None:
+    given = windows.give("renaming", RENAMING)
+    bare = windows.picture()
+    with Runs(tmp_path / "said") as runs:
+
+        def restarted(place: str) -> None:
+            assert runs.undisturbed(boot, place) == 0, runs.said()
+
+        killed, code = 0, KILLED
+        while code == KILLED:
+            place = str(tmp_path / str(killed))
+            shutil.copytree(windows.place, place)
+            code = runs.killed(killed, carry_out, place, given)
+            restarted(place)
+            if runs.undisturbed(carry_out, place, given) == RESTART:
+                restarted(place)
+                assert runs.undisturbed(carry_out, place, given) == 0, runs.said()
+            host = open_sandbox(Path(place))
+            assert host.facts.host_name() == "other", f"killed after {killed} changes"
+            assert ran(host) == {"runcmd": 1}
+            assert status(host).is_well
+            assert runs.undisturbed(reset, place) == 0, runs.said()
+            restarted(place)
+            assert host.facts.host_name() == "WIN1"
+            assert set(picture(host)) == set(bare)
+            killed += 1
+        assert code == RESTART % 256, runs.said()  # as much as Linux keeps of it
+    assert killed > 1
 
 
 def test_the_next_boot_finishes_it_and_reset_leaves_nothing(

@@ -68,6 +68,7 @@ MUTATIONS = {
     "environment": {"set", "remove"},
     "processes": {"run_logged"},
     "events": {"register", "unregister"},
+    "power": {"rename"},
 }  # fmt: skip
 
 
