@@ -16,21 +16,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
-from agent.records import field, frozen, mutable
+from agent.records import field, frozen
+from agent.yaml_events import MOST_VALUES, Builder, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-Place = tuple[str | int, ...]
-"""Keys and list indexes from the top."""
 Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
 Position = tuple[int, int]
 
 _LARGEST = 1024 * 1024
-_MOST_VALUES = 50_000
 _DEEPEST = 50
-
-_LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TRUE = {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}
 _FALSE = {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"}
@@ -40,7 +36,6 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.A
 _NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LONGEST_NUMBER = 40
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "int", "float", "null", "map", "seq")}
-_MERGE = "<<"
 _TWICE = "this key is there twice"
 _NO_MAPPING = "a mapping of settings was expected"
 
@@ -149,8 +144,8 @@ def _check_size(value: Value) -> None:
     count = 0
     for depth in range(_DEEPEST + 2):
         count += len(level)
-        if count > _MOST_VALUES:
-            _refuse(f"it has more than {_MOST_VALUES} values")
+        if count > MOST_VALUES:
+            _refuse(f"it has more than {MOST_VALUES:,} values")
         if not level:
             return
         if depth > _DEEPEST:
@@ -167,179 +162,73 @@ def _children(value: Value) -> Iterator[Value]:
 
 def _read_yaml(text: str, leniently: bool) -> Reading:
     try:
-        builder = _Builder(text, leniently)
-        value = builder.build()
+        builder = _Builder(leniently=leniently)
+        value = builder.build(text)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark
         at = None if mark is None else (mark.line + 1, mark.column + 1)
         _refuse("it is not YAML", at=at)
     except yaml.YAMLError:
         _refuse("it is not YAML")
-    return Reading(value, builder.positions, tuple(builder.twice))
+    return Reading(value, builder.positions, tuple(builder.places_twice))
 
 
-@mutable
-class _Open:
-    """A mapping or list that has not ended yet."""
-
-    value: dict[str, Value] | list[Value]
-    place: Place
-    size: int
-    """How many values were there before it."""
-    anchor: str | None
-    key: str | None = None
-    merges: bool = False
-    """Whether that key is <<, and not a text that looks like it."""
-    merged: set[str] = field(default_factory=set)
-    """Keys that came by <<, which an own one may replace."""
-
-
-class _Builder:
-    """Builds from the parser's events: no recursion, so no depth can end the process."""
-
-    def __init__(self, text: str, leniently: bool) -> None:
-        self._parser = _LOADER(text)
+class _Builder(Builder[Value]):
+    def __init__(self, *, leniently: bool) -> None:
+        super().__init__()
         self._leniently = leniently
-        self.twice: list[Place] = []
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Value, int]] = {}
-        """Each anchored value, and of how many values it consists."""
-        self._size = 0
+        self.places_twice: list[Place] = []
         self.positions: dict[Place, Position] = {}
-        self._result: Value = None
-        self._documents = 0
 
-    def build(self) -> Value:
-        try:
-            while event := self._parser.get_event():
-                self._take(event)
-        finally:
-            self._parser.dispose()
-        return self._result
-
-    def _take(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                self._fail(event, "it holds more than one document")
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            self._begin(event)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._end()
-        elif isinstance(event, yaml.ScalarEvent):
-            self._take_scalar(event)
-        elif isinstance(event, yaml.AliasEvent):
-            self._take_alias(event)
-
-    def _begin(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
-        if len(self._open) >= _DEEPEST:
-            self._fail(event, f"it is nested deeper than {_DEEPEST} levels")
-        if self._wants_key():
-            self._fail(event, "a key has to be text")
+    def collection(self, inside: dict[str, Value] | list[Value], event: yaml.CollectionStartEvent) -> Value:
         self._check_tag(event)
-        made: dict[str, Value] | list[Value]
-        made = {} if isinstance(event, yaml.MappingStartEvent) else []
-        self._open.append(_Open(made, self._next_place(event), self._size, event.anchor))
+        self._note_position(event)
+        return inside
 
-    def _end(self) -> None:
-        ended = self._open.pop()
-        if ended.anchor:
-            self._anchors[ended.anchor] = (ended.value, self._size - ended.size + 1)
-        self._put(ended.value, 1)
-
-    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+    def scalar(self, event: yaml.ScalarEvent) -> Value:
         self._check_tag(event)
-        if self._wants_key():
-            self._take_key(event)
-            return
-        self._next_place(event)
-        value = self._scalar(event)
-        if event.anchor:
-            self._anchors[event.anchor] = (value, 1)
-        self._put(value, 1)
-
-    def _take_key(self, event: yaml.ScalarEvent) -> None:
-        current = self._open[-1]
-        key = event.value
-        current.merges = key == _MERGE and not event.style
-        if current.merges:
-            current.key = key
-            return
-        if not isinstance(current.value, dict):
-            return
-        if key in current.value and key not in current.merged:
-            if not self._leniently:
-                self._fail(event, _TWICE, current.place)
-            self.twice.append((*current.place, key))
-        current.merged.discard(key)
-        current.key = key
-
-    def _take_alias(self, event: yaml.AliasEvent) -> None:
-        if self._wants_key():
-            self._fail(event, "a key has to be text")
-        if event.anchor not in self._anchors:
-            self._fail(event, "there is no finished value with this anchor")
-        self._next_place(event)
-        value, size = self._anchors[event.anchor]
-        self._put(value, size)
-
-    def _put(self, value: Value, size: int) -> None:
-        self._size += size
-        if self._size > _MOST_VALUES:
-            _refuse(f"it expands to more than {_MOST_VALUES} values")
-        if not self._open:
-            self._result = value
-            return
-        current = self._open[-1]
-        if isinstance(current.value, list):
-            current.value.append(value)
-        elif current.key is not None:
-            if current.merges:
-                self._merge(current, current.value, value)
-            else:
-                current.value[current.key] = value
-            current.key = None
-
-    def _merge(self, current: _Open, into: dict[str, Value], value: Value) -> None:
-        for source in value if isinstance(value, list) else [value]:
-            if not isinstance(source, dict):
-                _refuse("<< wants a mapping, or a list of them", current.place)
-            for key, inherited in source.items():
-                if key not in into:
-                    into[key] = inherited
-                    current.merged.add(key)
-
-    def _wants_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].key is None
-
-    def _next_place(self, event: yaml.Event) -> Place:
-        place: Place = ()
-        if self._open:
-            current = self._open[-1]
-            step = len(current.value) if isinstance(current.value, list) else current.key
-            place = (*current.place, step if step is not None else "")
-        if position := _position(event):
-            self.positions[place] = position
-        return place
-
-    def _check_tag(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
-        if event.tag is not None and event.tag != "!" and event.tag not in _TAGS:
-            self._fail(event, "this tag has no meaning here")
-
-    def _scalar(self, event: yaml.ScalarEvent) -> Value:
+        self._note_position(event)
         # Only a plain one can be anything but text; an explicit tag asks for what the plain one would be.
         kind = (event.tag or "").rpartition(":")[2]
         if kind == "str" or event.tag == "!" or (event.tag is None and event.style):
             return str(event.value)
         if _NO_NUMBER.fullmatch(event.value):
-            self._fail(event, "a number without a value cannot be meant")
+            self.fail(event, "a number without a value cannot be meant")
         value = plain(event.value)
         if kind and not _is_of(value, kind):
-            self._fail(event, f"this is no {kind}")
+            self.fail(event, f"this is no {kind}")
         return value
 
-    def _fail(self, event: yaml.Event, message: str, place: Place = ()) -> NoReturn:
-        _refuse(message, place, _position(event))
+    def again(self, made: Value, event: yaml.AliasEvent) -> Value:
+        self._note_position(event)
+        return made
+
+    def inside(self, made: Value) -> Value:
+        return made
+
+    def key(self, event: yaml.ScalarEvent) -> str:
+        self._check_tag(event)
+        return super().key(event)
+
+    def twice(self, event: yaml.ScalarEvent) -> None:
+        *above, _ = place = self.place()
+        if not self._leniently:
+            _refuse(_TWICE, tuple(above), _position(event))
+        self.places_twice.append(place)
+
+    def fail(self, event: yaml.Event, why: str) -> NoReturn:
+        _refuse(why, at=_position(event))
+
+    def refuse(self, made: Value, why: str) -> NoReturn:  # noqa: ARG002 - a value does not know where it stands
+        _refuse(why, self.place()[:-1])
+
+    def _note_position(self, event: yaml.Event) -> None:
+        if position := _position(event):
+            self.positions[self.place()] = position
+
+    def _check_tag(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        if event.tag is not None and event.tag != "!" and event.tag not in _TAGS:
+            self.fail(event, "this tag has no meaning here")
 
 
 def _position(event: yaml.Event) -> Position | None:

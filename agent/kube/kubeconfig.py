@@ -17,7 +17,8 @@ from agent.records import field, frozen, replaced
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agent.documents import Place, Value
+    from agent.documents import Value
+    from agent.yaml_events import Place
 
     ReadFile = Callable[[str], bytes]
     """Takes a path as the kubeconfig has it; one that is relative starts at the kubeconfig's own folder."""

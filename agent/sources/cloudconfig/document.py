@@ -13,16 +13,13 @@ import yaml
 from agent.records import field, frozen, mutable
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.report import quoted
+from agent.yaml_events import Builder
 
 Scalar = str | int | float | bool | bytes | None
 
-_MOST_VALUES = 50_000
-_DEEPEST = 50
 _LONGEST_NUMBER = 40
-_LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = frozenset(_PREFIX + name for name in ("str", "bool", "int", "float", "null", "binary"))
-_MERGE = "<<"
 
 
 @mutable
@@ -96,144 +93,46 @@ class _Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
         return made
 
 
-@mutable
-class _Open:
-    node: Node
-    size: int
-    """How many values were there before it."""
-    anchor: str | None
-    key: str | None = None
-    merged: set[str] = field(default_factory=set)
-    """Keys that came by <<, which an own one may replace."""
-
-
-class _Builder:
+class _Builder(Builder[Node]):
     def __init__(self, part: str, first_line: int) -> None:
+        super().__init__()
         self._part = part
         self._first_line = first_line
         self._scalars = _Scalars()
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Node, int]] = {}
-        self._size = 0
-        self._root: Node | None = None
-        self._documents = 0
         self.repeated: list[Origin] = []
 
-    def build(self, text: str) -> Node | None:
-        parser = _LOADER(text)
-        try:
-            while event := parser.get_event():
-                self._take(event)
-        finally:
-            parser.dispose()
-        return self._root
-
-    def _take(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                self._fail(event, "a second YAML document begins here; a cloud-config is one")
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            self._begin(event)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._end()
-        elif isinstance(event, yaml.ScalarEvent):
-            self._take_scalar(event)
-        elif isinstance(event, yaml.AliasEvent):
-            self._take_alias(event)
-
-    def _begin(self, event: yaml.CollectionStartEvent) -> None:
-        if len(self._open) >= _DEEPEST:
-            self._fail(event, f"it is nested deeper than {_DEEPEST} levels")
-        if self._wants_key():
-            self._fail(event, "a key has to be text")
+    def collection(self, inside: dict[str, Node] | list[Node], event: yaml.CollectionStartEvent) -> Node:
         if event.tag not in (None, "!", _PREFIX + "map", _PREFIX + "seq"):
-            self._fail(event, "this tag has no meaning here")
-        made: dict[str, Node] | list[Node]
-        made = {} if isinstance(event, yaml.MappingStartEvent) else []
-        self._open.append(_Open(Node(made, self._origin(event)), self._size, event.anchor))
+            self.fail(event, "this tag has no meaning here")
+        return Node(inside, self._origin(event))
 
-    def _end(self) -> None:
-        ended = self._open.pop()
-        if ended.anchor:
-            self._anchors[ended.anchor] = (ended.node, self._size - ended.size + 1)
-        self._put(ended.node, 1)
-
-    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
-        if self._wants_key():
-            self._take_key(event)
-            return
+    def scalar(self, event: yaml.ScalarEvent) -> Node:
         try:
             value = self._scalars.made(event)
         except _NoScalar as fault:
-            self._fail(event, str(fault))
-        node = Node(value, self._origin(event))
-        if event.anchor:
-            self._anchors[event.anchor] = (node, 1)
-        self._put(node, 1)
+            self.fail(event, str(fault))
+        return Node(value, self._origin(event))
 
-    def _take_key(self, event: yaml.ScalarEvent) -> None:
-        current = self._open[-1]
-        key = str(event.value)
-        current.key = key
-        if key == _MERGE and not event.style:
-            return
-        if key in current.node.mapping and key not in current.merged:
-            self.repeated.append(self._origin(event))
-        current.merged.discard(key)
+    def again(self, made: Node, event: yaml.AliasEvent) -> Node:
+        return Node(made.value, self._origin(event))
 
-    def _take_alias(self, event: yaml.AliasEvent) -> None:
-        if self._wants_key():
-            self._fail(event, "a key has to be text")
-        if event.anchor not in self._anchors:
-            self._fail(event, "there is no finished value with this anchor")
-        node, size = self._anchors[event.anchor]
-        self._put(Node(node.value, self._origin(event)), size)
+    def inside(self, made: Node) -> Scalar | list[Node] | dict[str, Node]:
+        return made.value
 
-    def _put(self, node: Node, size: int) -> None:
-        self._size += size
-        if self._size > _MOST_VALUES:
-            raise Refused(node.origin, f"it expands to more than {_MOST_VALUES:,} values")
-        if not self._open:
-            self._root = node
-            return
-        current = self._open[-1]
-        into = current.node.value
-        if isinstance(into, list):
-            into.append(node)
-        elif isinstance(into, dict) and current.key is not None:
-            if current.key == _MERGE:
-                self._merge(current, into, node)
-            else:
-                into[current.key] = node
-            current.key = None
+    def twice(self, event: yaml.ScalarEvent) -> None:
+        self.repeated.append(self._origin(event))
 
-    def _merge(self, current: _Open, into: dict[str, Node], node: Node) -> None:
-        for source in node.value if isinstance(node.value, list) else [node]:
-            if not isinstance(source.value, dict):
-                raise Refused(source.origin, "<< wants a mapping, or a list of them")
-            for key, inherited in source.value.items():
-                if key not in into:
-                    into[key] = inherited
-                    current.merged.add(key)
+    def fail(self, event: yaml.Event, why: str) -> NoReturn:
+        raise Refused(self._origin(event), why)
 
-    def _wants_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].node.value, dict) and self._open[-1].key is None
+    def refuse(self, made: Node, why: str) -> NoReturn:
+        raise Refused(made.origin, why)
 
     def _origin(self, event: yaml.Event) -> Origin:
-        place: tuple[str | int, ...] = ()
-        if self._open:
-            current = self._open[-1]
-            value = current.node.value
-            step = len(value) if isinstance(value, list) else current.key
-            place = (*current.node.origin.place, "" if step is None else step)
         mark = event.start_mark
         if mark is None:
-            return Origin(self._part, place)
-        return Origin(self._part, place, mark.line + self._first_line, mark.column + 1)
-
-    def _fail(self, event: yaml.Event, why: str) -> NoReturn:
-        raise Refused(self._origin(event), why)
+            return Origin(self._part, self.place())
+        return Origin(self._part, self.place(), mark.line + self._first_line, mark.column + 1)
 
 
 def kind_of(node: Node) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.sources import cloudconfig, ignition
+from agent.sources.cloudconfig import document
 from agent.spec import Effect
 from unit.sources.cloudconfig.loaded import config, error, made, multipart, notes, scripts
 
@@ -387,7 +388,10 @@ YAML: dict[str, tuple[bytes, str]] = {
     "a list": (b"#cloud-config\n- a\n", "user data line 2, column 1: a cloud-config is a mapping"),
     "a text": (b"#cloud-config\ntoken\n", "user data line 2, column 1: a cloud-config is a mapping"),
     "nothing": (b"#cloud-config\n", "user data: a cloud-config is a mapping"),
-    "two documents": (b"#cloud-config\na: 1\n---\nb: 2\n", "line 3, column 1: a second YAML document"),
+    "two documents": (
+        b"#cloud-config\na: 1\n---\nb: 2\n",
+        "line 3, column 1: it holds more than one document",
+    ),
     "a tag": (b"#cloud-config\na: !token b\n", "line 2, column 4 at $.a: this tag has no meaning here"),
     "a tag of Python": (
         b"#cloud-config\na: !!python/object/apply:os.system [token]\n",
@@ -427,6 +431,10 @@ def test_yaml_that_is_merged() -> None:
     """)
     user_data = made(raw)
     assert [getattr(step, "path", None) for step in user_data.before] == [PureWindowsPath(r"C:\a")]
+
+
+def test_a_text_that_looks_like_a_merge_is_a_key() -> None:
+    assert set(document.read("user data", "'<<': {a: 1}\n<<: {b: 2}\n").root.mapping) == {"<<", "b"}
 
 
 def test_all_errors_are_told_at_once() -> None:

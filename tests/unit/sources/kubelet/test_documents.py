@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from agent import documents
+from agent import documents, yaml_events
 from agent.sources.kubelet.documents import NotReadable, read_document
 
 
@@ -103,8 +103,8 @@ def test_each_value_has_its_line_and_column() -> None:
         pytest.param(b'{"a":' * 100_000, "nested deeper than 50", id="very-deep-json"),
         pytest.param(b'{"a":' + b"9" * 5000 + b"}", "thousands of digits", id="long-number"),
         pytest.param(b"#" * (1024 * 1024 + 1), "longer than 1024 KiB", id="large"),
-        pytest.param(b"- 1\n" * 60_000, "expands to more than 50000 values", id="many"),
-        pytest.param(b'{"a": [' + b"1," * 60_000 + b"1]}", "more than 50000 values", id="many-in-json"),
+        pytest.param(b"- 1\n" * 60_000, "expands to more than 50,000 values", id="many"),
+        pytest.param(b'{"a": [' + b"1," * 60_000 + b"1]}", "more than 50,000 values", id="many-in-json"),
     ],
 )
 def test_one_clear_line(contents: bytes, line: str) -> None:
@@ -146,7 +146,7 @@ def test_a_billion_laughs() -> None:
 def test_no_contents_are_told(
     contents: bytes, loader: type[yaml.SafeLoader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "_LOADER", loader)
+    monkeypatch.setattr(yaml_events, "_LOADER", loader)
     with pytest.raises(NotReadable) as refusal:
         read_document("/etc/kubernetes/kubeconfig", contents)
     assert "HIDDEN" not in str(refusal.value)
