@@ -16,6 +16,7 @@ from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.discovery import Discovery
+from agent.kube.draining import is_cordoned_by_us, uncordon
 from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.limits import Limits
@@ -100,6 +101,8 @@ def own_kubeconfig(host: Host) -> Kubeconfig | None:
 def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Notice) -> None:
     """Waits for the Node, by the kubelet's own credentials, and writes down there where its runtime listens,
     as kubeadm does: what upgrades and resets nodes reads it. Raises Failure.
+
+    A Node that an upgrade had cordoned, and was killed then, takes pods again.
     """
     with _told():
         own = _with_certificate(host, seconds)
@@ -107,6 +110,8 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
             found = _waited_for(client, name, seconds)
             if text_at(found, "metadata", "annotations", _CRI_SOCKET) != cri_socket:
                 client.patch(node(name), {"metadata": {"annotations": {_CRI_SOCKET: cri_socket}}})
+            if is_cordoned_by_us(found) and uncordon(client, name):
+                notice(f"the Node {name} is uncordoned")
 
 
 @contextmanager

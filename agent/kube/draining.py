@@ -58,11 +58,15 @@ def cordon(client: Client, name: str, reason: str) -> bool:
 def uncordon(client: Client, name: str) -> bool:
     """Whether there was anything to be given back: not where somebody else has cordoned it."""
     found = client.find(node(name))
-    if found is None or not text_at(found, "metadata", "annotations", CORDONED):
+    if found is None or not is_cordoned_by_us(found):
         return False
     change = {"metadata": {"annotations": {CORDONED: None}}, "spec": {"unschedulable": None}}
     client.patch(node(name), change)
     return True
+
+
+def is_cordoned_by_us(node: Object) -> bool:
+    return bool(text_at(node, "metadata", "annotations", CORDONED))
 
 
 def pods_to_evict(client: Client, name: str, *, with_empty_dirs: bool) -> Mapping[str, Object]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.cli.join_cluster import admitted
 from agent.engine import run as engine
 from agent.kube.draining import CORDONED
 from sandbox.cli.given import program
@@ -136,6 +137,15 @@ def test_killed_the_next_one_gives_it_back(
     answer = joined.wmcb("upgrade", "--kubelet-version", "1.36", *how)
     assert answer.code == 0, answer.err
     assert (there.unschedulable, there.annotations) == (False, {})
+
+
+@pytest.mark.parametrize("by_us", [True, False], ids=["us", "somebody else"])
+def test_killed_a_join_gives_it_back(joined: Machine, there: ScheduledNode, by_us: bool) -> None:
+    there.unschedulable, there.annotations = True, {CORDONED: "upgrade"} if by_us else {}
+    told: list[str] = []
+    admitted(joined.host, "other", "npipe:////./pipe/containerd-containerd", 10, told.append)
+    assert there.unschedulable is not by_us
+    assert told == (["the Node other is uncordoned"] if by_us else [])
 
 
 def test_what_finishes_a_run_does_not_drain_anew(

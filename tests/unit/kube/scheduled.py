@@ -32,6 +32,7 @@ class ScheduledNode:
         self._version = 1
         self._server = server
         server.at(f"/api/v1/nodes/{name}", self._node)
+        server.at("/api/v1/nodes", lambda handler: _give(handler, ok({"items": [self._object()]})))
         server.at("/api/v1/pods", lambda handler: _give(handler, ok({"items": list(self.pods.values())})))
 
     def has_pod(self, name: str, *owners: dict[str, Any], going: bool = False, **more: Any) -> None:
@@ -62,16 +63,19 @@ class ScheduledNode:
         if handler.command == "PATCH":
             _give(handler, self._changed(json.loads(self._server.asked[-1].body)))
             return
+        told = ok(self._object())
+        if self.others_change:
+            self.others_change -= 1
+            self._version += 1
+        _give(handler, told)
+
+    def _object(self) -> dict[str, Any]:
         metadata = {
             "name": self.name,
             "annotations": self.annotations,
             "resourceVersion": str(self._version),
         }
-        told = ok({"metadata": metadata, "spec": {"unschedulable": True} if self.unschedulable else {}})
-        if self.others_change:
-            self.others_change -= 1
-            self._version += 1
-        _give(handler, told)
+        return {"metadata": metadata, "spec": {"unschedulable": True} if self.unschedulable else {}}
 
     def _changed(self, change: dict[str, Any]) -> Answer:
         if self.refusing:
@@ -82,7 +86,8 @@ class ScheduledNode:
         for name, value in metadata["annotations"].items():
             self.annotations.pop(name, None)
             self.annotations |= {name: value} if value is not None else {}
-        self.unschedulable = bool(change["spec"]["unschedulable"])
+        if "spec" in change:
+            self.unschedulable = bool(change["spec"]["unschedulable"])
         self._version += 1
         return ok({})
 
