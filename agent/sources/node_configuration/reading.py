@@ -66,8 +66,7 @@ def _split(contents: bytes) -> Iterator[bytes]:
             continue
         part = "\n".join(gathered)
         if not _EMPTY.fullmatch(part):
-            padding = "\n" * first if not part.lstrip().startswith("{") else ""
-            yield (padding + part).encode("utf-8", "surrogateescape")
+            yield ("\n" * first + part).encode("utf-8", "surrogateescape")
         first, gathered = number + 1, []
 
 
