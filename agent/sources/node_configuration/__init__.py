@@ -1,7 +1,7 @@
 """Our own NodeConfiguration, the key `node.yaml` of a ConfigMap, compiled into what a Windows node should be.
 
-`read` takes its bytes, `chosen` those of its documents that are for a node, `turn` says when, and
-`compile_node` what the node is then.
+`read_data` takes the ConfigMap's data, `chosen` those of its documents that are for a node, `turn` says when,
+and `compile_node` what the node is then.
 """
 
 from agent.sources.node_configuration.compiling import Compiled, chosen, compile_node, maintenance
@@ -14,12 +14,9 @@ from agent.sources.node_configuration.model import (
     Source,
     Unobtainable,
 )
-from agent.sources.node_configuration.reading import Outcome, read
+from agent.sources.node_configuration.reading import DATA_KEY, Outcome, read, read_data
 from agent.sources.node_configuration.rollout import Turn, turn
 from agent.sources.node_configuration.schema import API, KIND
-
-DATA_KEY = "node.yaml"
-"""Of the ConfigMap's data."""
 
 __all__ = [
     "API",
@@ -39,5 +36,6 @@ __all__ = [
     "compile_node",
     "maintenance",
     "read",
+    "read_data",
     "turn",
 ]

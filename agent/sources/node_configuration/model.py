@@ -58,7 +58,8 @@ class Maintenance:
 class Source:
     """A content that has to be fetched."""
 
-    url: str
+    url: str = field(shown=False)
+    """Its query is a signature, more often than not."""
     sha256: str
 
 

@@ -13,10 +13,13 @@ from agent.sources.node_configuration.schema import API, KIND, SCHEMA
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from agent.sources.kubelet.documents import Document
     from agent.sources.node_configuration.model import NodeConfiguration
+
+DATA_KEY = "node.yaml"
+"""Of the ConfigMap's data."""
 
 _LARGEST = 1 << 20
 _MOST_DOCUMENTS = 100
@@ -31,8 +34,17 @@ class Outcome:
     report: Report
 
 
+def read_data(name: str, data: Mapping[str, str]) -> Outcome:
+    """Of a ConfigMap, `name` being its own. One that has to be signed: `read`, with what was signed."""
+    if DATA_KEY not in data:
+        entry = Entry(Severity.ERROR, f"there is no key {DATA_KEY} in it", name, ("data", DATA_KEY))
+        return Outcome((), Report((entry,)))
+    # Half a character, which JSON can carry, is then told as no UTF-8.
+    return read(f"{name}, key {DATA_KEY}", data[DATA_KEY].encode("utf-8", "surrogatepass"))
+
+
 def read(name: str, contents: bytes) -> Outcome:
-    """`name` is what a person knows the text by: ConfigMap wmcb-nodes, key node.yaml."""
+    """`name` is what a person knows the text by."""
     entries: list[Entry] = []
     documents = list(_documents(name, contents, entries))
     if not documents and not entries:

@@ -126,6 +126,31 @@ def test_what_is_wrong_in_json_is_told_by_its_line_in_the_whole_text() -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"node.yaml": HEAD, "node.yaml.minisig": "", "notes": ""}, []),
+        ({}, ['error: ConfigMap nodes at $.data."node.yaml": there is no key node.yaml in it']),
+        (
+            {"node.yaml": HEAD + "fils: []\n"},
+            [
+                "error: ConfigMap nodes, key node.yaml line 3, column 7 at $.fils: there is no field"
+                ' "fils" here;'
+                " is files meant?"
+            ],
+        ),
+        (
+            {"node.yaml": "a: \ud800"},
+            ["error: ConfigMap nodes, key node.yaml: it is not UTF-8: byte 4 is wrong"],
+        ),
+    ],
+)
+def test_the_data_of_a_configmap(data: dict[str, str], expected: list[str]) -> None:
+    outcome = node_configuration.read_data("ConfigMap nodes", data)
+    assert told(outcome.report) == expected
+    assert bool(outcome.documents) == (not expected)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (f"{HEAD}---\n" * 101, "error: node.yaml: it has more than 100 documents"),
@@ -179,7 +204,8 @@ def test_what_cannot_be_fetched_is_told(fault: str) -> None:
 def test_a_specification_shows_no_secret() -> None:
     secret = "swordfish"  # noqa: S105 - of nobody
     text = (
-        f"files: [{{path: 'C:\\a', text: {secret}}}]\n"
+        f"files: [{{path: 'C:\\a', text: {secret}}}, {{path: 'C:\\b', source: {{sha256: {'0' * 64},"
+        f" url: 'https://a.example/?sig={secret}'}}}}]\n"
         f"environmentVariables: [{{name: A, value: {secret}, secret: true}}]\n"
         f"services: [{{name: a, program: 'C:\\a.exe', environment: {{A: {secret}}}}}]\n"
         f"commands: [{{name: a, text: {secret}}}]\n"

@@ -39,6 +39,14 @@ def test_the_published_schema_is_of_the_table_that_the_reader_goes_by() -> None:
     assert PUBLISHED.read_text() == published.text()
 
 
+def test_the_example_beside_the_schema_is_valid() -> None:
+    told, wanted = judged(
+        PUBLISHED.with_name("README.md").read_bytes().split(b"```")[1].removeprefix(b"yaml\n")
+    )
+    assert told == []
+    assert [each["kind"] for each in wanted] == ["directory", "file", "service"]
+
+
 @pytest.mark.parametrize("path", _examples("valid"))
 def test_a_valid_example_is_taken_by_both(path: Path) -> None:
     told, wanted = judged(path.read_bytes())
