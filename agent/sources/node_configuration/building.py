@@ -102,7 +102,7 @@ def build(checking: Checking, value: Fields) -> NodeConfiguration:
 
 def _digest(value: Fields) -> str:
     wanted = {name: value[name] for name in OF_THE_NODE if value.get(name)}
-    canonical = json.dumps(wanted, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    canonical = json.dumps(wanted, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
