@@ -1,13 +1,15 @@
 """`wmcb --user-data FILE`: what Cluster API, or somebody else, wrote for cloud-init.
 
 Its commands may change what comes after them, the join's configuration above all. So it is three runs of the
-engine, each beside what the one before it made: all before the join, the join, all after it.
+engine, each beside what the one before it made: all before the join, the join, all after it. Ahead of them
+come boot hooks that fetch the user data itself, and the name that the machine is to have.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import TYPE_CHECKING
 
 from agent.cli import options, values
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from agent.sources.cloudconfig import Join, Step, UserData
     from agent.spec import Note
 
-_FETCH_SECONDS = 120.0
 _RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = 1003, 1002, 1001
 """What cloudbase-init takes these exit codes for."""
 
@@ -177,7 +178,8 @@ class _Run:
 
     def _loaded(self, raw: bytes, included: Mapping[PureWindowsPath, bytes]) -> UserData:
         name = self._request.value(options.USER_DATA, "")
-        fetch = IgnitionFetch(self._asking.notice, _FETCH_SECONDS)
+        most = values.seconds(self._request, options.MAX_TIME, math.inf)
+        fetch = IgnitionFetch(self._asking.notice, most)
         if raw.lstrip().startswith(b"{"):
             outcome = _of_ignition(name, raw, fetch)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -172,6 +173,15 @@ def test_metadata_that_is_none_changes_nothing(windows: Machine, name: str) -> N
     assert (answer.code, answer.out) == (2, "")
     assert fault in answer.error_lines[-1]
     assert windows.picture() == before
+
+
+def test_what_is_included_is_asked_for_as_long_as_somebody_wants(windows: Machine) -> None:
+    began = time.monotonic()
+    given = windows.give("data", "#include http://127.0.0.1:1/more.yaml\n")
+    answer = windows.wmcb("--user-data", given, "--max-time", "0.1")
+    assert answer.code == 2
+    assert "it cannot be fetched" in answer.error_lines[-1]
+    assert time.monotonic() - began < 60.0, "it would be asked for two minutes"
 
 
 def test_reset_takes_all_of_it(windows: Machine, given: str) -> None:
