@@ -124,11 +124,19 @@ def _values(data: Mapping[str, str], checking: Checking) -> Iterator[tuple[str, 
         if key not in _KEYS:
             checking.wrong(place, f"there is no such key in a services ConfigMap; it has {', '.join(_KEYS)}")
         elif given or key in _NEEDED:
-            yield key, checking.of(_KEYS[key], _json(given, place, checking), place)
+            try:
+                value = _json(given, place, checking)
+            except _NoJson as fault:
+                checking.wrong(place, str(fault))
+            else:
+                yield key, checking.of(_KEYS[key], value if value is not None else _nothing(key), place)
+
+
+class _NoJson(Exception):
+    """The text says what is wrong."""
 
 
 def _json(given: str, place: Place, checking: Checking) -> Value:
-    """None for what is none, and for null."""
     twice: list[str] = []
 
     def gathered(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
@@ -139,28 +147,26 @@ def _json(given: str, place: Place, checking: Checking) -> Value:
         return made
 
     if len(given) > _LARGEST:
-        checking.wrong(place, f"it is longer than {_LARGEST // 1024} KiB")
-        return None
+        raise _NoJson(f"it is longer than {_LARGEST // 1024} KiB")
     try:
         value: Value = json.loads(given, object_pairs_hook=gathered, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
-        checking.wrong(place, f"it is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}")
-        return None
+        spot = f"line {fault.lineno}, column {fault.colno}"
+        raise _NoJson(f"it is not JSON: {fault.msg} at {spot}") from None
     except (ValueError, RecursionError):
-        checking.wrong(place, "it is not JSON that can be read: too deep, or a number that is none")
-        return None
+        raise _NoJson("it is not JSON that can be read: too deep, or a number that is none") from None
     if twice:
         checking.warn(place, f"{quoted(twice[0])} stands twice in one object; the last one counts")
-    return value if value is not None else _nothing(place)
+    return value
 
 
 def _no_constant(name: str) -> Value:
     raise ValueError(name)
 
 
-def _nothing(place: Place) -> Value:
+def _nothing(key: str) -> Value:
     """Go takes null for an empty list or map."""
-    return {} if place[-1] == "environmentVars" else []
+    return {} if isinstance(_KEYS[key], MapOf) else []
 
 
 # From here on all values have their form.

@@ -218,7 +218,7 @@ FAULTS: list[tuple[str, dict[str, str], str]] = [
 def test_what_is_wrong_is_told_with_its_field(given: dict[str, str], told: str) -> None:
     outcome = services_configmap.read(NAME, given)
     assert outcome.configuration is None
-    assert told in messages(outcome)
+    assert [line for line in messages(outcome) if line.startswith("error")] == [told]
 
 
 @pytest.mark.parametrize(
