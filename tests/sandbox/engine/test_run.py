@@ -17,7 +17,7 @@ from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Specification, Want
 from sandbox.engine import nodes
-from sandbox.engine.world import C, Killed, Power, picture, powered, stopped
+from sandbox.engine.world import C, Killed, Power, changed, picture, powered, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,28 @@ def test_users_may_do_no_more_than_they_are_to(host: Host, path: PureWindowsPath
     descriptor = host.files.descriptor(path)
     assert host.access.granted(descriptor, Principal.USER) & (READING | WRITING) == granted
     assert host.access.granted(descriptor, Principal.ADMINISTRATOR) & WRITING == WRITING
+
+
+def test_everything_is_born_with_its_protection(host: Host) -> None:
+    """Not given it once it is written: a moment is enough for whoever waits for it."""
+    born: dict[PureWindowsPath, SecurityDescriptor] = {}
+
+    def write(path: PureWindowsPath, content: object, descriptor: SecurityDescriptor) -> object:
+        born[path] = descriptor
+        return host.files.write(path, content, descriptor)  # type: ignore[arg-type]
+
+    def make_directory(path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        born[path] = descriptor
+        host.files.make_directory(path, descriptor)
+
+    watched = changed(host, files={"write": write, "make_directory": make_directory})
+    for config in (b"{}", b"{1}"):
+        run(watched, nodes.node(config=config))
+        assert {nodes.KUBELET, nodes.CONFIG, nodes.CONFIG.parent, nodes.K, STATE} <= set(born)
+        there = {path for path in born if host.files.observe(path) is not None}
+        assert {path: str(host.files.descriptor(path)) for path in there} == {
+            path: str(born[path]) for path in there
+        }
 
 
 def test_done_again_nothing_changes(host: Host) -> None:
