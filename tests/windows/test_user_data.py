@@ -16,7 +16,7 @@ bootcmd:
 - 'echo x >> C:\boots'
 runcmd:
 - 'echo x >> C:\begun'
-- 'if not exist C:\restarted ( echo x > C:\restarted & exit /b 1003 )'
+- 'cmd /c "if not exist C:\restarted (echo x > C:\restarted & exit 1003)" & if errorlevel 1003 exit /b 1003'
 - 'echo x >> C:\ended'
 """
 
