@@ -61,21 +61,32 @@ class Journal:
     """Of one run, which may have been interrupted any number of times."""
 
     def __init__(
-        self, folder: StateFolder, run: str, steps: Sequence[Step], lines: Sequence[bytes], *, torn: bool
+        self,
+        folder: StateFolder,
+        run: str,
+        steps: Sequence[Step],
+        lines: Sequence[bytes],
+        *,
+        torn: bool,
+        repairs: bool,
     ) -> None:
-        """`torn`: there is something after its lines, and nothing can be added to that."""
+        """`torn`: there is something after its lines, and nothing can be added to that.
+
+        `repairs`: all of it makes things as the inventory says they are.
+        """
         self._folder = folder
         self.run = run
+        self.repairs = repairs
         self._steps = list(steps)
         self._lines = list(lines)
         self._torn = torn
 
     @classmethod
-    def begin(cls, folder: StateFolder, version: str) -> Journal:
+    def begin(cls, folder: StateFolder, version: str, *, repairs: bool = False) -> Journal:
         run = os.urandom(8).hex()  # to import secrets draws in far more
-        line = _line({"format": FORMAT, "run": run, "wmcb": version})
+        line = _line({"format": FORMAT, "run": run, "wmcb": version, "repairs": repairs})
         folder.write(folder.journal, line)
-        return cls(folder, run, (), (line,), torn=False)
+        return cls(folder, run, (), (line,), torn=False, repairs=repairs)
 
     @classmethod
     def unfinished(cls, folder: StateFolder) -> Journal | None:
@@ -93,7 +104,8 @@ class Journal:
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
             check_kinds(str(folder.journal), (step.key for step in done))
-            return cls(folder, head["run"], done, lines, torn=b"".join(lines) != content)
+            torn, repairs = b"".join(lines) != content, bool(head.get("repairs"))
+            return cls(folder, head["run"], done, lines, torn=torn, repairs=repairs)
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(
                 f"{folder.journal} is damaged; it says what an interrupted run had changed: look at it, "

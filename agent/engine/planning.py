@@ -108,7 +108,7 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
     freed = {removal.target.key.name.upper() for removal in removals}
     wanted = [_compared(host, want, remembered, freed) for want in specification.wants]
     moving = {each.target.key for each in [*removals, *wanted] if _moves(each, remembered)}
-    disturbed = list(_disturbed(wanted, remembered, moving))
+    disturbed = list(disturbed_by(wanted, remembered, moving))
     restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
     going = [removal.target for removal in removals if _is_active(removal.target, removal.found)]
     pauses = [*going, *(each.target for each in reversed(disturbed))]
@@ -119,7 +119,7 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
         for each in wanted
     ]
     return Plan(
-        tuple(_users_first(pauses, remembered)),
+        tuple(users_first(pauses, remembered)),
         (*removals, *(each for each in wanted if isinstance(each, Change))),
         tuple(removal for removal in removals if _is_active(removal.target, removal.before)),
         tuple(each for each in wanted if isinstance(each, Match)),
@@ -189,7 +189,7 @@ def _is_active(target: Target, state: State | None) -> bool:
     return kind is not None and state is not None and kind.is_active(state)
 
 
-def _disturbed(
+def disturbed_by(
     wanted: Sequence[Change | Match], remembered: Mapping[Key, Record], moving: AbstractSet[Key]
 ) -> Iterator[Change | Match]:
     """What is there, can run, and would notice. Each comes after what it uses, and is noticed in turn.
@@ -213,7 +213,7 @@ def _uses(target: Target, remembered: Mapping[Key, Record]) -> AbstractSet[Key]:
     return {*target.uses, *(known.target.uses if known else ())}
 
 
-def _users_first(targets: Sequence[Target], remembered: Mapping[Key, Record]) -> Iterator[Target]:
+def users_first(targets: Sequence[Target], remembered: Mapping[Key, Record]) -> Iterator[Target]:
     """Windows stops nothing that something else needs which still runs."""
     left = list(targets)
     while left:

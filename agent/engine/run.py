@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from agent.spec import Key
 
 LOCK = "wmcb"
+_MOMENT_SECONDS = 0.5
+_LONGEST_REPAIR_SECONDS = 120.0
+"""A kubelet that does not heed a stop is ended after a minute."""
+_PAUSE_SECONDS = 0.05
 
 
 class Busy(Exception):
@@ -60,7 +64,7 @@ def preview(host: Host, specification: Specification, *, beside: bool = False) -
     folder = StateFolder.of(host)
     folder.check()
     inventory = Inventory.load(folder)
-    remembered = _remembered(inventory, _unfinished(folder, inventory))
+    remembered = _remembered(inventory, unfinished(folder, inventory))
     others = _others(specification, remembered) if beside else {}
     return plan(host, specification, _without(others, remembered))
 
@@ -69,7 +73,7 @@ def interrupted(host: Host) -> int | None:
     """After how many steps the last run was cut off, which the next one goes on from; None if it was not."""
     folder = StateFolder.of(host)
     folder.check()
-    journal = _unfinished(folder, Inventory.load(folder))
+    journal = unfinished(folder, Inventory.load(folder))
     return None if journal is None or host.processes.is_held(LOCK) else len(journal.steps)
 
 
@@ -97,12 +101,12 @@ def make_so(
     What wmcb made before and is not wanted now goes, unless this is to be `beside` it. `recipe` is a hash of
     all that the specification was made of, for `as_made`.
     """
-    with _alone(host):
+    with alone(host):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
-        _end_properly(host, folder, inventory)
-        journal = _unfinished(folder, inventory)
+        end_properly(host, folder, inventory)
+        journal = unfinished(folder, inventory)
         remembered = _remembered(inventory, journal)
         others = _others(specification, remembered) if beside else {}
         if journal is not None:
@@ -134,10 +138,10 @@ def make_so(
         except BaseException as failure:
             if _is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
-                _clean_up(host, folder, records, journal)
+                clean_up(host, folder, records, journal)
                 raise
             raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
-        _clean_up(host, folder, records, journal)
+        clean_up(host, folder, records, journal)
         return Done(planned, tuple(making.left), tuple(_kept_otherwise(planned, records)))
 
 
@@ -162,12 +166,12 @@ def as_made(host: Host, recipe: str) -> Done | None:
 
 def take_back(host: Host, progress: Progress) -> Undone | None:
     """Undoes what an interrupted run had done; None if there is none."""
-    with _alone(host):
+    with alone(host):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
-        _end_properly(host, folder, inventory)
-        journal = _unfinished(folder, inventory)
+        end_properly(host, folder, inventory)
+        journal = unfinished(folder, inventory)
         if journal is None:
             return None
         return _take_back(host, folder, inventory, journal, progress)
@@ -180,7 +184,7 @@ def reset(host: Host, version: str, progress: Progress, stopped: Callable[[], No
 
 def forget(host: Host) -> None:
     """Leaves the machine as it is, and nobody knows any more what of it was made here, or what was before."""
-    with _alone(host):
+    with alone(host):
         folder = StateFolder.of(host)
         folder.secure()
         folder.clear()
@@ -229,9 +233,9 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     # Before the journal and after: one that ends or begins just then is not interrupted.
     under_way = host.processes.is_held(LOCK)
     has_journal = Journal.unfinished(folder) is not None
-    unfinished = has_journal and _unfinished(folder, Inventory.load(folder)) is not None
+    is_cut_off = has_journal and unfinished(folder, Inventory.load(folder)) is not None
     under_way = under_way or host.processes.is_held(LOCK)
-    return Status(inventory.title, standings, unfinished and not under_way, under_way)
+    return Status(inventory.title, standings, is_cut_off and not under_way, under_way)
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
@@ -243,17 +247,38 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
 
 
 @contextmanager
-def _alone(host: Host) -> Iterator[None]:
-    with host.processes.exclusive(LOCK) as mine:
-        if not mine:
+def alone(host: Host) -> Iterator[None]:
+    """Raises Busy, but for what the resident service repairs just now: that has ended in a moment."""
+    deadline = host.clock.monotonic() + _MOMENT_SECONDS
+    while True:
+        with host.processes.exclusive(LOCK) as mine:
+            if mine:
+                yield
+                return
+        now = host.clock.monotonic()
+        if now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_repaired(host)):
             raise Busy("another wmcb is at work on this machine; wait until it has ended")
-        yield
+        host.clock.sleep(_PAUSE_SECONDS)
 
 
-def _unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:
-    """A journal whose run wrote the inventory had come to its end: only its removal was missed."""
+def _is_repaired(host: Host) -> bool:
+    with suppress(HostError, CannotBeSo):
+        journal = Journal.unfinished(StateFolder.of(host))
+        return journal is not None and journal.repairs
+    return False
+
+
+def unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:
+    """A journal whose run wrote the inventory had come to its end: only its removal was missed.
+
+    That of a repair needs no finishing either: what is still to be repaired shows.
+    """
     journal = Journal.unfinished(folder)
-    return None if journal is None or journal.run == inventory.run else journal
+    return None if journal is None or _is_over(journal, inventory) else journal
+
+
+def _is_over(journal: Journal, inventory: Inventory) -> bool:
+    return journal.repairs or journal.run == inventory.run
 
 
 def _remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, Record]:
@@ -320,7 +345,7 @@ def _take_back(
 ) -> Undone:
     outcome = undone(host, folder, journal, progress)
     if not outcome.trouble:
-        _clean_up(host, folder, inventory.records, journal)
+        clean_up(host, folder, inventory.records, journal)
     return outcome
 
 
@@ -331,16 +356,16 @@ def _is_saved(folder: StateFolder, journal: Journal) -> bool:
         return False
 
 
-def _end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None:
+def end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None:
     """A run that had done everything, and was cut off while it put its things away."""
     journal = Journal.unfinished(folder)
-    if journal is not None and journal.run == inventory.run:
-        _clean_up(host, folder, inventory.records, journal)
+    if journal is not None and _is_over(journal, inventory):
+        clean_up(host, folder, inventory.records, journal)
     elif journal is None and not inventory.records:
         folder.dissolve()
 
 
-def _clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:
+def clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:
     """The inventory is in place: the run has come to its end, whatever still holds one of these files."""
     tidy(host, (step.key for step in journal.steps))
     with suppress(HostError):

@@ -50,6 +50,16 @@ class StateFolder:
         return self.path / "journal"
 
     @property
+    def made(self) -> PureWindowsPath:
+        """Small contents as they were made, by their hash: what somebody changes can be made so again."""
+        return self.path / "made"
+
+    @property
+    def pause(self) -> PureWindowsPath:
+        """As long as it is there, the resident service repairs nothing."""
+        return self.path / "pause"
+
+    @property
     def _reserve(self) -> PureWindowsPath:
         return self.path / "reserve"
 
@@ -212,8 +222,10 @@ class StateFolder:
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
+        with suppress(NotFound):
+            remove_tree(self.host.files, self.made)
         # The copy first: alone it would count.
-        for path in (self.inventory_copy, self.inventory, self.journal, self._reserve):
+        for path in (self.inventory_copy, self.inventory, self.journal, self._reserve, self.pause):
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):
