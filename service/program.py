@@ -1,4 +1,4 @@
-"""What the resident service does between start and stop."""
+"""The resident service between start and stop."""
 
 from __future__ import annotations
 
@@ -6,18 +6,55 @@ from agent.host.port import Control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agent.host.port import ServiceControls
+    from collections.abc import Callable
+
+    from agent.host.port import Host, ServiceControls
+    from service.signals import Signals
+
+    Log = Callable[[str], None]
 
 STOP_SECONDS = 5.0
 """How long it may take from a request to stop until it has stopped."""
+_LEFT_FOR_ENDING_SECONDS = 1.0
 
 _ENDING = (Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN)
 
 
-def resident(controls: ServiceControls) -> int:
-    """Runs as long as Windows lets it; its exit code."""
-    controls.running()
+def resident(
+    controls: ServiceControls, open_host: Callable[[], Host], open_log: Callable[[Host], Log]
+) -> int:
+    """Runs as long as Windows lets it; its exit code.
+
+    Answers the SCM in this thread, and works in another: what is asked for is heard at once, and a step that
+    takes too long is left to the journal.
+    """
+    controls.running()  # before anything else is loaded
+    import threading
+
+    from service.signals import Signal, Signals, Source
+
+    signals = Signals()
+    worker = threading.Thread(target=_keep, args=(signals, open_host, open_log), daemon=True)
+    worker.start()
     while controls.next() not in _ENDING:
-        pass  # parameters changed: there are none yet
+        signals.put(Signal(Source.ASKED))
     controls.stopping(STOP_SECONDS)
+    signals.end()
+    worker.join(STOP_SECONDS - _LEFT_FOR_ENDING_SECONDS)
     return 0
+
+
+def _keep(signals: Signals, open_host: Callable[[], Host], open_log: Callable[[Host], Log]) -> None:
+    import os
+
+    from agent.release import RELEASE
+    from service.keeping import Keeping
+    from service.telling import Telling
+    from service.watching import Watches
+
+    try:
+        host = open_host()
+        telling = Telling(host, open_log(host))
+        Keeping(host, signals, telling, RELEASE, lambda: Watches(host, signals)).run()
+    except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
+        os._exit(1)  # Windows starts it again, by its recovery actions

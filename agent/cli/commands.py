@@ -103,6 +103,19 @@ COMMANDS = (
         examples=("wmcb daemon uninstall",),
     ),
     Command(
+        "daemon pause",
+        "have it repair nothing while you work on the machine",
+        run="agent.cli.daemon:pause",
+        options=(options.FOR,),
+        examples=("wmcb daemon pause --for 2h",),
+    ),
+    Command(
+        "daemon resume",
+        "have it repair again, and what was changed meanwhile",
+        run="agent.cli.daemon:resume",
+        examples=("wmcb daemon resume",),
+    ),
+    Command(
         "daemon run",
         "be the resident service; Windows calls this",
         run="agent.cli.daemon:run",

@@ -6,14 +6,14 @@ import sys
 from contextlib import contextmanager
 
 from agent.cli import options
-from agent.cli.arguments import SANDBOX
-from agent.cli.failure import DONE, BadUsage
+from agent.cli.arguments import SANDBOX, SANDBOX_RUN
+from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
 from agent.cli.streams import say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import PureWindowsPath
 
     from agent.cli.arguments import Request
@@ -32,11 +32,67 @@ def run(request: Request) -> int:
         if sys.platform == "win32" and not is_sandbox(request):
             # Of the host this part alone: a service starts often, and stays.
             from agent.host.windows.service_program import serve
-
-            return serve(SERVICE, resident)
-        return open_machine(request).services.serve(SERVICE, resident)
+        else:
+            serve = open_machine(request).services.serve
+        return serve(SERVICE, lambda controls: resident(controls, lambda: open_machine(request), _log_on))
     except NotAService as error:
         raise BadUsage(f"Windows runs this; start the service with: sc start {SERVICE}") from error
+
+
+def _log_on(host: Host) -> Callable[[str], None]:
+    from agent.cli.run_log import RunLog
+
+    # A log that is begun anew for each line is looked at each time whether it has become too large.
+    return lambda line: RunLog(host).write(line)
+
+
+def pause(request: Request) -> int:
+    """Has the resident service repair nothing, for a time or until `resume`."""
+    host = open_as_administrator(request)
+    from agent.cli.looking import looking
+    from agent.host.errors import NotFound
+    from service import pausing
+
+    seconds = _span(request) if request.has(options.FOR) else None
+    until = None if seconds is None else host.clock.now() + seconds
+    with looking():
+        try:
+            pausing.pause(host, until)
+        except NotFound as error:
+            raise Failure("wmcb has put nothing on this machine: there is nothing to pause") from error
+    say(f"repairs are paused {paused_until(until)}")
+    return DONE
+
+
+def resume(request: Request) -> int:
+    """Ends the pause: what has been changed meanwhile is put right."""
+    host = open_as_administrator(request)
+    from agent.cli.looking import looking
+    from service import pausing
+
+    with looking():
+        was_paused = pausing.resume(host)
+    say("repairs go on" if was_paused else "nothing to do: repairs were not paused")
+    return DONE
+
+
+def paused_until(until: float | None) -> str:
+    """For a person."""
+    if until is None:
+        return "until: wmcb daemon resume"
+    import time
+
+    return time.strftime("until %Y-%m-%d %H:%M:%S UTC", time.gmtime(until))
+
+
+def _span(request: Request) -> float:
+    from agent.sources.kubeadm.durations import seconds
+
+    given = request.value(options.FOR, "")
+    span = seconds(given)
+    if span is None or span <= 0:
+        raise BadUsage.of(options.FOR.name, given, "expected a span of time, such as 2h, 90m or 1h30m")
+    return span
 
 
 def install(request: Request) -> int:
@@ -95,6 +151,7 @@ def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindow
 
     start = "import agent.cli.main as main; main.console()"
     words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
+    words += [SANDBOX_RUN.name] * request.has(SANDBOX_RUN)
     unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
     program, runtime = unpacked / "wmcb.exe", unpacked / "runtime"
     for folder in (unpacked, runtime):

@@ -34,6 +34,7 @@ DELETE_AS = Option("--kubeconfig", "of somebody who may delete it", placeholder=
 END_PODS = Option("--end-pods", "also what containerd still runs of its pods")
 AS_KUBEADM = Option("--kubeadm", "also as kubeadm.exe, which takes its lines")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
+FOR = Option("--for", "go on by itself after this time", placeholder="2h")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
 DOCUMENTS = (IGNITION, KUBEADM_CONFIG, USER_DATA)

@@ -29,6 +29,7 @@ that two of them can be told apart within one document.
         under_way   whether a run is at work just now
         resources   resource, there (whether it exists), differences as above
         logs        by path, the last lines of what the services' programs write
+        pause       null, or of the resident service's repairs: until (seconds since 1970, null for no end)
 
 What a run shows of these on standard output is all of it: warnings and progress go to standard error.
 """
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from agent.preflight import Finding
     from agent.resources.kind import Value
     from agent.spec import Note
+    from service.pausing import Pause
 
 
 def plan_document(plan: Plan, outlook: Outlook) -> str:
@@ -96,7 +98,7 @@ def user_data_document(
     return document(**_of_plan(plan), left=left, remarks=list(remarks), exit_code=exit_code)
 
 
-def status_document(status: Status, logs: Logs) -> str:
+def status_document(status: Status, logs: Logs, pause: Pause | None) -> str:
     return document(
         title=status.title,
         interrupted=status.interrupted,
@@ -110,6 +112,7 @@ def status_document(status: Status, logs: Logs) -> str:
             for standing in status.resources
         ],
         logs={str(path): list(lines) for path, lines in logs.items()},
+        pause=None if pause is None else {"until": None if pause.until is None else int(pause.until)},
     )
 
 

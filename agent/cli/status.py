@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from agent.cli import shown_plan
 from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
+from agent.cli.daemon import paused_until
 from agent.cli.failure import DONE, FAILED
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.host.errors import HostError
+from service import pausing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,15 +34,18 @@ def show(request: Request) -> int:
     host = open_to_look(request)
     with looking():
         status = engine.status(host)
+        pause = pausing.read(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.wants_json:
         from agent.cli import plan_documents
 
-        say(plan_documents.status_document(status, logs))
+        say(plan_documents.status_document(status, logs, pause))
     elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")
     else:
         say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=request.has(VERBOSE)))
+        if pause is not None:
+            say(f"the resident service's repairs are paused {paused_until(pause.until)}")
     return DONE if status.is_well else FAILED
 
 

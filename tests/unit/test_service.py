@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.port import Control
+from agent.host.sandbox import open_sandbox
+from service.agenda import Agenda
 from service.program import STOP_SECONDS, resident
+from service.signals import Signal, Signals, Source
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Sequence
+
+    from agent.host.port import Host
 
 
 class Scm:
@@ -32,10 +39,51 @@ class Scm:
         return self._requests.pop(0)
 
 
+def _silent(_: Host) -> object:
+    return lambda _: None
+
+
 @pytest.mark.parametrize(
     "end", [Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN], ids=lambda each: each.name
 )
-def test_runs_until_it_is_asked_to_end(end: Control) -> None:
+def test_runs_until_it_is_asked_to_end(end: Control, tmp_path: pathlib.Path) -> None:
     scm = Scm(Control.PARAMETERS_CHANGED, end)
-    assert resident(scm) == 0
+    opened: list[str] = []
+
+    def open_host() -> Host:
+        opened.extend(str(each) for each in scm.heard)
+        return open_sandbox(tmp_path)
+
+    assert resident(scm, open_host, _silent) == 0  # type: ignore[arg-type]
     assert scm.heard == ["running", STOP_SECONDS]
+    assert opened[:1] == ["running"], "nothing is looked at before Windows knows that it runs"
+    assert threading.active_count() == 1, "nothing goes on"
+
+
+def test_alike_signals_that_wait_together_are_one() -> None:
+    signals = Signals()
+    one, other = Signal(Source.SERVICE, "kubelet"), Signal(Source.FILE, "C:\\k")
+    for signal in (one, other, one, one):
+        signals.put(signal)
+    assert signals.take(None) == (one, other)
+    assert signals.take(0) == ()
+
+
+class _Clock:
+    time = 100.0
+
+    def monotonic(self) -> float:
+        return self.time
+
+
+def test_an_agenda_has_each_thing_once_and_at_its_soonest_time() -> None:
+    clock = _Clock()
+    agenda = Agenda[str](clock)  # type: ignore[arg-type]
+    assert (agenda.left(), agenda.due()) == (None, set())
+    for seconds in (5, 2, 7):
+        agenda.after(seconds, "look")
+    agenda.after(3, "ask")
+    assert (agenda.left(), agenda.due()) == (2, set())
+    clock.time += 4
+    assert (agenda.left(), agenda.due()) == (0, {"look", "ask"})
+    assert agenda.left() is None

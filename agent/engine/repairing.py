@@ -1,0 +1,349 @@
+"""What was made, made so again where somebody has changed it: by memory, not by the documents it came from.
+
+The steps are those of any run, and stand in the same journal while they are done. Nothing of them is taken
+back: they lead to how things were when a run had ended well. What cannot be repaired stays, and is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.engine.inventory import Inventory
+from agent.engine.journal import Journal
+from agent.engine.making import Making
+from agent.engine.planning import (
+    Action,
+    Change,
+    Match,
+    Plan,
+    differences,
+    disturbed_by,
+    users_first,
+)
+from agent.engine.run import LOCK, Busy, alone, clean_up, end_properly, unfinished
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import AlreadyExists, HostError, NotFound
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.records import frozen, replaced
+from agent.resources import kind_named
+from agent.resources.kind import CannotBeSo, NotWell, pausable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from agent.engine.planning import Difference
+    from agent.engine.progress import Progress
+    from agent.engine.target import Record, Target
+    from agent.host.port import Host
+    from agent.resources.kind import State
+    from agent.spec import Key
+
+_OF_HEALTH = frozenset({"well", "makes"})
+"""What a program has to show in its own time: whoever supervises it asks for that."""
+_STATE = "state"
+_ON_THE_WAY = ("START_PENDING", "STOP_PENDING", "CONTINUE_PENDING", "PAUSE_PENDING")
+"""Somebody's start or stop, Windows' own recovery among them: how it ends is still to be seen."""
+
+_LARGEST_MADE = 1 << 20
+_BATCH = 8
+
+
+class Unfinished(Exception):
+    """Somebody's run was cut off here: it is for him to finish it, or to take it back."""
+
+
+@frozen
+class Drift:
+    """A resource that is not as it was made."""
+
+    key: Key
+    fields: tuple[str, ...]
+    """In which; never their values, which may be secret."""
+    is_missing: bool = False
+
+    @property
+    def has_stopped(self) -> bool:
+        """And nothing else is the matter with it."""
+        return self.fields == (_STATE,)
+
+
+@frozen
+class Found:
+    drifts: tuple[Drift, ...] = ()
+    unseen: tuple[str, ...] = ()
+    """What could not be looked at, and why, a line each."""
+
+
+@frozen
+class Repaired:
+    left: tuple[Drift, ...] = ()
+    """What still is not as it was made."""
+    trouble: tuple[str, ...] = ()
+    """A line for each step that failed."""
+
+
+def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
+    """What is not as it was made, of all or of these. Changes nothing. Raises CannotBeSo, HostError."""
+    folder = StateFolder.of(host)
+    folder.check()
+    look = _Look(host, Inventory.load(folder).records, keys)
+    return Found(tuple(look.drifts()), tuple(look.unseen))
+
+
+def repair(
+    host: Host,
+    version: str,
+    progress: Progress,
+    keys: Collection[Key],
+    *,
+    restart: Collection[Key] = (),
+    is_ending: Callable[[], bool] = lambda: False,
+) -> Repaired:
+    """Makes these as they were made, and starts what was to run; what must not run meanwhile is stopped.
+
+    `restart` are services that are stopped and started whatever their state. Starts are not waited for: how
+    they go is seen by whoever watches. Once `is_ending`, no more is begun than to start what was stopped.
+
+    Raises Busy, Unfinished, CannotBeSo and HostError before anything is changed.
+    """
+    with alone(host):
+        folder = StateFolder.of(host)
+        folder.secure()
+        inventory = Inventory.load(folder)
+        end_properly(host, folder, inventory)
+        if unfinished(folder, inventory) is not None:
+            raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
+        planned = _planned(host, inventory.records, keys, restart)
+        if not (planned.changes or planned.resumes):
+            return Repaired()
+        folder.ensure()
+        journal = Journal.begin(folder, version, repairs=True)
+        repairing = _Repairing(host, folder, Making(host, folder, journal, progress))
+        try:
+            repairing.carry_out(planned, is_ending)
+            again = _Look(host, inventory.records, keys)
+            return Repaired(tuple(again.drifts()), (*repairing.trouble, *again.unseen))
+        finally:
+            clean_up(host, folder, inventory.records, journal)
+
+
+class _Look:
+    """At resources of ours, in the order in which they were made."""
+
+    def __init__(
+        self, host: Host, records: Mapping[Key, Record], keys: Collection[Key] | None = None
+    ) -> None:
+        self._host = host
+        self.unseen: list[str] = []
+        chosen = [record for key, record in records.items() if keys is None or key in keys]
+        self.compared = list(self._compared(chosen))
+
+    def drifts(self) -> Iterator[Drift]:
+        for each in self.compared:
+            if isinstance(each, Change):
+                fields = tuple(one.field for one in each.differences)
+                yield Drift(each.target.key, fields, each.found is None)
+
+    def _compared(self, records: Sequence[Record]) -> Iterator[Change | Match]:
+        for record in map(_without_health, records):
+            if record.settled is None:
+                continue  # it has done its duty
+            try:
+                each = self._compare(record, record.settled)
+            except (HostError, CannotBeSo) as fault:
+                self.unseen.append(f"{record.target.key}: {fault}")
+            else:
+                if each is not None:
+                    yield each
+
+    def _compare(self, record: Record, settled: State) -> Change | Match | None:
+        target, goal = record.target, {**settled, **record.target.wanted}
+        found = target.observe(self._host)
+        if found is None and target.kind.is_over(self._host, target.manner):
+            return None
+        different = tuple(one for one in differences(target, found, record) if not _is_on_the_way(one))
+        if found is None:
+            return Change(Action.CREATE, target, None, different, before=goal)
+        if different:
+            return Change(Action.CHANGE, target, found, different, before=goal)
+        return Match(target, found)
+
+
+def _without_health(record: Record) -> Record:
+    target = replaced(record.target, wanted=_but_health(record.target.wanted))
+    return replaced(record, target=target, settled=record.settled and _but_health(record.settled))
+
+
+def _but_health(state: State) -> State:
+    return {field: value for field, value in state.items() if field not in _OF_HEALTH}
+
+
+def _is_on_the_way(different: Difference) -> bool:
+    return different.field == _STATE and different.found in _ON_THE_WAY
+
+
+def _planned(
+    host: Host, records: Mapping[Key, Record], keys: Collection[Key], restart: Collection[Key]
+) -> Plan:
+    services = {key for key in records if pausable(kind_named(key.kind))}
+    compared = _Look(host, records, {*keys, *restart, *services}).compared
+    # What has changed of others is not to be repaired now, as far as anybody has said.
+    compared = [each if each.target.key in keys else Match(each.target, each.found) for each in compared]
+    drifted = [each for each in compared if isinstance(each, Change)]
+    disturbed = {each.target.key for each in disturbed_by(compared, records, set(_moving(drifted)))}
+    stopped_first = [
+        each.target
+        for each in reversed(compared)
+        if each.target.key in disturbed or each.target.key in restart or _is_stuck(each)
+    ]
+    pauses = tuple(users_first(stopped_first, records))
+    touched = {target.key for target in pauses}
+    changes = [
+        each
+        if isinstance(each, Change)
+        # What would not stop was ended, and had to lose its settings for failures first.
+        else Change(Action.RESTART, each.target, each.found, before=each.found)
+        for each in compared
+        if each.target.key in touched or (isinstance(each, Change) and _has_changed(each))
+    ]
+    starts = tuple(
+        Change(Action.RESTART, each.target, each.found)
+        for each in compared
+        if each.target.key in services and (each.target.key in touched or isinstance(each, Change))
+    )
+    return Plan(pauses, tuple(changes), starts, ())
+
+
+def _has_changed(change: Change) -> bool:
+    return change.found is None or any(one.field != _STATE for one in change.differences)
+
+
+def _moving(changes: Sequence[Change]) -> Iterator[Key]:
+    """What its users would notice: not a mere descriptor, nor that a service stopped."""
+    for change in changes:
+        firm = change.target.kind.firm - {_STATE}
+        if change.found is None or any(one.field in firm for one in change.differences):
+            yield change.target.key
+
+
+def _is_stuck(each: Change | Match) -> bool:
+    """It is to run, and is neither up nor down: paused, say."""
+    kind = pausable(each.target.kind)
+    is_other = isinstance(each, Change) and any(one.field == _STATE for one in each.differences)
+    return is_other and kind is not None and each.found is not None and kind.is_active(each.found)
+
+
+class _Repairing:
+    """Trouble with one step keeps no other from being done."""
+
+    def __init__(self, host: Host, folder: StateFolder, making: Making) -> None:
+        self._host = host
+        self._folder = folder
+        self._making = making
+        self._trouble: list[str] = []
+
+    @property
+    def trouble(self) -> Sequence[str]:
+        return (*self._trouble, *self._making.left)
+
+    def carry_out(self, planned: Plan, is_ending: Callable[[], bool]) -> None:
+        for target in planned.pauses:
+            if not is_ending():
+                self._attempt(target, Plan((target,), (), (), ()))
+        for change in planned.changes:
+            if not is_ending() and (possible := self._possible(change)) is not None:
+                self._attempt(change.target, Plan((), (possible,), (), ()))
+        for start in planned.resumes:
+            self._start(start.target)
+
+    def _attempt(self, target: Target, plan: Plan) -> None:
+        try:
+            self._making.carry_out(plan)
+        except (HostError, CannotBeSo, NotWell) as fault:
+            self._trouble.append(f"{target.key}: {fault}")
+
+    def _start(self, target: Target) -> None:
+        kind, found = pausable(target.kind), target.observe(self._host)
+        if kind is not None and found is not None and target.wanted.get(_STATE) and not kind.is_active(found):
+            # As it is found: a start that was not running before is not waited for.
+            start = Change(Action.RESTART, target, found, before=found)
+            self._attempt(target, Plan((), (), (start,), ()))
+
+    def _possible(self, change: Change) -> Change | None:
+        """As much of it as can be done: a content that is not at hand stays as it is."""
+        assert change.before is not None
+        content = change.before.get("sha256")
+        now = (change.found or {}).get("sha256")
+        if content in (None, now) or self._lend(str(content)):
+            return change
+        if now is None:
+            self._trouble.append(f"{change.target.key}: what it held is not at hand")
+            return None
+        return replaced(change, before={**change.before, "sha256": now})
+
+    def _lend(self, sha256: str) -> bool:
+        """To where a run finds what has to come back."""
+        if not self._folder.has(sha256):
+            try:
+                self._folder.keep(sha256, self._host.files.blocks(self._folder.made / sha256))
+            except (NotFound, CannotBeSo):
+                return False
+        return True
+
+
+def put_by(host: Host) -> None:
+    """Keeps copies of small files, as long as they are as they were made, for `repair` to give back.
+
+    Raises Busy; not for long at a time, so that others who want to begin a run need not wait.
+    """
+    while _put_some_by(host):
+        pass
+
+
+def _put_some_by(host: Host) -> bool:
+    """Whether there is more to do."""
+    with host.processes.exclusive(LOCK) as mine:
+        if not mine:
+            raise Busy("another wmcb is at work on this machine")
+        folder = StateFolder.of(host)
+        folder.secure()
+        inventory = Inventory.load(folder)
+        end_properly(host, folder, inventory)
+        if not inventory.records or unfinished(folder, inventory) is not None:
+            return False
+        with suppress(AlreadyExists):
+            host.files.make_directory(folder.made, PRIVATE_DIRECTORY)
+        there = set(host.files.list(folder.made))
+        needed = {sha256: path for path, sha256 in _contents(inventory.records.values())}
+        for name in there - set(needed):
+            folder.remove(folder.made / name)
+        missing = [(path, sha256) for sha256, path in needed.items() if sha256 not in there]
+        written = 0
+        for path, sha256 in missing:
+            written += _copy(host, path, sha256, folder)
+            if written == _BATCH:
+                return True
+        return False
+
+
+def _contents(records: Collection[Record]) -> Iterator[tuple[PureWindowsPath, str]]:
+    """Not of what is there for a time only: a credential for one use is a secret that nobody is to keep."""
+    for record in records:
+        sha256 = record.target.wanted.get("sha256")
+        if sha256 is not None and "until" not in record.target.manner:
+            yield PureWindowsPath(record.target.key.name), str(sha256)
+
+
+def _copy(host: Host, path: PureWindowsPath, sha256: str, folder: StateFolder) -> bool:
+    with suppress(HostError):
+        there = host.files.observe(path)
+        if there is None or there.size > _LARGEST_MADE:
+            return False
+        content = host.files.read(path)
+        if hashlib.sha256(content).hexdigest() == sha256:
+            host.files.write(folder.made / sha256, content, PRIVATE_FILE)
+            return True
+    return False

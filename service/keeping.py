@@ -1,0 +1,314 @@
+"""Keeps a machine as it was made: looks when there is a reason to, and has the engine repair what differs.
+
+There is no second way to change a machine here, and no looking without a reason: it sleeps until something
+is signalled or a time has come.
+"""
+
+from __future__ import annotations
+
+import enum
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.engine.inventory import Inventory
+from agent.engine.progress import Silent
+from agent.engine.repairing import Drift, Unfinished, drifted, put_by, repair
+from agent.engine.run import LOCK, Busy
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import HostError
+from agent.resources.kind import CannotBeSo
+from agent.spec import Key
+from service import pausing
+from service.agenda import Agenda
+from service.health import EVERY_SECONDS, Health
+from service.patience import Repeats, Starts
+from service.signals import Signal, Signals, Source
+from service.telling import Event, Telling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from agent.engine.repairing import Repaired
+    from agent.engine.target import Record
+    from agent.host.port import Host
+    from service.watching import Watches
+
+FULL_LOOK_SECONDS = 600.0
+"""A net below the watches: Windows may lose count of changes, and tells of none in the registry."""
+SETTLE_SECONDS = 0.1
+"""An editor writes a file in several steps."""
+_COPIES_AFTER_SECONDS = 5.0
+"""Whoever has just ended a run may begin another."""
+_FIRST_STEP_ASIDE_SECONDS = 0.1
+_LONGEST_STEP_ASIDE_SECONDS = 2.0
+_TROUBLE_SECONDS = 60.0
+
+
+class Errand(enum.Enum):
+    OWN = "see to wmcb's own memory"
+    ALL = "look at everything"
+    HEALTH = "ask whether what runs is well"
+    COPIES = "keep copies of small files"
+
+
+class Keeping:
+    """Works in one thread; `signals` say why."""
+
+    def __init__(
+        self,
+        host: Host,
+        signals: Signals,
+        telling: Telling,
+        version: str,
+        watches: Callable[[], Watches],
+    ) -> None:
+        self._host = host
+        self._signals = signals
+        self._telling = telling
+        self._version = version
+        self._folder = StateFolder.of(host)
+        self._own_watches, self._watches = watches(), watches()
+        self._agenda = Agenda[Key | Errand](host.clock)
+        self._health = Health(host)
+        self._starts: dict[Key, Starts] = {}
+        self._repeats = Repeats()
+        self._records: Mapping[Key, Record] = {}
+        self._run: str | None = None
+        self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
+        self._agenda.after(0.0, Errand.ALL)
+
+    def run(self) -> None:
+        """Until the signals end."""
+        while not self._signals.has_ended:
+            self.turn()
+        self._watches.let_go()
+        self._own_watches.let_go()
+
+    def turn(self) -> None:
+        """Waits for a reason, and sees to it."""
+        for signal in self._signals.take(self._agenda.left()):
+            self._note(signal)
+        due = self._agenda.due()
+        if self._signals.has_ended or not due:
+            return
+        try:
+            self._see_to(due)
+            self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
+            self._telling.is_over(Event.TROUBLE)
+        except Busy:
+            self._step_aside()
+        except Unfinished as fault:
+            self._telling.tell_once(Event.UNFINISHED, Event.UNFINISHED, f"nothing is repaired: {fault}")
+            self._agenda.after(_TROUBLE_SECONDS, Errand.ALL)
+        except (HostError, CannotBeSo) as fault:
+            self._trouble(str(fault))
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the node is to be kept further on
+            self._trouble(
+                f"unexpected {type(fault).__name__}: {' '.join(str(fault).split())} (please report it)"
+            )
+
+    # Reasons
+
+    def _note(self, signal: Signal) -> None:
+        if signal.source is Source.SERVICE:
+            self._agenda.after(0.0, Key("service", signal.subject))
+        elif signal.source is Source.ASKED:
+            self._agenda.after(0.0, Errand.ALL)
+        elif signal.source is Source.FILE:
+            self._note_path(PureWindowsPath(signal.subject))
+
+    def _note_path(self, path: PureWindowsPath) -> None:
+        own = self._folder.path
+        if path == own or path.parent == own:
+            self._agenda.after(0.0, Errand.OWN)
+        folders = [Key("directory", str(each)) for each in (path, path.parent)]
+        for key in (Key("file", str(path)), *folders):
+            if key in self._records:
+                self._agenda.after(SETTLE_SECONDS, key)
+
+    # What is done
+
+    def _see_to(self, due: set[Key | Errand]) -> None:
+        self._own_watches.follow((), self._own_places())
+        if self._host.processes.is_held(LOCK):
+            raise Busy
+        if self._read_memory():
+            due = {Errand.ALL, *due}
+        if self._is_paused():
+            return
+        if self._telling.is_over(Event.PAUSED):
+            self._telling.tell(Event.RESUMED, "what differs is repaired again")
+            due = {Errand.ALL, *due}
+        self._watches.follow(self._services(), self._places())
+        restart = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
+        keys = None if Errand.ALL in due else {each for each in due if isinstance(each, Key)}
+        if keys is None or keys or restart:
+            self._look(keys, restart)
+        if Errand.ALL in due:
+            self._agenda.after(FULL_LOOK_SECONDS, Errand.ALL)
+            self._agenda.after(_COPIES_AFTER_SECONDS, Errand.COPIES)
+        if Errand.COPIES in due:
+            put_by(self._host)
+        if self._health.is_needed(self._records.values()):
+            self._agenda.after(EVERY_SECONDS, Errand.HEALTH)
+
+    def _own_places(self) -> Iterator[PureWindowsPath]:
+        yield self._folder.path
+        yield self._folder.path.parent
+
+    def _services(self) -> Iterable[str]:
+        return [
+            key.name
+            for key, record in self._records.items()
+            if key.kind == "service" and "state" in record.target.wanted
+        ]
+
+    def _places(self) -> Iterable[PureWindowsPath]:
+        kinds = ("file", "directory")
+        places = [PureWindowsPath(key.name).parent for key in self._records if key.kind in kinds]
+        return dict.fromkeys(each for each in places if each not in self._own_places())
+
+    def _read_memory(self) -> bool:
+        """Whether it says something else than before."""
+        self._folder.check()
+        inventory = Inventory.load(self._folder)
+        is_new = inventory.run != self._run
+        if is_new:
+            self._records, self._run = inventory.records, inventory.run
+            self._starts = {}
+            if inventory.records:
+                services = ", ".join(self._services()) or "no service"
+                text = f"keeping {services} and {len(inventory.records)} resources in all as they were made"
+                self._telling.tell_once(Event.KEEPING, Event.KEEPING, text)
+            else:
+                self._telling.is_over(Event.KEEPING)
+        return is_new
+
+    def _is_paused(self) -> bool:
+        pause = pausing.read(self._host)
+        if pause is None:
+            return False
+        self._agenda.clear()
+        self._watches.let_go()
+        end = "it is ended by wmcb daemon resume"
+        if pause.until is not None:
+            left = max(0.0, pause.until - self._host.clock.now())
+            # Somebody may set the clock.
+            self._agenda.after(min(left, FULL_LOOK_SECONDS), Errand.ALL)
+            end = "for a time that was given"
+        self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {end}")
+        return True
+
+    def _step_aside(self) -> None:
+        """Somebody else is at work here, and nothing tells when he has ended: that is asked."""
+        self._watches.let_go()
+        self._agenda.after(self._step_aside_seconds, Errand.ALL)
+        self._step_aside_seconds = min(2 * self._step_aside_seconds, _LONGEST_STEP_ASIDE_SECONDS)
+
+    def _trouble(self, text: str) -> None:
+        self._telling.tell_once(Event.TROUBLE, Event.TROUBLE, text)
+        self._agenda.after(_TROUBLE_SECONDS, Errand.ALL)
+
+    # Looking and repairing
+
+    def _look(self, keys: Collection[Key] | None, hung: Mapping[Key, str]) -> None:
+        found = drifted(self._host, keys)
+        self._tell_of_unseen(found.unseen)
+        self._forget_what_is_well(keys, found.drifts)
+        now = self._host.clock.monotonic()
+        chosen = [drift for drift in found.drifts if self._is_time_for(drift, now)]
+        if not chosen and not hung:
+            return
+        ends = {drift.key: self._end_of(drift) for drift in chosen if drift.has_stopped}
+        repaired = repair(
+            self._host,
+            self._version,
+            Silent(),
+            {drift.key for drift in chosen},
+            restart=set(hung),
+            is_ending=lambda: self._signals.has_ended,
+        )
+        for key, how in hung.items():
+            self._telling.tell(Event.HUNG, f"{key} was restarted: {how}")
+        self._tell_of(chosen, ends, repaired)
+
+    def _forget_what_is_well(self, keys: Collection[Key] | None, drifts: Sequence[Drift]) -> None:
+        otherwise = {drift.key for drift in drifts}
+        for key in self._records if keys is None else keys:
+            if key not in otherwise:
+                for topic in ("stops", "again", "left"):
+                    self._telling.is_over((topic, key))
+                if key in self._starts:
+                    self._starts[key].runs()
+
+    def _is_time_for(self, drift: Drift, now: float) -> bool:
+        if drift.has_stopped:
+            due = self._starts.setdefault(drift.key, Starts()).due(now)
+        else:
+            due = self._repeats.due(drift.key, drift.fields, now)
+        if due <= now:
+            return True
+        self._agenda.at(drift.key, due)
+        if drift.has_stopped:
+            pause = self._starts[drift.key].pause
+            text = (
+                f"{drift.key} keeps stopping ({self._end_of(drift)}); started again after {pause:g} seconds"
+            )
+            self._telling.tell_once(("stops", drift.key), Event.STOPS_AGAIN, text)
+        else:
+            text = (
+                f"{drift.key} is changed again and again ({_named(drift.fields)}); repaired every ten minutes"
+            )
+            self._telling.tell_once(("again", drift.key), Event.AGAIN_AND_AGAIN, text)
+        return False
+
+    def _end_of(self, drift: Drift) -> str:
+        try:
+            return f"exit code {self._host.services.status(drift.key.name).exit_code}"
+        except HostError:
+            return "it is gone"
+
+    def _tell_of(self, chosen: Sequence[Drift], ends: Mapping[Key, str], repaired: Repaired) -> None:
+        left = {drift.key: drift for drift in repaired.left}
+        now = self._host.clock.monotonic()
+        for drift in chosen:
+            remaining = left.get(drift.key, Drift(drift.key, ())).fields
+            mended = tuple(field for field in drift.fields if field not in remaining)
+            if drift.has_stopped:
+                self._starts[drift.key].started(now)
+                if mended:
+                    text = f"{drift.key} had stopped ({ends[drift.key]}), and was started"
+                    self._telling.tell(Event.STARTED, text)
+            else:
+                self._repeats.repaired(drift.key, drift.fields, now)
+                if mended:
+                    text = f"{drift.key} {_was(drift)}, and was put right ({_named(mended)})"
+                    self._telling.tell(Event.REPAIRED, text)
+            if drift.is_missing and drift.key.kind == "service":
+                self._watches.forget(drift.key.name)
+            if remaining:
+                self._tell_of_left(drift.key, remaining, repaired.trouble)
+        # What was made anew can be followed now.
+        self._watches.follow(self._services(), self._places())
+
+    def _tell_of_left(self, key: Key, fields: tuple[str, ...], trouble: Sequence[str]) -> None:
+        why = "; ".join(line for line in trouble if key.name in line)
+        text = f"{key} is not as it was made ({_named(fields)}), and could not be put right"
+        advice = "make the node again with the options that made it"
+        self._telling.tell_once(("left", key), Event.NOT_REPAIRED, f"{text}: {why or advice}")
+        self._agenda.after(0.0 if fields == ("state",) else FULL_LOOK_SECONDS, key)
+
+    def _tell_of_unseen(self, lines: Sequence[str]) -> None:
+        if lines:
+            text = f"cannot look at everything: {'; '.join(lines)}"
+            self._telling.tell_once("unseen", Event.TROUBLE, text)
+        else:
+            self._telling.is_over("unseen")
+
+
+def _named(fields: Sequence[str]) -> str:
+    return ", ".join(field.replace("_", " ") for field in fields)
+
+
+def _was(drift: Drift) -> str:
+    return "was gone" if drift.is_missing else "had been changed"

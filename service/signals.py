@@ -1,0 +1,53 @@
+"""Why to look: what the threads that wait for something tell the one that works."""
+
+from __future__ import annotations
+
+import enum
+import queue
+from typing import TYPE_CHECKING
+
+from agent.records import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Source(enum.Enum):
+    SERVICE = "service"
+    """`subject` is its name."""
+    FILE = "file"
+    """`subject` is its path, or that of a folder in which anything may have changed."""
+    ASKED = "asked"
+    """Somebody wants all to be looked at."""
+    END = "end"
+
+
+@frozen
+class Signal:
+    source: Source
+    subject: str = ""
+
+
+class Signals:
+    """Any thread puts, one takes. Alike ones that wait together are one."""
+
+    def __init__(self) -> None:
+        self._waiting = queue.SimpleQueue[Signal]()
+        self.has_ended = False
+
+    def put(self, signal: Signal) -> None:
+        self._waiting.put(signal)
+
+    def end(self) -> None:
+        self.has_ended = True
+        self.put(Signal(Source.END))
+
+    def take(self, seconds: float | None) -> Sequence[Signal]:
+        """All there are; waits for the first, for ever if no time is given. Empty when the time is up."""
+        taken: dict[Signal, None] = {}
+        try:
+            taken[self._waiting.get(timeout=seconds)] = None
+            while True:
+                taken[self._waiting.get_nowait()] = None
+        except queue.Empty:
+            return tuple(taken)

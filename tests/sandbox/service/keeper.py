@@ -1,0 +1,150 @@
+"""A resident service without threads, on a clock that goes on only while it waits."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent.engine.progress import Silent
+from agent.engine.run import make_so
+from agent.host.port import ServiceState
+from agent.host.sandbox.places import name_key
+from agent.host.sandbox.programs import SERVICES
+from agent.host.sandbox.service_records import PROCESS_ABORTED, run
+from agent.host.sandbox.state import State
+from agent.records import replaced
+from sandbox.engine.world import changed
+from service.keeping import Keeping
+from service.signals import Signal, Signals, Source
+from service.telling import Event, Telling
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterable, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+    from agent.spec import Specification
+
+
+OWN = Signal(Source.FILE, r"C:\ProgramData\wmcb\node.json")
+"""Somebody's run has ended, or a pause."""
+
+
+class Clock:
+    def __init__(self, host: Host) -> None:
+        self._begun = host.clock.now()
+        self._boot = host.clock.boot_time()
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self._begun + self.time
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def boot_time(self) -> float:
+        return self._boot
+
+    def boot(self) -> str:
+        return "the same"
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class _Waiting(Signals):
+    """Waits by putting the clock forward, never beyond `horizon`."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+        self.horizon = 0.0
+
+    def take(self, seconds: float | None) -> Sequence[Signal]:
+        taken = super().take(0.0)
+        if not taken:
+            left = self.horizon - self._clock.time
+            self._clock.time += left if seconds is None else min(seconds, left)
+        return taken
+
+
+class _Watches:
+    def __init__(self) -> None:
+        self.services: set[str] = set()
+        self.folders: set[PureWindowsPath] = set()
+
+    def follow(self, services: Iterable[str], folders: Iterable[PureWindowsPath]) -> None:
+        self.services, self.folders = set(services), set(folders)
+
+    def forget(self, service: str) -> None:
+        self.services.discard(service)
+
+    def let_go(self) -> None:
+        self.follow((), ())
+
+
+class Keeper:
+    """What happens to the machine is signalled by hand."""
+
+    def __init__(self, folder: pathlib.Path, host: Host, **ports: dict[str, Any]) -> None:
+        self._folder = folder
+        self.clock = Clock(host)
+        self.starts: list[float] = []
+        self.started: list[str] = []
+        self._services = host.services
+        given = {"services": {"start": self._start}, **ports}
+        self.host = changed(replaced(host, clock=self.clock), **given)
+        self.log: list[str] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """The service is started, perhaps anew."""
+        self.signals = _Waiting(self.clock)
+        self._made: list[_Watches] = []
+        telling = Telling(self.host, self.log.append)
+        self.keeping = Keeping(self.host, self.signals, telling, "test", self._watches)  # type: ignore[arg-type]
+
+    @property
+    def watches(self) -> _Watches:
+        return self._made[1]
+
+    def _watches(self) -> _Watches:
+        self._made.append(_Watches())
+        return self._made[-1]
+
+    def _start(self, name: str) -> None:
+        self.starts.append(self.clock.time)
+        self.started.append(name)
+        self._services.start(name)
+
+    def make(self, specification: Specification) -> None:
+        make_so(replaced(self.host, services=self._services), specification, "test", Silent())
+        self.signals.put(OWN)
+        self.pass_time(10)
+
+    def pass_time(self, seconds: float) -> None:
+        self.signals.horizon = self.clock.time + seconds
+        while self.clock.time < self.signals.horizon:
+            self.keeping.turn()
+
+    def happened(self, *signals: Signal) -> None:
+        for signal in signals:
+            self.signals.put(signal)
+        self.pass_time(1)
+
+    def crash(self, name: str = "kubelet") -> None:
+        with State(self._folder).changing(SERVICES) as document:
+            document[name_key(name)]["run"] = run(ServiceState.STOPPED, exit_code=PROCESS_ABORTED)
+        self.happened(Signal(Source.SERVICE, name))
+
+    def touched(self, path: PureWindowsPath) -> None:
+        self.happened(Signal(Source.FILE, str(path)))
+
+    def told(self) -> list[tuple[Event, str]]:
+        """Since the last time."""
+        file = self._folder / ".sandbox" / "events.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        events = [json.loads(line) for line in lines]
+        return [(Event(each["id"]), each["text"]) for each in events if each["source"] == "wmcb"]

@@ -1,0 +1,128 @@
+"""The resident service as a process of its own, beside a service's program that really runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli.main import run
+from agent.engine.progress import Silent
+from agent.engine.run import make_so
+from agent.host.errors import HostError
+from agent.host.port import ServiceState
+from agent.host.protection import PRIVATE_FILE
+from agent.host.sandbox import open_sandbox
+from agent.spec import Directory, File, Inline, Protection, Service, Specification
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Callable, Iterator
+
+    from agent.host.port import Host
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the exe itself is tested on Windows")
+
+LIMIT_SECONDS = 30
+K = PureWindowsPath("C:\\k")
+PROGRAM, CONFIG = K / "kubelet.exe", K / "kubelet.conf"
+SLEEPER = b"#!/bin/sh\nexec sleep 1000\n"
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def host(tmp_path: pathlib.Path) -> Iterator[Host]:
+    host = open_sandbox(tmp_path, run_services=True)
+    config = File(CONFIG, Inline(b"{}"))
+    wants = [
+        Directory(K, Protection.PROGRAM),
+        File(PROGRAM, Inline(SLEEPER), Protection.PROGRAM),
+        config,
+        Service("kubelet", PROGRAM, reads=(config.key,)),
+    ]
+    make_so(host, Specification.of(wants), "test", Silent())
+    yield host
+    for name in ("wmcb", "kubelet"):
+        with suppress(HostError):
+            host.services.stop(name)
+            host.services.wait(name, ServiceState.STOPPED, LIMIT_SECONDS)
+
+
+@pytest.fixture
+def wmcb(tmp_path: pathlib.Path, host: Host) -> list[str]:
+    """The service runs, and has seen all."""
+    words = ["--sandbox", str(tmp_path), "--sandbox-run"]
+    assert run([*words, "daemon", "install"]) == 0
+    host.services.start("wmcb")
+    host.services.wait("wmcb", ServiceState.RUNNING, LIMIT_SECONDS)
+    made = PureWindowsPath(r"C:\ProgramData\wmcb\made")
+    until(lambda: host.files.observe(made) is not None and len(host.files.list(made)) == 2)
+    return words
+
+
+def pid(host: Host) -> int | None:
+    status = host.services.status("kubelet")
+    return status.pid if status.state is ServiceState.RUNNING else None
+
+
+def test_killed_changed_paused_and_reset(
+    wmcb: list[str], host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    former = pid(host)
+    assert former
+    os.kill(former, signal.SIGKILL)
+    until(lambda: pid(host) not in (None, former))
+
+    host.files.write(CONFIG, b"another", PRIVATE_FILE)
+    until(lambda: host.files.read(CONFIG) == b"{}")
+
+    until(lambda: pid(host))
+    assert run([*wmcb, "daemon", "pause", "--for", "1h30m"]) == 0
+    assert "repairs are paused until 2" in capsys.readouterr().out
+    assert run([*wmcb, "status"]) == 0
+    assert "paused until 2" in capsys.readouterr().out
+    host.services.stop("kubelet")
+    host.services.wait("kubelet", ServiceState.STOPPED, LIMIT_SECONDS)
+    assert run([*wmcb, "daemon", "resume"]) == 0
+    until(lambda: pid(host))
+
+    assert run([*wmcb, "reset"]) == 0
+    host.services.stop("wmcb")
+    stopped = host.services.wait("wmcb", ServiceState.STOPPED, LIMIT_SECONDS)
+    assert (stopped.exit_code, stopped.service_exit_code) == (0, 0)
+    assert host.services.read("kubelet") is None
+    assert host.files.observe(K) is None
+    assert host.files.observe(PureWindowsPath(r"C:\ProgramData\wmcb")) is None
+
+
+REFUSED = {
+    "nothing to pause": (["pause"], 1, "there is nothing to pause"),
+    "no span": (["pause", "--for", "soon"], 2, "--for soon: expected a span of time, such as 2h"),
+    "no time at all": (["pause", "--for", "0s"], 2, "--for 0s: expected a span of time"),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_pause_that_cannot_be_is_one_line(
+    tmp_path: pathlib.Path, words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--sandbox", str(tmp_path), "daemon", *words]) == code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
+
+
+def test_no_pause_no_end_of_it(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--sandbox", str(tmp_path), "daemon", "resume"]) == 0
+    assert capsys.readouterr().out == "nothing to do: repairs were not paused\n"

@@ -1,0 +1,469 @@
+"""What the resident service does about what happens to a machine, on a clock of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.engine.progress import Silent
+from agent.engine.run import make_so, reset, status
+from agent.host.errors import InUse
+from agent.host.port import ServiceState, StartType
+from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.records import replaced
+from agent.spec import File, Inline, Service, Specification
+from sandbox.engine import nodes
+from sandbox.engine.nodes import BOOTSTRAP, CONFIG, KUBELET, K
+from sandbox.engine.world import Killed, Power, picture, powered, stopped
+from sandbox.service.keeper import OWN, Keeper
+from service import pausing
+from service.signals import Signal, Source
+from service.telling import Event
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Callable
+
+    from agent.host.port import Host
+
+STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
+CHANGED = b"CHANGED BY HAND"
+MINUTE = 60.0
+
+
+def machine(host: Host) -> dict[str, object]:
+    """All but what wmcb keeps for itself."""
+    return picture(host, but=(STATE,))
+
+
+# Services
+
+
+def test_a_stopped_service_is_started_at_once(keeper: Keeper) -> None:
+    keeper.crash()
+    assert not stopped(keeper.host, "kubelet")
+    assert keeper.told() == [(Event.STARTED, "service kubelet had stopped (exit code 1067), and was started")]
+
+
+def test_one_that_keeps_stopping_is_started_after_growing_pauses(keeper: Keeper) -> None:
+    waited = []
+    for _ in range(12):
+        crashed = keeper.clock.time
+        keeper.crash()
+        keeper.pass_time(300)
+        waited.append(round(keeper.starts[-1] - crashed))
+    assert waited == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    texts = [text for event, text in keeper.told() if event is Event.STOPS_AGAIN]
+    assert texts[0] == "service kubelet keeps stopping (exit code 1067); started again after 1 seconds"
+    assert len(texts) == 10, "for each pause once"
+
+
+def test_one_that_ran_well_for_long_is_started_at_once_again(keeper: Keeper) -> None:
+    for _ in range(5):
+        keeper.crash()
+        keeper.pass_time(MINUTE)
+    keeper.pass_time(10 * MINUTE)
+    keeper.told()
+    keeper.crash()
+    assert not stopped(keeper.host, "kubelet")
+    assert [event for event, _ in keeper.told()] == [Event.STARTED]
+
+
+def test_somebody_elses_start_is_not_fought(keeper: Keeper) -> None:
+    pending = replaced(keeper.host.services.status("kubelet"), state=ServiceState.START_PENDING)
+    other = Keeper(
+        keeper._folder, keeper.host, services={"status": lambda _: pending, "start": keeper._start}
+    )
+    other.happened(Signal(Source.SERVICE, "kubelet"))
+    assert keeper.starts == []
+    assert [event for event, _ in other.told()] == [Event.KEEPING]
+
+
+def test_one_that_cannot_be_started_is_told_and_tried_again(keeper: Keeper) -> None:
+    keeper.host.services.stop("kubelet")
+    keeper.host.files.remove(KUBELET)
+    keeper.host.files.remove(STATE / "made" / Inline(b"MZ 1").sha256)
+    keeper.happened(Signal(Source.SERVICE, "kubelet"))
+    keeper.pass_time(MINUTE)
+    assert len(keeper.starts) > 3
+    assert Event.NOT_REPAIRED in [event for event, _ in keeper.told()]
+    keeper.host.files.write(KUBELET, b"MZ 1", PROGRAM_FILE)
+    keeper.pass_time(MINUTE)
+    assert not stopped(keeper.host, "kubelet")
+
+
+# Drift
+
+
+def _service(host: Host, **fields: Any) -> None:
+    installed = host.services.read("kubelet")
+    assert installed is not None
+    host.services.change(replaced(installed.definition, **fields))
+
+
+def _deleted(host: Host) -> None:
+    host.services.stop("kubelet")
+    host.services.delete("kubelet")
+
+
+def _folder_gone(host: Host) -> None:
+    host.files.remove(CONFIG)
+    host.files.remove_directory(CONFIG.parent)
+
+
+AS_SERVICE = Signal(Source.SERVICE, "kubelet")
+DRIFTS: dict[str, tuple[Callable[[Host], object], Signal, str]] = {
+    "a file's content": (
+        lambda host: host.files.write(CONFIG, CHANGED, PRIVATE_FILE),
+        Signal(Source.FILE, str(CONFIG)),
+        r"file C:\etc\kubernetes\kubelet.conf had been changed, and was put right (sha256)",
+    ),
+    "a file's descriptor": (
+        lambda host: host.files.set_descriptor(CONFIG, PROGRAM_FILE),
+        Signal(Source.FILE, str(CONFIG)),
+        r"file C:\etc\kubernetes\kubelet.conf had been changed, and was put right (descriptor)",
+    ),
+    "a file is gone": (
+        lambda host: host.files.remove(CONFIG),
+        Signal(Source.FILE, str(CONFIG)),
+        r"file C:\etc\kubernetes\kubelet.conf was gone, and was put right (type, descriptor, sha256)",
+    ),
+    "a folder's descriptor": (
+        lambda host: host.files.set_descriptor(CONFIG.parent, PROGRAM_DIRECTORY),
+        Signal(Source.FILE, str(CONFIG.parent)),
+        r"directory C:\etc\kubernetes had been changed, and was put right (descriptor)",
+    ),
+    "a folder is gone": (
+        _folder_gone,
+        Signal(Source.ASKED),
+        r"directory C:\etc\kubernetes was gone, and was put right (type, descriptor, writable)",
+    ),
+    "a program's content": (
+        lambda host: host.files.write(KUBELET, CHANGED, PROGRAM_FILE),
+        Signal(Source.FILE, str(KUBELET)),
+        r"file C:\k\kubelet.exe had been changed, and was put right (sha256)",
+    ),
+    "a variable": (
+        lambda host: host.environment.set("NODE_ROLE", "CHANGED"),
+        Signal(Source.ASKED),
+        "environment variable NODE_ROLE had been changed, and was put right (value)",
+    ),
+    "an event source": (
+        lambda host: host.events.unregister("wmcb"),
+        Signal(Source.ASKED),
+        "event source wmcb was gone, and was put right (message file)",
+    ),
+    "a service's command": (
+        lambda host: _service(host, command=(str(KUBELET), "--CHANGED")),
+        AS_SERVICE,
+        "service kubelet had been changed, and was put right (command)",
+    ),
+    "a service's start": (
+        lambda host: _service(host, start=StartType.DISABLED),
+        AS_SERVICE,
+        "service kubelet had been changed, and was put right (start)",
+    ),
+    "a service is gone": (_deleted, AS_SERVICE, "service kubelet was gone, and was put right"),
+}
+
+
+@pytest.mark.parametrize(("change", "signal", "told"), DRIFTS.values(), ids=DRIFTS)
+def test_what_somebody_changes_is_put_right(
+    keeper: Keeper, change: Callable[[Host], object], signal: Signal, told: str
+) -> None:
+    before = machine(keeper.host)
+    change(keeper.host)
+    keeper.happened(signal)
+    assert machine(keeper.host) == before
+    assert status(keeper.host).is_well
+    said = keeper.told()
+    assert {event for event, _ in said} == {Event.REPAIRED}
+    assert any(text.startswith(told) for _, text in said), said
+    assert not any("CHANGED" in text for _, text in said), "a value may be secret"
+
+
+def test_without_a_signal_it_is_seen_by_the_full_look(keeper: Keeper) -> None:
+    before = machine(keeper.host)
+    keeper.host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+    keeper.pass_time(9 * MINUTE)
+    assert machine(keeper.host) != before
+    keeper.pass_time(2 * MINUTE)
+    assert machine(keeper.host) == before
+
+
+RESTARTS: dict[str, tuple[str, int]] = {
+    "a file's content": ("it has read it", 1),
+    "a file's descriptor": ("nobody reads that", 0),
+    "a folder's descriptor": ("nobody reads that", 0),
+    "a program's content": ("it runs from it", 1),
+    "a service's command": ("it was started by it", 1),
+    "a service's start": ("it runs all the same", 0),
+}
+
+
+@pytest.mark.parametrize("drift", RESTARTS)
+def test_only_what_must_is_restarted(keeper: Keeper, drift: str) -> None:
+    change, signal, _ = DRIFTS[drift]
+    change(keeper.host)
+    keeper.happened(signal)
+    assert len(keeper.starts) == RESTARTS[drift][1], RESTARTS[drift][0]
+
+
+def test_what_depends_on_a_service_that_crashed_goes_on(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, host)
+    proxy = Service("kube-proxy", KUBELET, dependencies=("kubelet",))
+    keeper.make(Specification.of([*nodes.wants(), proxy]))
+    keeper.crash("kubelet")
+    assert keeper.started == ["kubelet"]
+    keeper.crash("kube-proxy")
+    assert keeper.started == ["kubelet", "kube-proxy"]
+
+
+def test_what_is_changed_again_and_again_is_repaired_every_ten_minutes(keeper: Keeper) -> None:
+    repairs = 0
+    for _ in range(60):
+        keeper.host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+        keeper.touched(CONFIG)
+        repairs += keeper.host.files.read(CONFIG) != CHANGED
+        keeper.pass_time(MINUTE - 1)
+        repairs += keeper.host.files.read(CONFIG) != CHANGED
+    told = [event for event, _ in keeper.told()]
+    assert told.count(Event.REPAIRED) in (8, 9)
+    assert told.count(Event.AGAIN_AND_AGAIN) == 1
+    keeper.pass_time(11 * MINUTE)
+    assert keeper.host.files.read(CONFIG) != CHANGED
+
+
+def test_a_large_program_is_told_and_not_repaired(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, host)
+    keeper.make(nodes.node(program=b"MZ" + bytes(1 << 20)))
+    keeper.told()
+    host.files.write(KUBELET, CHANGED, PRIVATE_FILE)
+    keeper.touched(KUBELET)
+    told = dict(keeper.told())
+    assert told[Event.REPAIRED].endswith("(descriptor)")
+    assert told[Event.NOT_REPAIRED] == (
+        r"file C:\k\kubelet.exe is not as it was made (sha256), and could not be put right:"
+        " make the node again with the options that made it"
+    )
+    assert host.files.descriptor(KUBELET).equivalent(PROGRAM_FILE)
+    keeper.pass_time(5 * MINUTE)
+    assert keeper.told() == [], "once"
+
+
+def test_a_credential_for_one_use_is_kept_nowhere(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, nodes.admitted(host))
+    make_so(nodes.admitted(host), nodes.joining(), "test", Silent())
+    keeper.happened(OWN)
+    keeper.pass_time(10)
+    assert Inline(b"token").sha256 not in host.files.list(STATE / "made")
+    assert host.files.list(STATE / "made")
+    keeper.told()
+    keeper.pass_time(11 * MINUTE)
+    assert keeper.told() == [], f"{BOOTSTRAP} has done its duty"
+
+
+def test_what_cannot_be_repaired_keeps_nothing_else_from_it(tmp_path: pathlib.Path, host: Host) -> None:
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        if path == KUBELET:
+            raise InUse("write", str(path), 32)
+        return host.files.write(path, *given)
+
+    other = K / "other.exe"
+    keeper = Keeper(tmp_path, host)
+    keeper.make(Specification.of([*nodes.wants(), File(other, Inline(b"MZ 2"))]))
+    for path in (KUBELET, other):
+        host.files.write(path, CHANGED, PROGRAM_FILE)
+    keeper = Keeper(tmp_path, host, files={"write": write})
+    keeper.told()
+    keeper.pass_time(1)
+    assert host.files.read(other) == b"MZ 2"
+    assert not stopped(host, "kubelet")
+    (text,) = [text for event, text in keeper.told() if event is Event.NOT_REPAIRED]
+    assert "another program has it open" in text
+
+
+# Health
+
+
+def test_a_hung_service_is_restarted_once_its_limit_is_over(keeper: Keeper) -> None:
+    facts = keeper._folder / ".sandbox" / "facts.json"
+    facts.write_text(json.dumps({"answers": {"10248": 500}}))
+    keeper.pass_time(55)
+    assert keeper.starts == []
+    keeper.pass_time(30)
+    assert len(keeper.starts) == 1
+    ((event, text),) = keeper.told()
+    assert event is Event.HUNG
+    assert text.startswith("service kubelet was restarted: http://127.0.0.1:10248/healthz has answered 500")
+    facts.write_text("{}")
+    keeper.pass_time(10 * MINUTE)
+    assert len(keeper.starts) == 1
+
+
+# Others
+
+
+def test_during_a_pause_nothing_is_repaired(keeper: Keeper) -> None:
+    pausing.pause(keeper.host, None)
+    keeper.happened(OWN)
+    assert keeper.watches.services == set()
+    keeper.host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+    keeper.touched(CONFIG)
+    keeper.crash()
+    keeper.begin()  # a reboot
+    keeper.pass_time(24 * 60 * MINUTE)
+    assert keeper.host.files.read(CONFIG) == CHANGED
+    assert stopped(keeper.host, "kubelet")
+    assert pausing.resume(keeper.host)
+    keeper.happened(OWN)
+    assert status(keeper.host).is_well
+    events = [event for event, _ in keeper.told()]
+    assert events == [Event.PAUSED, Event.KEEPING, Event.PAUSED, Event.RESUMED, Event.REPAIRED, Event.STARTED]
+
+
+def test_a_pause_ends_by_itself(keeper: Keeper) -> None:
+    pausing.pause(keeper.host, keeper.clock.now() + 7200)
+    keeper.happened(OWN)
+    keeper.crash()
+    keeper.pass_time(7200 - MINUTE)
+    assert stopped(keeper.host, "kubelet")
+    keeper.pass_time(2 * MINUTE)
+    assert not stopped(keeper.host, "kubelet")
+
+
+def test_while_another_is_at_work_it_holds_and_does_nothing(keeper: Keeper) -> None:
+    with keeper.host.processes.exclusive("wmcb") as mine:
+        assert mine
+        keeper.crash()
+        keeper.pass_time(5 * MINUTE)
+        assert keeper.starts == []
+        assert keeper.watches.services == set()
+        assert keeper.watches.folders == set()
+    keeper.pass_time(5)
+    assert len(keeper.starts) == 1
+    assert keeper.watches.services == {"kubelet"}
+    assert CONFIG.parent in keeper.watches.folders
+
+
+def test_what_was_reset_is_not_brought_back(keeper: Keeper) -> None:
+    keeper.host.services.stop("kubelet")
+    reset(keeper.host, "test", Silent())
+    left = picture(keeper.host)
+    keeper.happened(OWN, Signal(Source.SERVICE, "kubelet"), Signal(Source.FILE, str(CONFIG)))
+    keeper.pass_time(30 * MINUTE)
+    assert picture(keeper.host) == left
+    assert keeper.host.files.observe(STATE) is None
+    assert keeper.told() == []
+
+
+def test_another_node_is_kept_from_then_on(keeper: Keeper) -> None:
+    make_so(keeper.host, nodes.node(config=b"{2}"), "test", Silent())
+    keeper.happened(OWN)
+    keeper.host.files.write(CONFIG, b"{}", PRIVATE_FILE)
+    keeper.pass_time(10)
+    keeper.touched(CONFIG)
+    assert keeper.host.files.read(CONFIG) == b"{}", "what it was is known only once it has been seen so"
+    make_so(keeper.host, nodes.node(config=b"{3}"), "test", Silent())
+    keeper.happened(OWN)
+    keeper.pass_time(10)
+    keeper.host.files.write(CONFIG, b"{}", PRIVATE_FILE)
+    keeper.touched(CONFIG)
+    assert keeper.host.files.read(CONFIG) == b"{3}"
+
+
+def test_somebodys_interrupted_run_is_left_to_him(keeper: Keeper) -> None:
+    power = Power(6)
+    with pytest.raises(Killed):
+        make_so(powered(keeper.host, power), nodes.node(program=b"MZ 2"), "test", Silent())
+    half = machine(keeper.host)
+    keeper.happened(OWN, Signal(Source.SERVICE, "kubelet"))
+    keeper.pass_time(30 * MINUTE)
+    assert machine(keeper.host) == half
+    assert [event for event, _ in keeper.told()] == [Event.UNFINISHED]
+    make_so(keeper.host, nodes.node(program=b"MZ 2"), "test", Silent())
+    keeper.pass_time(2 * MINUTE)
+    keeper.crash()
+    assert not stopped(keeper.host, "kubelet")
+
+
+def test_killed_in_a_repair_it_goes_on_when_it_is_started_again(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, host)
+    keeper.make(nodes.node())
+    made = machine(host)
+    changes = 0
+    while True:
+        host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+        _service(host, command=(str(KUBELET), "--CHANGED"))
+        power = Power(changes)
+        dying = Keeper(tmp_path, powered(host, power))
+        with_power = True
+        try:
+            dying.pass_time(1)
+        except Killed:
+            with_power = False
+        assert status(host).interrupted is False
+        again = Keeper(tmp_path, host)
+        again.pass_time(10)
+        assert machine(host) == made, f"killed after {changes} changes"
+        assert host.files.observe(STATE / "journal") is None
+        if with_power:
+            break
+        changes += 1
+    assert changes > 8
+
+
+def test_killed_in_a_repair_a_reset_leaves_nothing(tmp_path: pathlib.Path, host: Host) -> None:
+    before = picture(host)
+    keeper = Keeper(tmp_path, host)
+    for changes in range(1, 12, 3):
+        keeper.make(nodes.node())
+        host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+        with pytest.raises(Killed):
+            Keeper(tmp_path, powered(host, Power(changes))).pass_time(1)
+        reset(host, "test", Silent())
+        assert picture(host) == before, f"killed after {changes} changes"
+
+
+def test_asked_to_end_in_a_repair_it_leaves_nothing_stopped(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, host)
+    keeper.make(nodes.node())
+    host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+    ending: list[Keeper] = []
+
+    def stop(name: str) -> None:
+        ending[0].signals.end()
+        host.services.stop(name)
+
+    ending.append(Keeper(tmp_path, host, services={"stop": stop}))
+    ending[0].keeping.turn()
+    assert host.files.read(CONFIG) == CHANGED
+    assert not stopped(host, "kubelet")
+
+
+def test_a_fault_of_its_own_is_told_and_outlived(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr("service.keeping.drifted", lambda *_: 1 // 0)
+        keeper.crash()
+    ((event, text),) = keeper.told()
+    assert (event, "unexpected ZeroDivisionError" in text) == (Event.TROUBLE, True)
+    keeper.pass_time(2 * MINUTE)
+    assert not stopped(keeper.host, "kubelet")
+
+
+def test_it_sleeps_until_something_happens(keeper: Keeper) -> None:
+    """Ten seconds between two questions about health, ten minutes where nothing can be asked."""
+    turns = 0
+    turn = keeper.keeping.turn
+
+    def counted() -> None:
+        nonlocal turns
+        turns += 1
+        turn()
+
+    keeper.keeping.turn = counted  # type: ignore[method-assign]
+    keeper.pass_time(60 * MINUTE)
+    assert turns <= 360 + 20
