@@ -80,6 +80,10 @@ class Entry:
     """None of a link."""
 
 
+MOST_WATCHED = 60
+"""Folders: Windows waits for no more than 64 things at once."""
+
+
 class Files(Protocol):
     """Nothing here follows a reparse point: one on the way, or at the end, raises ReparsePoint."""
 
@@ -151,6 +155,12 @@ class Files(Protocol):
 
     def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
         """Told of changes below a folder: names, content, descriptors."""
+
+    def watch_all(self, paths: Sequence[PureWindowsPath]) -> Watch[FileChange]:
+        """The same of up to MOST_WATCHED folders, in one wait and without what is in folders below.
+
+        Of one that goes away its own path is told, and nothing further.
+        """
 
 
 # Who may do what

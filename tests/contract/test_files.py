@@ -119,6 +119,7 @@ EVERY_CALL: dict[str, Callable[[Files, PureWindowsPath], object]] = {
     "descriptor": lambda files, path: files.descriptor(path),
     "set_descriptor": lambda files, path: files.set_descriptor(path, PRIVATE_FILE),
     "watch": lambda files, path: files.watch(path, recursive=False).close(),
+    "watch_all": lambda files, path: files.watch_all([path]).close(),
 }
 CREATING = {"make_directory", "write", "append"}
 
@@ -170,7 +171,7 @@ def test_a_folder_where_a_file_was_meant(world: World, name: str) -> None:
     assert world.host.files.list(world.folder) == ["folder"]
 
 
-@pytest.mark.parametrize("name", ["list", "remove_directory", "watch"])
+@pytest.mark.parametrize("name", ["list", "remove_directory", "watch", "watch_all"])
 def test_a_file_where_a_folder_was_meant(world: World, name: str) -> None:
     world.plant_file(world.folder / "file")
     with pytest.raises(WrongKind):
@@ -749,6 +750,41 @@ def test_what_happened_between_two_calls_is_told(world: World) -> None:
         assert changed(watch, world.folder / "one")
         world.plant_file(world.folder / "two")
         assert changed(watch, world.folder / "two")
+
+
+def test_several_folders_are_watched_as_one(world: World) -> None:
+    folders = [world.folder / name for name in ("a", "b", "c")]
+    for folder in folders:
+        world.plant_folder(folder)
+    with world.host.files.watch_all(folders) as watch:
+        for folder in (*folders, folders[0]):
+            world.plant_file(folder / f"in {folder.name}", b"x")
+            assert changed(watch, folder / f"in {folder.name}")
+            world.host.files.remove(folder / f"in {folder.name}")
+            assert changed(watch, folder / f"in {folder.name}")
+
+
+def test_several_watched_folders_are_let_go_at_once(world: World) -> None:
+    world.plant_folder(world.folder / "a")
+    watch = world.host.files.watch_all([world.folder, world.folder / "a"])
+    told: list[object] = []
+    waiting = threading.Thread(target=lambda: told.append(watch.wait(10 * PATIENCE)))
+    waiting.start()
+    watch.close()
+    waiting.join(PATIENCE)
+    assert told == [[]]
+    world.host.files.remove_directory(world.folder / "a")
+
+
+@wine_cannot("it does not tell that a watched folder is gone")
+def test_one_of_several_that_goes_away_is_told_and_the_others_are_watched_further(world: World) -> None:
+    for name in ("a", "b"):
+        world.plant_folder(world.folder / name)
+    with world.host.files.watch_all([world.folder / "a", world.folder / "b"]) as watch:
+        world.host.files.remove_directory(world.folder / "a")
+        assert changed(watch, world.folder / "a")
+        world.plant_file(world.folder / "b" / "file")
+        assert changed(watch, world.folder / "b" / "file")
 
 
 def test_errors_name_the_action_the_path_and_the_code(world: World) -> None:

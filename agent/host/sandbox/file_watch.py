@@ -11,6 +11,7 @@ from agent.host.port import FileChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import PureWindowsPath
 
     from agent.host.sandbox.places import Place
 
@@ -63,6 +64,41 @@ class FileWatch:
     def _change(self, file: str) -> FileChange:
         below = os.path.relpath(file, self._folder.file)
         return FileChange(self._folder.path / below)
+
+
+class JointWatch:
+    """Several folders as one."""
+
+    def __init__(self, folders: Sequence[Place]) -> None:
+        self._watches = {folder.path: FileWatch(folder, recursive=False) for folder in folders}
+        self._files = {folder.path: folder.file for folder in folders}
+        self._closed = False
+
+    def wait(self, seconds: float) -> Sequence[FileChange]:
+        deadline = time.monotonic() + seconds
+        while not self._closed:
+            if news := [change for path in [*self._watches] for change in self._news(path)]:
+                return news
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            time.sleep(min(left, _POLL_SECONDS))
+        return []
+
+    def close(self) -> None:
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _news(self, path: PureWindowsPath) -> Sequence[FileChange]:
+        if not os.path.isdir(self._files[path]):  # noqa: PTH112 - asked twenty times a second
+            del self._watches[path]
+            return [FileChange(path)]
+        return self._watches[path].wait(0)
 
 
 def _differing(before: dict[str, _Look], after: dict[str, _Look]) -> set[str]:

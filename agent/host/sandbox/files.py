@@ -199,6 +199,11 @@ class SandboxFiles:
 
         return FileWatch(self._folder("watch", path), recursive=recursive)
 
+    def watch_all(self, paths: Sequence[PureWindowsPath]) -> Watch[FileChange]:
+        from agent.host.sandbox.file_watch import JointWatch
+
+        return JointWatch([self._folder("watch", path) for path in paths])
+
     def _readable(self, path: PureWindowsPath) -> Place:
         place = self._drive.existing("read", path)
         if place.is_folder:

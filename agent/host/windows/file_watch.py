@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Self
 
 from agent.host.port import FileChange, FileKind
 from agent.host.windows.api import files as api
-from agent.host.windows.api.directory_changes import Changes
+from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
 from agent.host.windows.api.processes import close, event, set_event, wait_for_any
-from agent.host.windows.failure import telling
+from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import expect, folder_of, kernel_name
 
 if TYPE_CHECKING:
@@ -23,16 +23,20 @@ if TYPE_CHECKING:
     from agent.host.port import Clock
 
 
+_LITTLE_ROOM = 0x1000
+"""For each of many folders, in a process that stays."""
+
+
 class FileWatch:
     """Watch[FileChange]. One thread at a time waits; any may close it."""
 
-    def __init__(self, path: PureWindowsPath, recursive: bool, clock: Clock) -> None:
+    def __init__(self, path: PureWindowsPath, recursive: bool, clock: Clock, room: int = MOST_ROOM) -> None:
         self._path = path
         self._clock = clock
         self._busy = threading.Lock()
         self._closed = False
         with telling("watch", str(path)):
-            self._changes = Changes(_open(path), recursive)
+            self._changes = Changes(_open(path), recursive, room)
         self._closing = event()
 
     def __enter__(self) -> Self:
@@ -45,13 +49,21 @@ class FileWatch:
         deadline = self._clock.monotonic() + seconds
         with self._busy, telling("watch", str(self._path)):
             while not self._closed:
-                names = self._changes.take()
-                if names:
-                    return [FileChange(self._path / name if name else None) for name in names]
+                if news := self.news():
+                    return news
                 left = deadline - self._clock.monotonic()
                 if left <= 0 or wait_for_any([self._closing, self._changes.event], left) == 0:
                     break
         return []
+
+    @property
+    def event(self) -> int:
+        """Signalled when there is news."""
+        return self._changes.event
+
+    def news(self) -> list[FileChange]:
+        """Raises Win32Failure when the folder is gone."""
+        return [FileChange(self._path / name if name else None) for name in self._changes.take()]
 
     def close(self) -> None:
         if self._closed:
@@ -62,6 +74,64 @@ class FileWatch:
                 self._closed = True
                 self._changes.close()
                 close(self._closing)
+
+
+class JointWatch:
+    """Several folders, waited for in one thread: each further one would cost a megabyte."""
+
+    def __init__(self, paths: Sequence[PureWindowsPath], clock: Clock) -> None:
+        self._clock = clock
+        self._busy = threading.Lock()
+        self._closed = False
+        self._watches: dict[PureWindowsPath, FileWatch] = {}
+        try:
+            for path in paths:
+                self._watches[path] = FileWatch(path, recursive=False, clock=clock, room=_LITTLE_ROOM)
+        except BaseException:
+            self._close_all()
+            raise
+        self._closing = event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def wait(self, seconds: float) -> Sequence[FileChange]:
+        deadline = self._clock.monotonic() + seconds
+        with self._busy:
+            while not self._closed:
+                if news := [change for path in [*self._watches] for change in self._news(path)]:
+                    return news
+                left = deadline - self._clock.monotonic()
+                events = [watch.event for watch in self._watches.values()]
+                if left <= 0 or wait_for_any([self._closing, *events], left) == 0:
+                    break
+        return []
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        set_event(self._closing)
+        with self._busy:
+            if not self._closed:
+                self._closed = True
+                self._close_all()
+                close(self._closing)
+
+    def _news(self, path: PureWindowsPath) -> list[FileChange]:
+        try:
+            news = self._watches[path].news()
+        except Win32Failure:
+            # As long as it is open, a folder that was removed keeps its name.
+            self._watches.pop(path).close()
+            return [FileChange(path)]
+        return [FileChange(change.path or path) for change in news]
+
+    def _close_all(self) -> None:
+        while self._watches:
+            self._watches.popitem()[1].close()
 
 
 def _open(path: PureWindowsPath) -> int:

@@ -212,6 +212,11 @@ class WindowsFiles:
 
         return FileWatch(path, recursive, self._clock)
 
+    def watch_all(self, paths: Sequence[PureWindowsPath]) -> Watch[FileChange]:
+        from agent.host.windows.file_watch import JointWatch
+
+        return JointWatch(paths, self._clock)
+
 
 class _Volume:
     """The primitives of agent.host.replacing."""

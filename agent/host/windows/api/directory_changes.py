@@ -17,7 +17,7 @@ from agent.host.windows.failure import Win32Failure
 
 # FILE_NOTIFY_CHANGE_: FILE_NAME, DIR_NAME, SIZE, LAST_WRITE, SECURITY
 _WATCHED = 0x001 | 0x002 | 0x008 | 0x010 | 0x100
-_BUFFER = 0x1_0000
+MOST_ROOM = 0x1_0000
 """The largest that works everywhere."""
 
 _IO_INCOMPLETE = 996
@@ -58,10 +58,12 @@ _cancel = judged(_kernel32, "CancelIoEx", _BOOL, _HANDLE, ctypes.POINTER(_Overla
 class Changes:
     """Asks at once, so that what happens from now on is told. Takes the folder's handle over."""
 
-    def __init__(self, folder: int, recursive: bool) -> None:
+    def __init__(self, folder: int, recursive: bool, room: int = MOST_ROOM) -> None:
+        """`room` is for names, in bytes; what there is no room for Windows loses count of."""
+        self._room = room
         self._folder = folder
         self._recursive = recursive
-        self._buffer = ctypes.create_string_buffer(_BUFFER)
+        self._buffer = ctypes.create_string_buffer(room)
         self.event = event()
         self._overlapped = _Overlapped(event=self.event)
         self._asked = False
@@ -108,7 +110,7 @@ class Changes:
         self._asked = False
         # fmt: off
         _read_changes(
-            self._folder, self._buffer, _BUFFER, self._recursive, _WATCHED, None, self._overlapped, None
+            self._folder, self._buffer, self._room, self._recursive, _WATCHED, None, self._overlapped, None
         )
         # fmt: on
         self._asked = True
