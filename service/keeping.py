@@ -26,7 +26,7 @@ from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent.engine.repairing import Repaired
     from agent.engine.target import Record
@@ -60,14 +60,14 @@ class Keeping:
         signals: Signals,
         telling: Telling,
         version: str,
-        watches: Callable[[], Watches],
+        watches: Watches,
     ) -> None:
         self._host = host
         self._signals = signals
         self._telling = telling
         self._version = version
         self._folder = StateFolder.of(host)
-        self._own_watches, self._watches = watches(), watches()
+        self._watches = watches
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
         self._starts: dict[Key, Starts] = {}
@@ -81,8 +81,7 @@ class Keeping:
         """Until the signals end."""
         while not self._signals.has_ended:
             self.turn()
-        self._watches.let_go()
-        self._own_watches.let_go()
+        self._watches.follow((), ())
 
     def turn(self) -> None:
         """Waits for a reason, and sees to it."""
@@ -129,7 +128,6 @@ class Keeping:
     # What is done
 
     def _see_to(self, due: set[Key | Errand]) -> None:
-        self._own_watches.follow((), self._own_places())
         if self._host.processes.is_held(LOCK):
             raise Busy
         if self._read_memory():
@@ -139,9 +137,12 @@ class Keeping:
         if self._telling.is_over(Event.PAUSED):
             self._telling.tell(Event.RESUMED, "what differs is repaired again")
             due = {Errand.ALL, *due}
-        self._watches.follow(self._services(), self._places())
+        self._follow_all()
         restart = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
         keys = None if Errand.ALL in due else {each for each in due if isinstance(each, Key)}
+        if keys is not None and Errand.HEALTH in due:
+            # Windows does not tell that somebody has reconfigured a service.
+            keys |= {Key("service", name) for name in self._services()}
         if keys is None or keys or restart:
             self._look(keys, restart)
         if Errand.ALL in due:
@@ -152,9 +153,16 @@ class Keeping:
         if self._health.is_needed(self._records.values()):
             self._agenda.after(EVERY_SECONDS, Errand.HEALTH)
 
-    def _own_places(self) -> Iterator[PureWindowsPath]:
-        yield self._folder.path
-        yield self._folder.path.parent
+    def _follow_all(self) -> None:
+        self._watches.follow(self._services(), self._places())
+
+    def _let_go(self) -> None:
+        """Of all but what tells when there is something to do again."""
+        self._watches.follow((), self._own_places)
+
+    @property
+    def _own_places(self) -> Sequence[PureWindowsPath]:
+        return (self._folder.path.parent, self._folder.path)
 
     def _services(self) -> Iterable[str]:
         return [
@@ -166,7 +174,7 @@ class Keeping:
     def _places(self) -> Iterable[PureWindowsPath]:
         kinds = ("file", "directory")
         places = [PureWindowsPath(key.name).parent for key in self._records if key.kind in kinds]
-        return dict.fromkeys(each for each in places if each not in self._own_places())
+        return dict.fromkeys([*self._own_places, *places])
 
     def _read_memory(self) -> bool:
         """Whether it says something else than before."""
@@ -189,7 +197,7 @@ class Keeping:
         if pause is None:
             return False
         self._agenda.clear()
-        self._watches.let_go()
+        self._let_go()
         end = "it is ended by wmcb daemon resume"
         if pause.until is not None:
             left = max(0.0, pause.until - self._host.clock.now())
@@ -201,7 +209,7 @@ class Keeping:
 
     def _step_aside(self) -> None:
         """Somebody else is at work here, and nothing tells when he has ended: that is asked."""
-        self._watches.let_go()
+        self._let_go()
         self._agenda.after(self._step_aside_seconds, Errand.ALL)
         self._step_aside_seconds = min(2 * self._step_aside_seconds, _LONGEST_STEP_ASIDE_SECONDS)
 
@@ -284,12 +292,11 @@ class Keeping:
                 if mended:
                     text = f"{drift.key} {_was(drift)}, and was put right ({_named(mended)})"
                     self._telling.tell(Event.REPAIRED, text)
-            if drift.is_missing and drift.key.kind == "service":
-                self._watches.forget(drift.key.name)
+            if drift.is_missing:
+                self._watches.renew()
             if remaining:
                 self._tell_of_left(drift.key, remaining, repaired.trouble)
-        # What was made anew can be followed now.
-        self._watches.follow(self._services(), self._places())
+        self._follow_all()
 
     def _tell_of_left(self, key: Key, fields: tuple[str, ...], trouble: Sequence[str]) -> None:
         why = "; ".join(line for line in trouble if key.name in line)

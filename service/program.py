@@ -46,6 +46,10 @@ def resident(
 
 def _keep(signals: Signals, open_host: Callable[[], Host], open_log: Callable[[Host], Log]) -> None:
     import os
+    import sys
+
+    # OpenSSL would take 5 MB, for hashes that Python has of its own, too.
+    sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
 
     from agent.release import RELEASE
     from service.keeping import Keeping
@@ -55,6 +59,6 @@ def _keep(signals: Signals, open_host: Callable[[], Host], open_log: Callable[[H
     try:
         host = open_host()
         telling = Telling(host, open_log(host))
-        Keeping(host, signals, telling, RELEASE, lambda: Watches(host, signals)).run()
+        Keeping(host, signals, telling, RELEASE, Watches(host, signals)).run()
     except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
         os._exit(1)  # Windows starts it again, by its recovery actions

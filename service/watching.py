@@ -1,7 +1,4 @@
-"""Threads that wait, each for one service or one folder, and say so when something has happened.
-
-One each, since Windows waits for few things at once and a thread that only waits costs next to nothing.
-"""
+"""Threads that wait, one for all services and one for all folders, and say so when something has happened."""
 
 from __future__ import annotations
 
@@ -9,108 +6,101 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import HostError
+from agent.host.port import MOST_WATCHED, FileKind
 from service.signals import Signal, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import PureWindowsPath
 
     from agent.host.port import FileChange, Host, ServiceEvent, Watch
     from service.signals import Signals
 
 _LONG_SECONDS = 86_400.0
-_STACK_BYTES = 256 << 10
 
 
 class Watches:
-    """Services and folders that are followed until they are let go.
+    """Services and folders that are followed until others are.
 
     Whoever follows a folder hinders others in renaming what it is in, and whoever follows a service in making
-    another of its name: while somebody else is at work nothing may be followed.
+    another of its name: while somebody else is at work nothing of a node may be followed.
     """
 
     def __init__(self, host: Host, signals: Signals) -> None:
         self._host = host
         self._signals = signals
-        self._followers: dict[Signal, _Follower] = {}
+        self._services = _Follower(host.services.watch, self._tell_of_service)
+        self._folders = _Follower(host.files.watch_all, self._tell_of_file)
 
     def follow(self, services: Iterable[str], folders: Iterable[PureWindowsPath]) -> None:
         """These from now on, and no others. What is not there is passed over until the next call."""
-        wanted = {
-            **{Signal(Source.SERVICE, name): self._service(name) for name in services},
-            **{Signal(Source.FILE, str(folder)): self._folder(folder) for folder in folders},
-        }
-        for gone in self._followers.keys() - wanted.keys():
-            self._followers.pop(gone).close()
-        for signal, follower in wanted.items():
-            known = self._followers.get(signal)
-            if known is not None and known.is_alive():
-                continue
-            if known is not None:
-                known.close()
-                del self._followers[signal]
-            if follower.begin():
-                self._followers[signal] = follower
+        self._services.follow([name for name in services if self._is_service(name)])
+        self._folders.follow([path for path in folders if self._is_folder(path)][:MOST_WATCHED])
 
-    def forget(self, service: str) -> None:
-        """One that was made anew since: a watch stays with the one that is gone."""
-        if (follower := self._followers.pop(Signal(Source.SERVICE, service), None)) is not None:
-            follower.close()
+    def renew(self) -> None:
+        """At the next call: of what was made anew a watch would stay with what is gone."""
+        self._services.is_stale = self._folders.is_stale = True
 
-    def let_go(self) -> None:
-        self.follow((), ())
+    def _is_service(self, name: str) -> bool:
+        try:
+            return self._host.services.read(name) is not None
+        except HostError:
+            return False
 
-    def _service(self, name: str) -> _Follower:
-        def tell(_: ServiceEvent) -> None:
-            self._signals.put(Signal(Source.SERVICE, name))
+    def _is_folder(self, path: PureWindowsPath) -> bool:
+        try:
+            there = self._host.files.observe(path)
+        except HostError:
+            return False
+        return there is not None and there.kind is FileKind.DIRECTORY
 
-        return _Follower(lambda: self._host.services.watch([name]), tell)
+    def _tell_of_service(self, event: ServiceEvent) -> None:
+        self._signals.put(Signal(Source.SERVICE, event.name))
 
-    def _folder(self, folder: PureWindowsPath) -> _Follower:
-        def tell(change: FileChange) -> None:
-            self._signals.put(Signal(Source.FILE, str(change.path or folder)))
-
-        return _Follower(lambda: self._host.files.watch(folder, recursive=False), tell)
+    def _tell_of_file(self, change: FileChange) -> None:
+        self._signals.put(Signal(Source.FILE, str(change.path)))
 
 
 class _Follower:
     """One watch, and the thread that waits at it."""
 
-    def __init__(self, watch: Callable[[], Watch[Any]], tell: Callable[[Any], None]) -> None:
+    def __init__(self, watch: Callable[[Sequence[Any]], Watch[Any]], tell: Callable[[Any], None]) -> None:
         self._open = watch
         self._tell = tell
-        self._closed = False
+        self._followed: Sequence[Any] = ()
         self._watch: Watch[Any] | None = None
         self._thread: threading.Thread | None = None
+        self.is_stale = False
 
-    def begin(self) -> bool:
-        """False for what cannot be watched: it is not there. What happens from now on is told."""
+    def follow(self, subjects: Sequence[Any]) -> None:
+        """What happens from now on is told. Nothing of what was followed before is held open any more."""
+        lives = self._thread is not None and self._thread.is_alive()
+        if subjects == self._followed and lives and not self.is_stale:
+            return
+        former = self._watch
+        self._followed, self._watch, self._thread, self.is_stale = (), None, None, False
         try:
-            self._watch = self._open()
+            if subjects:
+                self._begin(subjects)
         except HostError:
-            return False
-        former = threading.stack_size(_STACK_BYTES)
-        try:
-            self._thread = threading.Thread(target=self._run, args=(self._watch,), daemon=True)
-            self._thread.start()
+            pass  # one of them went away just now, which is told as a change in the folder above it
         finally:
-            threading.stack_size(former)
-        return True
+            # Not before the new one is there: what happens in between would be lost.
+            if former is not None:
+                former.close()
 
-    def is_alive(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
-
-    def close(self) -> None:
-        """Nothing is held open when this returns."""
-        self._closed = True
-        if self._watch is not None:
-            self._watch.close()
+    def _begin(self, subjects: Sequence[Any]) -> None:
+        self._watch = watch = self._open(subjects)
+        self._thread = threading.Thread(target=self._run, args=(watch,), daemon=True)
+        self._thread.start()
+        self._followed = subjects
 
     def _run(self, watch: Watch[Any]) -> None:
-        with watch:
-            try:
-                while not self._closed:
-                    for each in watch.wait(_LONG_SECONDS):
-                        self._tell(each)
-            except HostError:
-                return  # a folder that is gone is told as a change in the folder above
+        try:
+            while news := watch.wait(_LONG_SECONDS):
+                for each in news:
+                    self._tell(each)
+        except HostError:
+            pass  # the next look begins to follow it anew
+        finally:
+            watch.close()

@@ -34,7 +34,7 @@ OWN = Signal(Source.FILE, r"C:\ProgramData\wmcb\node.json")
 class Clock:
     def __init__(self, host: Host) -> None:
         self._begun = host.clock.now()
-        self._boot = host.clock.boot_time()
+        self._boot = host.clock.boot()
         self.time = 0.0
 
     def now(self) -> float:
@@ -43,11 +43,8 @@ class Clock:
     def monotonic(self) -> float:
         return self.time
 
-    def boot_time(self) -> float:
+    def boot(self) -> int:
         return self._boot
-
-    def boot(self) -> str:
-        return "the same"
 
     def sleep(self, seconds: float) -> None:
         self.time += seconds
@@ -77,11 +74,7 @@ class _Watches:
     def follow(self, services: Iterable[str], folders: Iterable[PureWindowsPath]) -> None:
         self.services, self.folders = set(services), set(folders)
 
-    def forget(self, service: str) -> None:
-        self.services.discard(service)
-
-    def let_go(self) -> None:
-        self.follow((), ())
+    def renew(self) -> None: ...
 
 
 class Keeper:
@@ -101,17 +94,9 @@ class Keeper:
     def begin(self) -> None:
         """The service is started, perhaps anew."""
         self.signals = _Waiting(self.clock)
-        self._made: list[_Watches] = []
+        self.watches = _Watches()
         telling = Telling(self.host, self.log.append)
-        self.keeping = Keeping(self.host, self.signals, telling, "test", self._watches)  # type: ignore[arg-type]
-
-    @property
-    def watches(self) -> _Watches:
-        return self._made[1]
-
-    def _watches(self) -> _Watches:
-        self._made.append(_Watches())
-        return self._made[-1]
+        self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches)  # type: ignore[arg-type]
 
     def _start(self, name: str) -> None:
         self.starts.append(self.clock.time)

@@ -342,7 +342,7 @@ def test_while_another_is_at_work_it_holds_and_does_nothing(keeper: Keeper) -> N
         keeper.pass_time(5 * MINUTE)
         assert keeper.starts == []
         assert keeper.watches.services == set()
-        assert keeper.watches.folders == set()
+        assert keeper.watches.folders == {STATE, STATE.parent}
     keeper.pass_time(5)
     assert len(keeper.starts) == 1
     assert keeper.watches.services == {"kubelet"}

@@ -1,0 +1,127 @@
+"""The resident service beside a node that it keeps as it was made, seen from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab.services import State
+from lab.waiting import until
+from windows.exe import DOWNLOADED, SERVICE
+from windows.test_bootstrap import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lab.node import Node
+
+MEGABYTE = 1_000_000
+CONFIG = r"C:\etc\kubernetes\kubelet.conf"
+CA = r"C:\etc\kubernetes\ca.crt"
+MADE = r"C:\ProgramData\wmcb\made"
+LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+SOON_SECONDS = 30.0
+LATEST_SECONDS = 5.0
+"""Usually a tenth of that; this machine does other things as well."""
+DISABLE = r"""
+import win32service as scm
+manager = scm.OpenSCManager(None, None, scm.SC_MANAGER_CONNECT)
+service = scm.OpenService(manager, "kubelet", scm.SERVICE_CHANGE_CONFIG)
+same = scm.SERVICE_NO_CHANGE
+scm.ChangeServiceConfig(
+    service, same, scm.SERVICE_DISABLED, same, r"C:\k\kubelet.exe --other", None, 0, None, None, None, None
+)
+"""
+
+
+@pytest.fixture
+def kept(node: Node) -> Machine:
+    """A node, the service beside it, and all that it does first is done."""
+    machine = Machine(node).made()
+    assert machine.wmcb("daemon", "install").code == 0
+    node.start_service(SERVICE)
+    until(lambda: _copies(node), "copies of the node's files are kept", 60, lambda: _log(node))
+    return machine
+
+
+def _copies(node: Node) -> bool:
+    made = node.path(MADE)
+    return made.is_dir() and len(list(made.iterdir())) > 5
+
+
+def _log(node: Node) -> str:
+    log = node.path(LOG)
+    return log.read_text() if log.exists() else "no log"
+
+
+def _comes(node: Node, condition: Callable[[], object], what: str) -> None:
+    until(condition, what, SOON_SECONDS, lambda: _log(node))
+
+
+def _kubelet(machine: Machine) -> int | None:
+    """Its process."""
+    return next((process.pid for process in machine.node.processes("kubelet.exe")), None)
+
+
+def _kill(machine: Machine) -> float:
+    """How long it takes until there is another."""
+    former = _kubelet(machine)
+    assert former is not None
+    begun = time.monotonic()
+    os.kill(former, signal.SIGKILL)
+    _comes(machine.node, lambda: _kubelet(machine) not in (None, former), "there is another kubelet")
+    return time.monotonic() - begun
+
+
+def test_a_node_is_kept(kept: Machine) -> None:
+    """One test for all, since each node costs seconds."""
+    node = kept.node
+    assert _kill(kept) < LATEST_SECONDS
+    _comes(node, kept.runs, "the kubelet runs")
+
+    content = node.path(CA).read_bytes()
+    node.path(CA).write_text("another")
+    _comes(node, lambda: node.path(CA).read_bytes() == content, "the file holds what it held")
+    node.path(CONFIG).chmod(0o666)
+    _comes(node, lambda: not node.mode(CONFIG) & 0o007, "users cannot open the file any more")
+    _comes(node, kept.runs, "the kubelet runs")
+
+    settings = node.service_settings("kubelet")
+    assert settings is not None
+    changed = node.python("-c", DISABLE)
+    assert changed.code == 0, changed.err
+    _comes(node, lambda: node.service_settings("kubelet") == settings, "the service is configured as it was")
+    _comes(node, kept.runs, "the kubelet runs")
+    assert kept.wmcb("status").code == 0
+    (daemon,) = node.processes("wmcb.exe")
+    assert daemon.resident_bytes <= 46 * MEGABYTE
+
+
+def test_during_a_pause_it_leaves_the_node_alone_also_after_a_reboot(kept: Machine) -> None:
+    node = kept.node
+    assert kept.wmcb("daemon", "pause", "--for", "1h").code == 0
+    _comes(node, lambda: "during the pause" in _log(node), "the pause is noticed")
+    assert json.loads(kept.wmcb("status", "--output", "json").out)["pause"]["until"] > time.time()
+    node.path(CA).write_text("another")
+    node.reboot()
+    _comes(node, lambda: _log(node).count("during the pause") == 2, "the pause is noticed again")
+    _comes(node, kept.runs, "Windows has started the kubelet")
+    assert node.path(CA).read_text() == "another"
+    assert kept.wmcb("daemon", "resume").code == 0
+    _comes(node, lambda: node.path(CA).read_text() != "another", "the file holds what it held")
+    _comes(node, kept.runs, "the kubelet runs")
+
+    # Beside the service a reset takes all away, and it stays away.
+    reset = kept.wmcb("reset")
+    assert reset.code == 0, reset.err
+    assert node.service("kubelet") is None
+    node.stop_service(SERVICE)
+    node.wait_for_service(SERVICE, State.STOPPED, 5.0)
+    for path in (r"C:\k", r"C:\etc\kubernetes", r"C:\ProgramData\wmcb", r"C:\var"):
+        assert not node.path(path).exists(), path
+    assert node.run(DOWNLOADED, "daemon", "uninstall").code == 0
