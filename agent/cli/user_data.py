@@ -143,20 +143,21 @@ class _Run:
 
     def _is_called(self, told: Told, name: str) -> bool:
         """Commands, and the join, may make something of its name: it has that before any of them."""
-        host, want = self._host, HostName(name)
-        is_so = host.facts.host_name().upper() == name.upper()
-        given = [each for each in engine.status(host).resources if each.record.target.key == want.key]
-        if given and given[0].differences and not is_renamed(host.registry):
-            # Else it would be restarted again and again.
-            raise Failure(
-                f"this machine was renamed {name}, and is called {host.facts.host_name()}: another program "
-                "renames it, too; let only one of them do that",
-                where="hostname",
-            )
-        if is_so and not is_renamed(host.registry):
+        host, want = self._host, HostName(name, self._host.clock.boot())
+        is_so = host.facts.host_name().upper() == name.upper() and not is_renamed(host.registry)
+        if is_so:
             return True
+        for known in (each.record.target for each in engine.status(host).resources):
+            asked_before = known.key == want.key and known.wanted["name"] == name
+            if asked_before and not is_of_this_boot(host, known.manner["boot"]):
+                # Else it would be restarted again and again.
+                raise Failure(
+                    f"this machine was renamed {name} and restarted, and is called {host.facts.host_name()}: "
+                    "another program renames it, too, or Windows does not take that name",
+                    where="hostname",
+                )
         self._make_so(told, Specification.of([want]))
-        return is_so and not is_renamed(host.registry)
+        return False
 
     def _boot_hooks(self, told: Told, raw: bytes, data: UserData, title: str) -> None:
         self._stage(told, _hooks(data.before), title)

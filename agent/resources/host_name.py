@@ -21,6 +21,10 @@ class HostNameResource(Kind):
         assert isinstance(want, HostName)
         return {"name": want.name}
 
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, HostName)
+        return {"boot": want.asked_in}
+
     def same(self, field: str, wanted: Value, found: Value) -> bool:  # noqa: ARG002 - there is one
         return str(wanted).upper() == str(found).upper()
 

@@ -12,8 +12,11 @@ import pytest
 
 from agent.cli import user_data
 from agent.engine import run as engine
+from agent.host.port import RegistryKind, RegistryValue
+from agent.host.reboot_reasons import DNS_NAMES
+from agent.host.sandbox import machine as sandbox_machine
 from agent.host.sandbox.machine import Machine as SandboxMachine
-from agent.host.sandbox.power import SandboxClock
+from agent.host.sandbox.power import SandboxClock, take_name
 from agent.host.sandbox.processes import SandboxProcesses
 from sandbox.cli.given import WORKER
 from sandbox.cli.test_join import Cluster, cluster, windows
@@ -21,6 +24,10 @@ from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN
 from unit.kube.test_token_discovery import pinned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.host.sandbox.facts import SandboxFacts
+    from agent.host.sandbox.registry import SandboxRegistry
     from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "windows"]
@@ -346,14 +353,33 @@ def test_it_goes_on_under_the_name_that_the_machine_is_given(
     assert windows.host.facts.host_name() == "WIN1"
 
 
-def test_two_who_rename_a_machine_do_not_restart_it_for_ever(windows: Machine, to_be_renamed: str) -> None:
+def to_fifteen(registry: SandboxRegistry, facts: SandboxFacts) -> None:
+    take_name(registry, facts)
+    facts.is_called(facts.host_name()[:15])
+
+
+def to_another(registry: SandboxRegistry, facts: SandboxFacts) -> None:
+    take_name(registry, facts)
+    facts.is_called("others")
+    for (key, name), said in zip(DNS_NAMES, ("others", "others"), strict=True):
+        registry.write(key, name, RegistryValue(RegistryKind.STRING, said))
+
+
+def never(registry: SandboxRegistry, facts: SandboxFacts) -> None:
+    """It would be so from the next start on, for ever."""
+
+
+@pytest.mark.parametrize("taken", [to_fifteen, to_another, never])
+def test_a_name_that_is_not_taken_does_not_restart_the_machine_for_ever(
+    windows: Machine, to_be_renamed: str, monkeypatch: pytest.MonkeyPatch, taken: Callable[..., None]
+) -> None:
     assert carry_out(windows, to_be_renamed).code == 1003
+    monkeypatch.setattr(sandbox_machine, "take_name", taken)
     restart(windows)
-    windows.host.power.rename("others")
-    restart(windows)
-    answer = carry_out(windows, to_be_renamed)
-    assert answer.code == 1
-    assert "another program renames it" in answer.error_lines[-1]
+    for _ in range(2):
+        answer = carry_out(windows, to_be_renamed)
+        assert answer.code == 1
+        assert "this machine was renamed a-longer-name-7k2p and restarted, and is" in answer.error_lines[-1]
 
 
 def restart(machine: Machine) -> None:
