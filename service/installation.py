@@ -7,6 +7,7 @@ under Program Files, where users may run it and only administrators may write, a
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import (
@@ -18,6 +19,7 @@ from agent.host.errors import (
     ServiceFailed,
     ServiceNotRunning,
 )
+from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import (
     FileKind,
     Recovery,
@@ -31,7 +33,6 @@ from service.program import STOP_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Files, Host
 
@@ -77,11 +78,22 @@ def install(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -
         _lay_out(host.files, program, target)
     if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
         _put(host.files, target / PROGRAM, target / KUBEADM)
-    host.events.register(SERVICE, target / PROGRAM)
+    registered = _texts_of_events(host)
+    if registered is None or host.files.observe(registered) is None:
+        # Else a node has its own, which stays when this goes.
+        host.events.register(SERVICE, target / PROGRAM)
     wanted = definition(host)
     if host.services.read(SERVICE) is None:
         return host.services.create(wanted)
     return host.services.change(wanted)
+
+
+def _texts_of_events(host: Host) -> PureWindowsPath | None:
+    """The program in which Event Viewer looks for them."""
+    with suppress(NotFound):
+        value = host.registry.read(source_key(SERVICE), MESSAGE_FILE)
+        return None if value is None else PureWindowsPath(str(value.data))
+    return None
 
 
 def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> None:
@@ -124,9 +136,9 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     if host.services.read(SERVICE) is not None:
         _stop(host, seconds)
         host.services.delete(SERVICE)
-    with suppress(NotFound):
-        host.events.unregister(SERVICE)
     target = place(host)
+    if _texts_of_events(host) == target / PROGRAM:
+        host.events.unregister(SERVICE)
     is_this = program.parent == target
     left = [
         path

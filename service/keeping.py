@@ -94,6 +94,7 @@ class Keeping:
             self._see_to(due)
             self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
             self._telling.is_over(Event.TROUBLE)
+            self._telling.is_over(Event.UNFINISHED)
         except Busy:
             self._step_aside()
         except Unfinished as fault:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host, Principal, ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
@@ -20,6 +21,7 @@ UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
 # Called kubeadm.exe, say: what is installed is wmcb.exe all the same.
 PROGRAM = UNPACKED / "kubeadm.exe"
 INSTALLED = PureWindowsPath(r"C:\Program Files\wmcb")
+SOURCES = source_key("wmcb").rpartition("\\")[0]
 
 
 def unpack(host: Host, release: str, *extensions: str) -> None:
@@ -67,6 +69,30 @@ def test_users_may_run_it_and_never_write(host: Host) -> None:
     ):
         granted = host.access.granted(host.files.descriptor(path), Principal.USER)
         assert granted == FILE_READ | FILE_EXECUTE, path
+
+
+def _texts(host: Host) -> object:
+    value = host.registry.read(source_key("wmcb"), MESSAGE_FILE)
+    return value and value.data
+
+
+def test_the_texts_of_events_are_in_the_program(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    assert _texts(host) == str(INSTALLED / "wmcb.exe")
+    installation.uninstall(host, PROGRAM, 1)
+    assert host.registry.keys(SOURCES) == []
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_node_that_has_its_own_texts_of_events_keeps_them(host: Host, *, is_there: bool) -> None:
+    runner = UNPACKED / "wmcb-log.exe"
+    host.events.register("wmcb", runner)
+    if is_there:
+        host.files.write(runner, b"MZ", PRIVATE_FILE)
+    installation.install(host, PROGRAM)
+    assert _texts(host) == str(runner if is_there else INSTALLED / "wmcb.exe")
+    installation.uninstall(host, PROGRAM, 1)
+    assert host.registry.keys(SOURCES) == (["wmcb"] if is_there else [])
 
 
 def test_the_service_starts_with_windows_from_there(host: Host) -> None:

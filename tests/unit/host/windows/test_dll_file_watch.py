@@ -18,7 +18,7 @@ from agent.host.port import FileChange
 from agent.host.windows.api import directory_changes
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import Win32Failure
-from agent.host.windows.file_watch import FileWatch
+from agent.host.windows.file_watch import FileWatch, JointWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +96,21 @@ def test_a_watch_that_was_forgotten_is_closed(tmp_path: Path) -> None:
         gc.collect(1)  # it is young; all that pytest holds is not
         (tmp_path / str(number)).touch()
     tmp_path.rename(tmp_path.with_name("renamed"))
+
+
+def test_one_of_several_folders_that_is_gone_is_told_and_let_go(
+    tmp_path: Path, answers: list[int | None]
+) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+    gone, other = (PureWindowsPath(folder) for folder in folders)
+    with JointWatch([gone, other], WindowsClock()) as watch:
+        answers.extend([DENIED, INCOMPLETE])
+        assert list(watch.wait(SOON)) == [FileChange(gone)]
+        folders[0].rename(tmp_path / "renamed")  # nothing holds it any more
+        (folders[1] / "file").touch()
+        assert watch.wait(SOON)[0] == FileChange(other / "file")
 
 
 def _wait_for_the_result(watch: FileWatch) -> None:
