@@ -149,8 +149,8 @@ class _Look:
 
     def _compared(self, records: Sequence[Record]) -> Iterator[Change | Match]:
         for record in map(_without_health, records):
-            if record.settled is None:
-                continue  # it has done its duty
+            if record.settled is None or not record.target.wanted:
+                continue  # it has done its duty, or is a program's own
             try:
                 each = self._compare(record, record.settled)
             except (HostError, CannotBeSo) as fault:

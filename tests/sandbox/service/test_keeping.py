@@ -12,11 +12,11 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
 from agent.host.errors import InUse
 from agent.host.port import ServiceState, StartType
-from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
-from agent.spec import File, Inline, Service, Specification
+from agent.spec import Credentials, File, Inline, Service, Specification
 from sandbox.engine import nodes
-from sandbox.engine.nodes import BOOTSTRAP, CONFIG, KUBELET, K
+from sandbox.engine.nodes import BOOTSTRAP, CERTIFICATE, CONFIG, KUBELET, K
 from sandbox.engine.world import Killed, Power, picture, powered, stopped
 from sandbox.service.keeper import OWN, Keeper
 from service import pausing
@@ -264,6 +264,20 @@ def test_a_credential_for_one_use_is_kept_nowhere(tmp_path: pathlib.Path, host: 
     keeper.told()
     keeper.pass_time(11 * MINUTE)
     assert keeper.told() == [], f"{BOOTSTRAP} has done its duty"
+
+
+def test_what_a_program_writes_for_itself_is_left_to_it(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, host)
+    keeper.make(Specification.of([*nodes.wants(), Credentials(CERTIFICATE)]))
+    keeper.told()
+    keeper.touched(CERTIFICATE)
+    host.files.make_directory(CERTIFICATE.parent, PRIVATE_DIRECTORY)
+    host.files.write(CERTIFICATE, b"of the kubelet", PRIVATE_FILE)
+    keeper.touched(CERTIFICATE)
+    keeper.pass_time(11 * MINUTE)
+    assert host.files.read(CERTIFICATE) == b"of the kubelet"
+    assert keeper.told() == []
+    assert host.files.observe(STATE / "journal") is None
 
 
 def test_what_cannot_be_repaired_keeps_nothing_else_from_it(tmp_path: pathlib.Path, host: Host) -> None:
