@@ -143,7 +143,7 @@ def _boot_commands(keys: dict[str, Node], findings: Findings) -> list[Command]:
 
 
 def _time(keys: dict[str, Node], findings: Findings) -> Iterator[Command]:
-    """w32tm keeps what it is told, whether the time service runs yet or not."""
+    """Outside of a domain the time service does not run by itself, and a clock that is off lets none join."""
     node = keys.get("ntp")
     if node is None or node.value is None:
         return
@@ -163,7 +163,8 @@ def _time(keys: dict[str, Node], findings: Findings) -> Iterator[Command]:
 
 
 def time_from(servers: Sequence[str]) -> Command:
-    text = f'w32tm /config /manualpeerlist:"{" ".join(servers)}" /syncfromflags:manual /update\n'
+    peers = " ".join(servers)
+    text = f'net start w32time\nw32tm /config /manualpeerlist:"{peers}" /syncfromflags:manual /update\n'
     return scripts.command("ntp", Shell.CMD, text)
 
 

@@ -34,7 +34,10 @@ PRE = (
     b"mkdir C:\\tools\\new\t& rem \xc3\xbc\xe2\x98\x83\r\n"
 )
 POST = b'echo joined && echo "on" %COMPUTERNAME%\r\nC:\\k\\after.cmd\r\n'
-NTP = b'w32tm /config /manualpeerlist:"time-a.example 192.0.2.123" /syncfromflags:manual /update\r\n'
+NTP = (
+    b"net start w32time\r\n"
+    b'w32tm /config /manualpeerlist:"time-a.example 192.0.2.123" /syncfromflags:manual /update\r\n'
+)
 
 
 @frozen

@@ -151,7 +151,7 @@ MERGED: dict[str, tuple[list[str], dict[str, bytes]]] = {
     ),
     "of others the last one holds": (
         ["ntp: {servers: [a]}", "ntp: {servers: [b]}"],
-        {"ntp": b'w32tm /config /manualpeerlist:"b" /syncfromflags:manual /update\r\n'},
+        {"ntp": b'net start w32time\r\nw32tm /config /manualpeerlist:"b" /syncfromflags:manual /update\r\n'},
     ),
     "cloud-init: replaced": (
         ["runcmd: [a, b]", "merge_how: dict(replace)+list()+str()\nruncmd: [c]"],
@@ -187,7 +187,7 @@ MERGED: dict[str, tuple[list[str], dict[str, bytes]]] = {
     ),
     "cloud-init: texts": (
         ["ntp: {servers: a}", "merge_how: dict(recurse_dict, recurse_str)+str(append)\nntp: {servers: b}"],
-        {"ntp": b'w32tm /config /manualpeerlist:"ab" /syncfromflags:manual /update\r\n'},
+        {"ntp": b'net start w32time\r\nw32tm /config /manualpeerlist:"ab" /syncfromflags:manual /update\r\n'},
     ),
 }
 
@@ -349,7 +349,7 @@ NTP: dict[str, tuple[str, bytes | None]] = {
 def test_time_servers(name: str) -> None:
     said, expected = NTP[name]
     found = scripts(made(config(said)).before)
-    command = b"w32tm /config /manualpeerlist:%s /syncfromflags:manual /update\r\n"
+    command = b"net start w32time\r\nw32tm /config /manualpeerlist:%s /syncfromflags:manual /update\r\n"
     assert found == ({"ntp": command % expected} if expected else {})
 
 
