@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
 _LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "writable"}
-"""What in a folder others could change: of programs all below it, of a private one the files in it, since
-what is below belongs to pods, or is a resource itself."""
+"""What below a folder others could change: its own descriptor hands nothing down to what is there already."""
+_APART = "apart"
 _OPEN = "open_to_users"
 """Of a shared folder that others could change its descriptor, else nothing. Whoever may rename C:\\etc can
 put one of his own in its place, with all that the kubelet reads."""
@@ -46,6 +46,8 @@ class DirectoryResource(Kind):
             wanted["descriptor"] = str(descriptors.OF_DIRECTORY[want.protection])
             if want.protection in _LOOKS:
                 wanted[_LOOKS[want.protection]] = {}
+            if want.apart:
+                wanted[_APART] = list(want.apart)
         return wanted
 
     def manner(self, want: Want) -> State:
@@ -65,9 +67,12 @@ class DirectoryResource(Kind):
         if _OPEN in wanted:
             is_open = _is_open(host, path, there.descriptor)
             found[_OPEN] = found["descriptor"] if is_open else ""
-        for protection, field in _LOOKS.items():
+        if _APART in wanted:
+            found[_APART] = wanted[_APART]  # nothing that could be otherwise
+        for field in _LOOKS.values():
             if field in wanted:
-                found[field] = dict(islice(_exposed(host, path, protection), _MOST_EXPOSED + 1))
+                exposed = _exposed(host, path, _names(wanted.get(_APART)))
+                found[field] = dict(islice(exposed, _MOST_EXPOSED + 1))
         return found
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
@@ -76,6 +81,8 @@ class DirectoryResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         if field == _OPEN:
             return str(value) or "nobody"
+        if field == _APART and isinstance(value, list):
+            return ", ".join(map(str, value))
         if field in _LOOKS.values():
             names = list(_mapping(value))
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
@@ -150,20 +157,24 @@ def _mapping(value: Value) -> Mapping[str, Value]:
     return value if isinstance(value, dict) else {}
 
 
-def _exposed(host: Host, folder: PureWindowsPath, protection: Protection) -> Iterator[tuple[str, str]]:
-    """What is in a folder and plain users could change, with its descriptor.
+def _names(value: Value) -> frozenset[str]:
+    return frozenset(str(name).lower() for name in value) if isinstance(value, list) else frozenset()
+
+
+def _exposed(host: Host, folder: PureWindowsPath, apart: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """What is below a folder and plain users could change, with its descriptor.
 
     Whoever may write a program, or a library beside one, or a manifest, runs as SYSTEM by way of the service.
     """
     caller = host.access.caller()
     granted = lru_cache(maxsize=256)(granted_to_others)  # hundreds of files have the same few
-    for name, descriptor in _looked_at(host, folder, protection):
+    for name, descriptor in _looked_at(host, folder, apart):
         if granted(descriptor, caller) & ~(FILE_READ | FILE_EXECUTE):
             yield name, descriptors.text(descriptor)
 
 
 def _looked_at(
-    host: Host, folder: PureWindowsPath, protection: Protection
+    host: Host, folder: PureWindowsPath, apart: frozenset[str]
 ) -> Iterator[tuple[str, SecurityDescriptor]]:
     """By its name from the folder.
 
@@ -174,12 +185,12 @@ def _looked_at(
         below = waiting.pop()
         with suppress(NotFound):  # somebody removes it just now
             for entry in host.files.entries(folder / below):
-                is_folder = entry.kind is FileKind.DIRECTORY
-                if entry.descriptor is None or (is_folder and protection is not Protection.PROGRAM):
+                name = f"{below}{entry.name}"
+                if entry.descriptor is None or name.lower() in apart:
                     continue
-                yield f"{below}{entry.name}", entry.descriptor
-                if is_folder:
-                    waiting.append(f"{below}{entry.name}\\")
+                yield name, entry.descriptor
+                if entry.kind is FileKind.DIRECTORY:
+                    waiting.append(f"{name}\\")
 
 
 def _protect(host: Host, path: PureWindowsPath, protection: Protection) -> None:
@@ -196,7 +207,7 @@ def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
         if field not in before:
             continue
         former = _mapping(before[field])
-        for name, _ in list(_exposed(host, folder, protection)):
+        for name, _ in list(_exposed(host, folder, _names(before.get(_APART)))):
             if name not in former:
                 _protect(host, folder / name, protection)
         for name, descriptor in former.items():

@@ -21,6 +21,8 @@ class Directory(Want):
     """What the node's programs put into it (certificates, logs) is the node's too, and goes with it."""
     shared: bool = False
     """Others use it too, as C:\\etc or C:\\var: one that is there stays as it is, or is closed to users."""
+    apart: tuple[str, ...] = ()
+    """Folders below it, from here, that are wanted with other rights: users may change what is in these."""
 
     @property
     def key(self) -> Key:

@@ -174,6 +174,33 @@ def test_what_users_may_write_beside_a_program_is_closed_to_them_and_given_back(
     assert picture(host) == before
 
 
+def test_so_is_what_lies_below_a_private_folder_but_for_what_is_apart(host: Host) -> None:
+    """A folder's own descriptor hands nothing down to what is there already."""
+    folder = nodes.CONFIG.parent
+    sockets, volume = folder / "plugins" / "sockets", folder / "Pods" / "1"
+    for each in (nodes.ETC, folder, sockets.parent, sockets, volume.parent, volume):
+        host.files.make_directory(each, OPEN)
+    host.files.write(sockets / "driver.sock", b"", OPEN)
+    before = picture(host)
+    wants = [
+        replaced(want, apart=("pods",)) if isinstance(want, Directory) and want.path == folder else want
+        for want in nodes.wants()
+    ]
+    run(host, Specification.of(wants))
+    for path in (sockets.parent, sockets):
+        assert host.files.descriptor(path).equivalent(PRIVATE_DIRECTORY)
+    assert host.files.descriptor(sockets / "driver.sock").equivalent(PRIVATE_FILE)
+    for path in (volume.parent, volume):
+        assert host.files.descriptor(path) == OPEN
+    host.files.set_descriptor(volume, SecurityDescriptor.parse("O:BAD:P(A;;FA;;;WD)"))
+    assert status(host).is_well
+    host.files.set_descriptor(sockets, OPEN)
+    assert not status(host).is_well
+    host.files.set_descriptor(volume, OPEN)
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
 def test_a_changed_configuration_restarts_the_service(host: Host) -> None:
     run(host, nodes.node())
     assert run(host, nodes.node(config=b"{1}")) == [

@@ -121,13 +121,14 @@ def test_the_bootstrap_credentials_stay_until_the_kubelet_has_its_own() -> None:
 
 
 def test_folders_that_kubeadm_forgets() -> None:
-    wants = {str(want.path) for want in specification(joined()).wants if isinstance(want, Directory)}
+    wants = {str(want.path): want for want in specification(joined()).wants if isinstance(want, Directory)}
     assert {
         r"C:\etc\kubernetes\manifests",
         r"C:\etc\kubernetes\pki",
         r"C:\var\lib\kubelet\pods",
         r"C:\var\log\kubelet",
-    } <= wants
+    } <= set(wants)
+    assert wants[r"C:\var\lib\kubelet"].apart == ("pods",)
 
 
 def test_the_same_join_is_the_same_specification() -> None:

@@ -208,9 +208,19 @@ def test_folders(folder: str, protection: Protection, shared: bool, of_node: boo
     assert found.belongs_to_node == (of_node or folder == r"C:\opt\made")
 
 
-def test_what_pods_mount_is_for_containers_to_read() -> None:
-    pods = _directories(_specification())[r"C:\var\lib\kubelet\pods"]
+@pytest.mark.parametrize("root", ["", "/opt/root", "/etc/kubernetes/of/kubelet"])
+def test_what_pods_mount_is_for_containers_to_read(root: str) -> None:
+    directories = _directories(_specification(flags=f"--root-dir={root}" if root else ""))
+    folder = PureWindowsPath("C:" + (root or "/var/lib/kubelet"))
+    pods = directories[str(folder / "pods")]
     assert (pods.protection, pods.shared, pods.belongs_to_node) == (Protection.PODS, False, True)
+    assert {
+        path: [str(PureWindowsPath(path, each)) for each in want.apart] for path, want in directories.items()
+    } == {
+        path: [str(pods.path)] * (want.protection is Protection.PRIVATE and want.path in pods.path.parents)
+        for path, want in directories.items()
+    }
+    assert directories[str(folder)].apart == ("pods",)
 
 
 @pytest.mark.parametrize("path", ["/etc", "/var", "/var/lib", "/var/log/", "/srv"])
