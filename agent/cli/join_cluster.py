@@ -19,6 +19,7 @@ from agent.kube.discovery import Discovery
 from agent.kube.draining import is_cordoned_by_us, uncordon
 from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
+from agent.kube.kept import Kept
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, pin
 from agent.records import field, frozen
@@ -69,12 +70,12 @@ def find_cluster(
     configuration: JoinConfiguration, name: str, host: Host, given: Given, notice: Notice
 ) -> JoinCluster:
     """`name` is the node's; `given` finds the file of a discovery by file. Raises Failure."""
-    with _told():
+    with _told(), Kept() as kept:
         own = _usable(host)
         if own:
             _check_it_is_this_cluster(own, configuration, given, notice)
-        used = own or _bootstrap(configuration, given, notice)
-        with _client(used, host, configuration.timeouts.kubernetes_api_call, notice) as client:
+        used = own or _bootstrap(configuration, given, notice, kept)
+        with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, kept) as client:
             return _asked(client, used, name, joins=own is None)
 
 
@@ -156,9 +157,10 @@ def _usable(host: Host) -> Kubeconfig | None:
         ) from fault
 
 
-def _bootstrap(configuration: JoinConfiguration, given: Given, notice: Notice) -> Kubeconfig:
+def _bootstrap(configuration: JoinConfiguration, given: Given, notice: Notice, kept: Kept) -> Kubeconfig:
     discovery, by_token = configuration.discovery, configuration.discovery.bootstrap_token
-    finding = Discovery(configuration.timeouts.discovery, proxies=of_environment(os.environ), notice=notice)
+    seconds, proxies = configuration.timeouts.discovery, of_environment(os.environ)
+    finding = Discovery(seconds, proxies=proxies, notice=notice, kept=kept)
     if by_token is not None:
         found = finding.by_token(
             by_token.api_server_endpoint,
@@ -251,10 +253,12 @@ def _of_another_cluster(own: Kubeconfig) -> Failure:
 
 
 @contextmanager
-def _client(used: Kubeconfig, host: Host, seconds: float, notice: Notice) -> Iterator[Client]:
-    limits = Limits(patience=seconds)
+def _client(
+    used: Kubeconfig, host: Host, seconds: float, notice: Notice, kept: Kept | None = None
+) -> Iterator[Client]:
+    limits, proxies = Limits(patience=seconds), of_environment(os.environ)
     access = used.access(_reader(host, KUBELET_CONF))
-    with Client(access, proxies=of_environment(os.environ), limits=limits, notice=notice) as client:
+    with Client(access, proxies=proxies, limits=limits, notice=notice, kept=kept) as client:
         yield client
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agent.fetch.deadline import Clock
     from agent.kube.access import Access
     from agent.kube.answers import Json, Object
+    from agent.kube.kept import Kept
 
 _ERRORS = 300
 _TOO_MANY_REQUESTS = 429
@@ -71,10 +72,14 @@ class Client:
         limits: Limits | None = None,
         notice: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
+        kept: Kept | None = None,
     ) -> None:
-        """`notice` is told, in a line for a person, of each failure after which it is asked again."""
+        """`notice` is told, in a line for a person, of each failure after which it is asked again.
+
+        `kept`: where several clients of a server keep their connections, for each other to use.
+        """
         self._clock = clock or SystemClock()
-        self._transport = Transport(access, proxies, self._clock)
+        self._transport = Transport(access, proxies, self._clock, kept)
         self.limits = limits or Limits()
         self._notice = notice
 
@@ -87,7 +92,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ends the connections that nobody is using."""
+        """Ends the connections that nobody is using, but for those that others may use."""
         self._transport.close()
 
     @property

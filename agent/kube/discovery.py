@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from agent.fetch.certificates import Certificate
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
+    from agent.kube.kept import Kept
     from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
     from agent.kube.tokens import BootstrapToken
 
@@ -64,12 +65,17 @@ class Discovery:
         proxies: Proxies = DIRECT,
         notice: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
+        kept: Kept | None = None,
     ) -> None:
-        """`notice` is told, in a line for a person, of what is to be known and of what is tried again."""
+        """`notice` is told, in a line for a person, of what is to be known and of what is tried again.
+
+        `kept`: where a connection that is trusted is left for whoever asks next.
+        """
         self._proxies = proxies
         self._notice = notice
         self._clock = clock or SystemClock()
         self._seconds = seconds
+        self._kept = kept
 
     def by_token(
         self, endpoint: str, token: str, hashes: Iterable[str], *, any_authority: bool = False
@@ -189,7 +195,8 @@ class Discovery:
 
     def _asked(self, access: Access, effort: Effort) -> Object:
         limits = Limits(patience=0.0, attempt=effort.share(_ATTEMPT_SECONDS), size=_LARGEST)
-        with Client(access, proxies=self._proxies, limits=limits, clock=self._clock) as client:
+        kept = None if access.insecure else self._kept
+        with Client(access, proxies=self._proxies, limits=limits, clock=self._clock, kept=kept) as client:
             return client.get(CLUSTER_INFO)
 
     def _check(self, cluster: Cluster, pins: Pins, endpoint: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -14,6 +13,7 @@ from agent.kube import explanations
 from agent.kube.answers import plain
 from agent.kube.connection import Connection, Request
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
+from agent.kube.kept import Kept, Way
 from agent.records import field, frozen
 from agent.release import RELEASE
 
@@ -55,13 +55,14 @@ class Asked:
 class Transport:
     """Any thread may use it."""
 
-    def __init__(self, access: Access, proxies: Proxies, clock: Clock) -> None:
+    def __init__(self, access: Access, proxies: Proxies, clock: Clock, kept: Kept | None = None) -> None:
+        """What is kept open is its own, unless it is given where others keep theirs."""
         self._access = access
         self._proxies = proxies
         self._clock = clock
         self._there = address.parse(access.server)
-        self._kept: list[Connection] = []
-        self._lock = threading.Lock()
+        self._kept = kept or Kept()
+        self._shares = kept is not None
 
     @property
     def place(self) -> str:
@@ -69,16 +70,16 @@ class Transport:
         return self._there.place
 
     def close(self) -> None:
-        """Ends the connections that nobody is using."""
-        while connection := self._taken():
-            connection.close()
+        """Ends the connections that nobody is using, but for those that others may use."""
+        if not self._shares:
+            self._kept.close()
 
     def reply(self, asked: Asked, limits: Limits, share: Callable[[float], float]) -> Reply:
         """By a connection that is there, if the server has not closed it since, or else by a new one. `share`
         tells how much of so many seconds there is. Raises Failed.
         """
         request = self.request(asked)
-        while asked.repeatable and (connection := self._taken()):
+        while asked.repeatable and (connection := self._kept.take(self._way)):
             try:
                 return self._over(connection, request, limits, share)
             except Unreachable as fault:
@@ -125,14 +126,22 @@ class Transport:
             return connection.ask(request, limits, share(limits.attempt))
         finally:
             if connection.open:
-                with self._lock:
-                    self._kept.append(connection)
+                self._kept.put(self._way, connection)
             else:
                 connection.close()
 
-    def _taken(self) -> Connection | None:
-        with self._lock:
-            return self._kept.pop() if self._kept else None
+    @cached_property
+    def _way(self) -> Way:
+        access = self._access
+        return Way(
+            self.place,
+            self._proxy,
+            access.authorities,
+            access.server_name,
+            access.insecure,
+            access.certificate,
+            access.key,
+        )
 
     @cached_property
     def _route(self) -> Route:
@@ -140,12 +149,13 @@ class Transport:
         given = (self._access.authorities,) if self._access.authorities else ()
         return Route(
             self._there,
-            self._proxy(),
+            self._proxy,
             lambda: context,
             lambda: authorities.trusting(given),
             self._access.server_name,
         )
 
+    @cached_property
     def _proxy(self) -> Address | None:
         if self._access.proxy:
             return address.parse(self._access.proxy)

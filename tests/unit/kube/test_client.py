@@ -22,6 +22,7 @@ from agent.fetch.proxies import Proxies
 from agent.kube import failure
 from agent.kube.access import Access
 from agent.kube.client import Client, Patch, config_map, node
+from agent.kube.kept import Kept
 from agent.kube.limits import Limits
 from agent.records import replaced
 from unit.fetch.authority import Issued, issue, serving
@@ -125,6 +126,26 @@ def test_a_connection_is_kept(server: ApiServer) -> None:
         assert asking.find(NODE) is None
         asking.patch(NODE, {})
     assert [asked.connection for asked in server.asked] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("other", "connections"),
+    [
+        pytest.param({"token": "another"}, [1, 1, 1], id="who asks is told in the request"),
+        pytest.param({"insecure": True}, [1, 2, 1], id="who is trusted"),
+        pytest.param({"authorities": ROOT.pem + OTHER.pem}, [1, 2, 1], id="whose word is taken"),
+    ],
+)
+def test_clients_of_one_server_may_share(
+    server: ApiServer, other: dict[str, Any], connections: list[int]
+) -> None:
+    server.at(NODE, ok({}), ok({}), ok({}))
+    with Kept() as kept:
+        for more in ({"token": "one"}, other, {"token": "one"}):
+            with Client(access(server, **more), clock=QuickClock(), kept=kept) as asking:
+                asking.get(NODE)
+    assert [asked.connection for asked in server.asked] == connections
+    assert [asked.headers.get("Authorization") for asked in server.asked][0::2] == ["Bearer one"] * 2
 
 
 @pytest.mark.parametrize(
