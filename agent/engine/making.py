@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.engine.journal import Deed, Step
 from agent.engine.planning import Action, Change, differences, plan
 from agent.engine.target import Record, Target
+from agent.host.errors import HostError
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
@@ -39,6 +41,10 @@ class Making:
         """What of former things had to stay, a line each."""
         self.settled: dict[Key, State | None] = {}
         """How each resource was right after its step: what came later was not done here."""
+        self._targets: dict[Key, Target] = {}
+        """Those that had a step."""
+        self._seen: dict[Key, State | None] | None = None
+        """How they are since something was started that may use them; None where nothing was."""
 
     def carry_out(self, planned: Plan, stopped: Callable[[], None] | None = None) -> None:
         for target in planned.pauses:
@@ -76,7 +82,7 @@ class Making:
         for want in wants:
             if (settled := self.settled.get(want.key)) is not None:
                 records[want.key] = Record(Target.of(want), None, settled)
-        return plan(self._host, Specification(tuple(wants)), records)
+        return plan(self._host, Specification(tuple(wants)), records, self._seen or {})
 
     def _perhaps_changed(self, specification: Specification) -> Iterator[Want]:
         """Also what lies in a folder that had a step: until then others may have been free to exchange it."""
@@ -126,7 +132,21 @@ class Making:
             return
         self._put_by(change, before, target.wanted)
         kind.apply(self._host, target.want, before, self._folder)
-        self.settled[target.key] = _checked(target, target.observe(self._host))
+        if pausable(kind):
+            self._look_again()
+        kind.finish(self._host, target.want)
+        found = target.observe(self._host)
+        self.settled[target.key] = _checked(target, found)
+        self._targets[target.key] = target
+        if self._seen is not None:
+            self._seen[target.key] = found
+
+    def _look_again(self) -> None:
+        """While something comes up: what was changed before that is what it has taken over."""
+        self._seen = {}
+        for key, target in self._targets.items():
+            with suppress(HostError):  # then it is looked at once more, and that tells
+                self._seen[key] = target.observe(self._host)
 
     def _put_by(self, change: Change, before: State | None, becomes: State | None) -> None:
         if before is not None:

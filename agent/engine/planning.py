@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from agent.spec import Key, Note, Specification, Want
 
 
+NOTHING_SEEN: Mapping[Key, State | None] = {}
+
+
 class Action(enum.Enum):
     CREATE = "create"
     CHANGE = "change"
@@ -102,11 +105,16 @@ def _asked(remembered: Record, field: str) -> Value:
     return remembered.target.wanted.get(field)
 
 
-def plan(host: Host, specification: Specification, remembered: Mapping[Key, Record]) -> Plan:
-    """Raises CannotBeSo for what stands in the way."""
+def plan(
+    host: Host,
+    specification: Specification,
+    remembered: Mapping[Key, Record],
+    seen: Mapping[Key, State | None] = NOTHING_SEEN,
+) -> Plan:
+    """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way."""
     removals = list(_removals(host, specification, remembered))
     freed = {removal.target.key.name.upper() for removal in removals}
-    wanted = [_compared(host, want, remembered, freed) for want in specification.wants]
+    wanted = [_compared(host, want, remembered, freed, seen) for want in specification.wants]
     moving = {each.target.key for each in [*removals, *wanted] if _moves(each, remembered)}
     disturbed = list(disturbed_by(wanted, remembered, moving))
     restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
@@ -128,11 +136,15 @@ def plan(host: Host, specification: Specification, remembered: Mapping[Key, Reco
 
 
 def _compared(
-    host: Host, want: Want, remembered: Mapping[Key, Record], freed: AbstractSet[str]
+    host: Host,
+    want: Want,
+    remembered: Mapping[Key, Record],
+    freed: AbstractSet[str],
+    seen: Mapping[Key, State | None],
 ) -> Change | Match:
     """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
     target = Target.of(want)
-    found = target.observe(host)
+    found = seen[want.key] if want.key in seen else target.observe(host)
     is_over = _was_made(remembered.get(want.key)) and target.kind.is_over(host, target.manner)
     if is_over and found is None:
         return Match(target, None)

@@ -88,8 +88,11 @@ class Kind:
         raise NotImplementedError
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
-        """Makes it so. Raises HostError, NotWell."""
+        """Makes it so, but for what `finish` waits for. Raises HostError, NotWell."""
         raise NotImplementedError
+
+    def finish(self, host: Host, want: Want) -> None:
+        """Waits for what comes about by itself once it is applied. Raises HostError, NotWell."""
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
         """Makes it as it was before, None for not there. A line about what had to be left, if anything."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from agent.resources.trees import is_file
 from agent.spec import Service
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agent.host.port import Host
     from agent.resources.kind import Kept, State, Value
@@ -108,11 +108,15 @@ class ServiceResource(Kind):
             return
         if found is not None and found["state"] not in (ServiceState.STOPPED.name, *_COMING_UP):
             self.pause(host, want.name, self.manner(want))  # paused, or stopping for ever
-        try:
-            _start(host, want.name, want.start_within_seconds)
-            _wait_until_well(host, want)
-        except (ServiceFailed, TimedOut, NotWell) as failure:
-            raise NotWell(str(failure), _last_lines(host, want.log)) from failure
+        with _log_told(host, want):
+            _start(host, want.name)
+
+    def finish(self, host: Host, want: Want) -> None:
+        assert isinstance(want, Service)
+        if want.running:
+            with _log_told(host, want):
+                host.services.wait(want.name, ServiceState.RUNNING, want.start_within_seconds)
+                _wait_until_well(host, want)
 
     def _is_registered_so(self, want: Want, found: State) -> bool:
         registration = (item for item in self.wanted(want).items() if item[0] not in _OF_ITS_RUN)
@@ -153,7 +157,8 @@ class ServiceResource(Kind):
     def resume(self, host: Host, name: str, before: State) -> str | None:
         try:
             if before["state"] in _COMING_UP:
-                _start(host, name, _START_SECONDS)
+                _start(host, name)
+                host.services.wait(name, ServiceState.RUNNING, _START_SECONDS)
             else:
                 host.services.start(name)  # it did not run well before either
         except ServiceAlreadyRunning:
@@ -163,10 +168,17 @@ class ServiceResource(Kind):
         return None
 
 
-def _start(host: Host, name: str, seconds: float) -> None:
+@contextmanager
+def _log_told(host: Host, want: Service) -> Iterator[None]:
+    try:
+        yield
+    except (ServiceFailed, TimedOut, NotWell) as failure:
+        raise NotWell(str(failure), _last_lines(host, want.log)) from failure
+
+
+def _start(host: Host, name: str) -> None:
     with suppress(ServiceAlreadyRunning):
         host.services.start(name)
-    host.services.wait(name, ServiceState.RUNNING, seconds)
 
 
 def _stop(host: Host, name: str, seconds: float) -> None:
@@ -234,7 +246,7 @@ def _wait_until_well(host: Host, want: Service) -> None:
         if host.clock.monotonic() > deadline:
             raise NotWell(f"service {want.name} runs, but {lack} after {within:g} seconds")
         host.clock.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        pause = min(1.2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def _lack(host: Host, want: Service) -> str | None:

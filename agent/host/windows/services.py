@@ -193,6 +193,8 @@ class WindowsServices:
                 raise Win32Failure(_NOT_ACTIVE, "ControlService") from failure
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
+        if (status := self.status(name)).state is state:
+            return status  # as often as not, and a watch is longer in the making
         with self._view(name) as view:
             return wait_for(view, self._clock, name, state, seconds)
 

@@ -473,6 +473,26 @@ def test_a_service_that_has_taken_it_over_is_restarted(host: Host) -> None:
     assert stops == ["kubelet"]
 
 
+def test_it_is_looked_at_once_more_while_the_service_comes_up(host: Host) -> None:
+    told: list[str] = []
+
+    def examine(path: PureWindowsPath, *, content: bool = False) -> Any:
+        if path == nodes.CONFIG:
+            told.append("look")
+        return host.files.examine(path, content=content)
+
+    def telling(name: str) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            told.append(name)
+            return getattr(host.services, name)(*given)
+
+        return call
+
+    services = {name: telling(name) for name in ("start", "wait")}
+    run(changed(host, files={"examine": examine}, services=services), nodes.node())
+    assert told[told.index("start") :] == ["start", "look", "wait"]
+
+
 def test_a_quarrel_is_taken_back(host: Host) -> None:
     before = picture(host)
     with pytest.raises(TakenBack) as failure:
