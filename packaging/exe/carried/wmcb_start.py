@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from _frozen_importlib_external import ExtensionFileLoader, spec_from_file_location
 
@@ -10,6 +11,9 @@ import wmcb_built  # written by build.spec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
+
+_MOST_NEW_OBJECTS = 20_000
+"""Until garbage is looked for. Most of what is made at first are modules, which stay."""
 
 
 class Extensions:
@@ -27,6 +31,7 @@ class Extensions:
 
 def main() -> int:
     """The program; its exit code."""
+    gc.set_threshold(_MOST_NEW_OBJECTS)
     # Instead of the finder for sys.path: nothing is imported from anywhere else.
     sys.meta_path[2:] = [Extensions]
     sys.frozen = True  # type: ignore[attr-defined]  # what third-party modules ask to know that they are in an exe
