@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, NoSpace, NotEmpty, NotFound
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
@@ -197,7 +197,7 @@ class StateFolder:
         return replaced(self, step=step)
 
     def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
-        name = hashlib.sha256(str(folder).upper().encode()).hexdigest()[:16]
+        name = new_sha256(str(folder).upper().encode()).hexdigest()[:16]
         return self._kept / f"{name}-{self.step}.folder"
 
     def forget_but(self, needed: set[str]) -> None:
@@ -256,7 +256,7 @@ def _filling(size: int) -> Iterator[bytes]:
 
 
 def _judged(sha256: str, blocks: Iterable[bytes], otherwise: str) -> Iterator[bytes]:
-    digest = hashlib.sha256()
+    digest = new_sha256()
     for block in blocks:
         digest.update(block)
         yield block

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
+
+from agent.hashing import new_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +31,7 @@ class Inline:
 
     @cached_property
     def sha256(self) -> str:
-        return hashlib.sha256(self._data).hexdigest()
+        return new_sha256(self._data).hexdigest()
 
     @property
     def size(self) -> int:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from agent.host.port import Clock, FileChange, Watch
 
 _FIRST_BLOCK = 1 << 14
-_LARGEST_BLOCK = 1 << 20
+_LARGEST_BLOCK = 1 << 18
+"""Larger ones a heap does not keep: each would be asked of Windows anew."""
 
 _FILE_NOT_FOUND = 2
 _ACCESS_DENIED = 5
@@ -68,7 +69,7 @@ class WindowsFiles:
                 return Examined(state, None)
             digest = None
             if content and state.kind is FileKind.FILE:
-                digest = self._digests.of(path, handle, state, _blocks(handle))
+                digest = self._digests.of(path, handle, state)
             return Examined(state, _descriptor_of(handle), digest)
 
     def _examined_apart(self, path: PureWindowsPath, *, content: bool) -> Examined | None:

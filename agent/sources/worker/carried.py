@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from agent.hashing import new_sha256
 from agent.sources import ignition
 from agent.sources.ignition.obtaining import Unobtainable, obtained
 from agent.spec import Inline
@@ -113,7 +113,7 @@ class _Streamed:
 
     @cached_property
     def _measured(self) -> tuple[str, int]:
-        hasher = hashlib.sha256()
+        hasher = new_sha256()
         size = 0
         for block in self.blocks():
             hasher.update(block)

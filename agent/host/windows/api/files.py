@@ -15,11 +15,14 @@ import ctypes
 import struct
 from contextlib import nullcontext
 from ctypes import wintypes
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import binary_descriptor
 from agent.host.windows.failure import Win32Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Access
 READ_DATA = LIST_DIRECTORY = 0x0001
@@ -286,6 +289,18 @@ def read(handle: int, size: int) -> bytes:
     count = _DWORD()
     _read(handle, buffer, size, count, None)
     return ctypes.string_at(buffer, count.value)
+
+
+def views(handle: int, size: int) -> Iterator[memoryview]:
+    """The rest, so much of it at a time. Each is overwritten by the next."""
+    buffer = bytearray(size)
+    place = (ctypes.c_char * size).from_buffer(buffer)
+    count = _DWORD()
+    while True:
+        _read(handle, place, size, count, None)
+        if not count.value:
+            return
+        yield memoryview(buffer)[: count.value]
 
 
 def write(handle: int, data: bytes) -> None:
