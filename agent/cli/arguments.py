@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from agent.cli.given import GivenFile
+
 
 class Option:
     """`--name VALUE`, or a switch where there is no placeholder."""
@@ -77,7 +79,7 @@ class Command:
 class Request:
     """What was asked for. `command` is None when help is wanted for several, or all."""
 
-    __slots__ = ("command", "operand", "values", "words")
+    __slots__ = ("command", "files", "operand", "values", "words")
 
     def __init__(
         self, words: Sequence[str], command: Command | None, values: Mapping[str, str], operand: str = ""
@@ -86,6 +88,8 @@ class Request:
         self.words = words
         self.command = command
         self.values = values
+        self.files: dict[str, GivenFile] = {}
+        """Those that it names and somebody has asked for, by option: agent.cli.given."""
 
     def has(self, option: Option) -> bool:
         return option.name in self.values

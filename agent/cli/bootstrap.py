@@ -33,8 +33,8 @@ MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""
 
 
-def run(request: Request) -> int:
-    """Makes this machine a node, or shows what that would take."""
+def run(request: Request, host: Host | None = None) -> int:
+    """Makes this machine a node, or shows what that would take. `host` is the machine, if it is open."""
     if request.has(options.ROLLBACK):
         return _take_back(request)
     if given_document(request) is options.USER_DATA:
@@ -43,7 +43,7 @@ def run(request: Request) -> int:
         return user_data.run(request)
     if request.has(options.DRY_RUN):
         return plan(request)
-    host = open_machine(request)
+    host = host or open_machine(request)
     recipe = ""
     if request.has(options.IGNITION) and host.access.is_administrator():
         document, by_user_data = first_look(request, host)

@@ -10,7 +10,7 @@ COMMANDS = (
         "",
         "make this machine a node, of --ignition and --kubelet",
         shown="(none)",
-        run="agent.cli.bootstrap:run",
+        run="agent.cli.beginning:make_node",
         options=(*options.NODE, options.IGNORE, options.DRY_RUN, options.ROLLBACK),
         examples=(r"wmcb --ignition worker.ign --kubelet C:\k\kubelet.exe",),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
@@ -10,16 +9,19 @@ from typing import TYPE_CHECKING
 
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.machine import is_sandbox
+from agent.cli.meanwhile import begun
+from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound, WrongKind
 from agent.host.port import FileKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent.cli.arguments import Option, Request
-    from agent.host.port import Host
+    from agent.host.port import Completed, Host
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
+"""Larger ones a heap does not keep: each would be asked of Windows anew, and be filled with zeros."""
 
 
 class GivenFile:
@@ -28,6 +30,10 @@ class GivenFile:
     def __init__(self, option: str, shown: str) -> None:
         self.option = option
         self.shown = shown
+        self.version: Callable[[], Completed] | None = None
+        """What it says when it is run for that, where that was begun early (agent.cli.beginning)."""
+        self._digest: Callable[[], str] = self._hashed
+        self._neighbours: dict[str, GivenFile | None] = {}
 
     def blocks(self) -> Iterator[bytes]:
         try:
@@ -50,9 +56,15 @@ class GivenFile:
             return block[:size]
         return b""
 
+    def begin_to_hash(self) -> None:
+        self._digest = begun(self._hashed)
+
     @cached_property
     def sha256(self) -> str:
-        digest = hashlib.sha256()
+        return self._digest()
+
+    def _hashed(self) -> str:
+        digest = new_sha256()
         for block in self.blocks():
             digest.update(block)
         return digest.hexdigest()
@@ -71,6 +83,11 @@ class GivenFile:
 
     def beside(self, name: str) -> GivenFile | None:
         """The file of that name in the same folder, if there is one."""
+        if name not in self._neighbours:
+            self._neighbours[name] = self._beside(name)
+        return self._neighbours[name]
+
+    def _beside(self, name: str) -> GivenFile | None:
         raise NotImplementedError
 
     def from_here(self, path: str) -> bytes:
@@ -102,7 +119,7 @@ class _OfThisSystem(GivenFile):
     def is_at(self, place: PureWindowsPath) -> bool:
         return self._is_machine and PureWindowsPath(self._path) == place
 
-    def beside(self, name: str) -> GivenFile | None:
+    def _beside(self, name: str) -> GivenFile | None:
         path = self._path.with_name(name)
         if not path.is_file():
             return None
@@ -138,7 +155,7 @@ class _OfTheMachine(GivenFile):
     def is_at(self, place: PureWindowsPath) -> bool:
         return self._path == place
 
-    def beside(self, name: str) -> GivenFile | None:
+    def _beside(self, name: str) -> GivenFile | None:
         path = self._path.with_name(name)
         there = self._host.files.observe(path)
         if there is None or there.kind is not FileKind.FILE:
@@ -159,7 +176,15 @@ class _OfTheMachine(GivenFile):
 
 
 def given_file(request: Request, option: Option, host: Host, *, otherwise: str = "") -> GivenFile:
-    """Raises BadUsage if none is given, or it cannot be read."""
+    """The same at each call, so that what was found out of it is known. Raises BadUsage if none is given, or
+    it cannot be read.
+    """
+    if option.name not in request.files:
+        request.files[option.name] = _found(request, option, host, otherwise)
+    return request.files[option.name]
+
+
+def _found(request: Request, option: Option, host: Host, otherwise: str) -> GivenFile:
     name = request.value(option, otherwise)
     if not name and not request.has(option):
         raise BadUsage(f"{option.name} {option.placeholder} is needed", where=option.name)

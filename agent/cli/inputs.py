@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
-from agent.cli import options, values
+from agent.cli import join_options, options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.given import given_file
 from agent.engine import run as engine
+from agent.hashing import new_sha256
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Option
     from agent.host.port import Host
 
-JOIN = "join"
 UPGRADE = "upgrade"
 USER_DATA = "user data"
 """How the title of what user data made begins."""
@@ -45,14 +44,12 @@ def asking_for(request: Request, host: Host) -> Asking:
             f"{options.META_DATA.name} goes with {options.USER_DATA.name} alone: nothing else has templates"
         )
         raise BadUsage(text, where=options.META_DATA.name)
-    given = given_document(request)
-    called = request.command.name.partition(" ")[0] if request.command else ""
-    if called == UPGRADE:
+    given_document(request)
+    if join_options.called(request) == UPGRADE:
         from agent.cli.upgrade import asking_to_upgrade
 
         return asking_to_upgrade(request, host)
-    joins = called == JOIN
-    if not joins and given is not options.KUBEADM_CONFIG:
+    if not join_options.joins(request):
         _refuse_what_has_joined(host)
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join
@@ -84,7 +81,7 @@ def first_look(request: Request, host: Host) -> tuple[str, Request | None]:
     """The Ignition's hash; and, where it is what Cluster API's provider writes in that format, the same by
     --user-data. A block at a time: it may be large, and is read again if it has to be.
     """
-    digest, names_script, end = hashlib.sha256(), False, b""
+    digest, names_script, end = new_sha256(), False, b""
     for block in given_file(request, options.IGNITION, host).blocks():
         digest.update(block)
         names_script = names_script or _SCRIPT_OF_CLUSTER_API in end + block

@@ -5,6 +5,11 @@ from __future__ import annotations
 from agent.cli import options
 from agent.cli.arguments import OUTPUT, Option
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent.cli.arguments import Request
+
+COMMAND = "join"
 CONFIG = Option("--config", "a JoinConfiguration, in place of options", placeholder="FILE")
 TOKEN = Option("--token", "for both discovery and the first certificate", placeholder="TOKEN")
 DISCOVERY_TOKEN = Option("--discovery-token", "proves the cluster's address and CA", placeholder="TOKEN")
@@ -69,3 +74,13 @@ JOIN = (
     CERTIFICATE_KEY,
     KUBEADM_VERBOSITY,
 )
+
+
+def joins(request: Request) -> bool:
+    """Whether the node is to be one of a cluster that kubeadm made, and is none yet."""
+    return called(request) == COMMAND or request.has(options.KUBEADM_CONFIG)
+
+
+def called(request: Request) -> str:
+    """The command, without what it is to do of it."""
+    return request.command.name.partition(" ")[0] if request.command else ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 import sys
-from functools import cache, partial
+from functools import cache
 from pathlib import PureWindowsPath
-from threading import Thread
 from typing import TYPE_CHECKING
 
-from agent.cli import options, values
+from agent.cli import options
+from agent.cli.executables import HEAD, begin_to_ask, fault_of_program, kubelet_in_place
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
 
 CHECK = "kubelet"
 """Its id among those of the preflight checks."""
-_HEAD = 4096
-_SECONDS_FOR_VERSION = 60.0
-
-_PLACE_OF_PE_OFFSET = 0x3C
-_X86_64 = 0x8664
-_OTHERS = {0x014C: "32-bit x86", 0x01C4: "32-bit ARM", 0xAA64: "ARM64"}
-_EXECUTABLES_ELSEWHERE = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
 
 
 @frozen
@@ -49,19 +41,14 @@ class KubeletProgram:
 
 def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:
     """Raises BadUsage for what is no kubelet.exe, unless that check is to be ignored."""
-    place = _in_place(request, asking)
+    place = kubelet_in_place(request) if asking.join is not None else ""
     if place and not request.has(asking.kubelet):
         _require_there(place, request, host, asking)
     file = given_file(request, asking.kubelet, host, otherwise=place)
-    if fault := fault_of_program(file.head(_HEAD), of_this_system=is_sandbox(request)):
+    if fault := fault_of_program(file.head(HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, file.objection(fault))
     said = said_release(request)
     return KubeletProgram(file, cache(lambda: said) if said else _asked(request, host, file, asking))
-
-
-def _in_place(request: Request, asking: Asking) -> str:
-    """Who joins as with kubeadm has put kubelet.exe where it is to stay, and names it no more."""
-    return str(values.install_directory(request) / "kubelet.exe") if asking.join is not None else ""
 
 
 def _require_there(place: str, request: Request, host: Host, asking: Asking) -> None:
@@ -87,23 +74,6 @@ def said_release(request: Request) -> Kubelet | None:
     return said
 
 
-def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
-    """None for a Windows program for x86-64, or where a sandbox may run it, one of this system."""
-    if of_this_system and head.startswith(_EXECUTABLES_ELSEWHERE):
-        return None
-    if head.startswith(_EXECUTABLES_ELSEWHERE):
-        return "it is a program for another operating system; one for Windows is needed"
-    if not head.startswith(b"MZ") or len(head) < _PLACE_OF_PE_OFFSET + 4:
-        return "it is no Windows program"
-    (place,) = struct.unpack_from("<I", head, _PLACE_OF_PE_OFFSET)
-    if head[place : place + 4] != b"PE\0\0" or len(head) < place + 6:
-        return "it is no Windows program, or a damaged one"
-    (machine,) = struct.unpack_from("<H", head, place + 4)
-    if machine != _X86_64:
-        return f"it is a program for {_OTHERS.get(machine, 'another processor')}; one for x86-64 is needed"
-    return None
-
-
 def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Callable[[], Kubelet]:
     """It is asked at once, since a program takes its time to start, and heard when somebody wants to know."""
     can_run = sys.platform == "win32" and not is_sandbox(request)
@@ -111,30 +81,8 @@ def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Cal
         advice = f"{options.KUBELET_VERSION.name} {options.KUBELET_VERSION.placeholder} says it"
         asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
         return Kubelet
-    run = partial(host.processes.run, (file.absolute, "--version"), seconds=_SECONDS_FOR_VERSION)
-    answer = _begun(run)
+    answer = file.version or begin_to_ask(host, file)
     return cache(lambda: _release(answer, file, asking))
-
-
-def _begun(run: Callable[[], Completed]) -> Callable[[], Completed]:
-    ended: list[Completed | HostError] = []
-
-    def work() -> None:
-        try:
-            ended.append(run())
-        except HostError as fault:
-            ended.append(fault)
-
-    thread = Thread(target=work, daemon=True)
-    thread.start()
-
-    def result() -> Completed:
-        thread.join()
-        if isinstance(ended[0], HostError):
-            raise ended[0]
-        return ended[0]
-
-    return result
 
 
 def _release(result: Callable[[], Completed], file: GivenFile, asking: Asking) -> Kubelet:

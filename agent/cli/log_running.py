@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from agent import log_runner as runners
 from agent.cli import options
+from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.given import given_file
-from agent.cli.kubelet_program import CHECK, fault_of_program
+from agent.cli.kubelet_program import CHECK
 from agent.cli.machine import is_sandbox
 from agent.sources.kubelet.placement import KUBELET_LOG, LogRunner
 from agent.spec import Inline
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from agent.cli.asking import Asking
     from agent.cli.kubelet_program import KubeletProgram
     from agent.host.port import Host
-
-_HEAD = 4096
 
 
 def log_runner(
@@ -39,7 +38,7 @@ def log_runner(
         given = program.file.beside(runners.OF_KUBERNETES)
     if given is None or program is None:
         return _our_own()
-    if fault := fault_of_program(given.head(_HEAD), of_this_system=is_sandbox(request)):
+    if fault := fault_of_program(given.head(HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, given.objection(fault))
     content = None if given.is_at(directory / runners.OF_KUBERNETES) else given
     arguments = runners.arguments_of_kubernetes(KUBELET_LOG, program.release.minor)

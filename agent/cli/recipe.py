@@ -5,7 +5,6 @@ An Ignition of some size takes longer to decode than a machine to be looked at.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from agent import log_runner
 from agent.cli import options
 from agent.cli.arguments import OUTPUT, VERBOSE
 from agent.cli.given import given_file
+from agent.hashing import new_sha256
 from agent.release import RELEASE, build
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def recipe_of(request: Request, host: Host, document: str) -> str:
     facts = host.facts
     parts = {
         "program": [RELEASE, build().commit],
-        "log runner": hashlib.sha256(log_runner.program() or b"").hexdigest(),
+        "log runner": new_sha256(log_runner.program() or b"").hexdigest(),
         "document": document,
         "kubelet": given_file(request, options.KUBELET, host).sha256,
         "beside it": _beside(request, host),
         "options": sorted(item for item in request.values.items() if item[0] not in _SHOWN_ONLY),
         "machine": [facts.host_name(), str(facts.windows_version()), *map(str, facts.addresses())],
     }
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return new_sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _beside(request: Request, host: Host) -> str:

@@ -26,10 +26,10 @@ _OF_RESET = (_PREFLIGHT, "remove-etcd-member", "cleanup-node")
 
 
 def join(request: Request) -> int:
-    from agent.cli import bootstrap
+    from agent.cli.beginning import make_node
 
     refuse_control_plane(request)
-    return bootstrap.run(request)
+    return make_node(request)
 
 
 def preflight(request: Request) -> int:

@@ -1,0 +1,65 @@
+"""What is begun before a command that makes a node is even imported.
+
+That takes about as long as a kubelet needs to say its version, on another processor.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli import options
+from agent.cli.executables import HEAD, begin_to_ask, fault_of_program, kubelet_in_place
+from agent.cli.failure import Failure
+from agent.cli.given import given_file
+from agent.cli.join_options import joins
+from agent.cli.machine import is_sandbox, open_machine
+from agent.cli.meanwhile import begun
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import HostError
+
+if TYPE_CHECKING:
+    from agent.cli.arguments import Request
+    from agent.host.port import Host
+
+
+_SWITCH_SECONDS = 0.0005
+"""After which a thread that has heard from Windows goes on, though another one has not come to an end.
+
+Python's own 0.005 would be waited for at each of the twenty calls that starting a program takes.
+"""
+
+
+def make_node(request: Request) -> int:
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    host = None
+    if sys.platform == "win32" and not is_sandbox(request):
+        host = open_machine(request)
+        with suppress(Failure, HostError):  # who needs the file says what is wrong with it
+            _look_into_kubelet(request, host)
+    from agent.cli import bootstrap
+
+    return bootstrap.run(request, host)
+
+
+def _look_into_kubelet(request: Request, host: Host) -> None:
+    """What it contains, and its version."""
+    is_given = request.has(options.KUBELET)
+    if not is_given and not joins(request):
+        return
+    place = "" if is_given else kubelet_in_place(request)
+    program = given_file(request, options.KUBELET, host, otherwise=place)
+    if fault_of_program(program.head(HEAD), of_this_system=False) is None:
+        # On a machine that is a node there is nothing to do, most likely, and nobody wants to know.
+        if not request.has(options.KUBELET_VERSION) and not _is_node(host):
+            program.version = begin_to_ask(host, program)
+        if is_given:
+            program.begin_to_hash()
+        else:
+            begun(lambda: host.files.examine(PureWindowsPath(place), content=True))  # the host remembers it
+
+
+def _is_node(host: Host) -> bool:
+    return host.files.observe(StateFolder.of(host).inventory) is not None

@@ -1,0 +1,56 @@
+"""Programs that a command was given: whether Windows can run them, and what they say their version is."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from agent.cli.meanwhile import begun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.cli.arguments import Request
+    from agent.cli.given import GivenFile
+    from agent.host.port import Completed, Host
+
+HEAD = 4096
+_SECONDS_FOR_VERSION = 60.0
+
+_PLACE_OF_PE_OFFSET = 0x3C
+_X86_64 = 0x8664
+_OTHERS = {0x014C: "32-bit x86", 0x01C4: "32-bit ARM", 0xAA64: "ARM64"}
+_EXECUTABLES_ELSEWHERE = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
+
+
+def kubelet_in_place(request: Request) -> str:
+    """Who joins as with kubeadm has put kubelet.exe where it is to stay, and names it no more."""
+    from agent.cli import values
+
+    return str(values.install_directory(request) / "kubelet.exe")
+
+
+def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
+    """None for a Windows program for x86-64, or where a sandbox may run it, one of this system.
+
+    `head` are the program's first HEAD bytes.
+    """
+    if of_this_system and head.startswith(_EXECUTABLES_ELSEWHERE):
+        return None
+    if head.startswith(_EXECUTABLES_ELSEWHERE):
+        return "it is a program for another operating system; one for Windows is needed"
+    if not head.startswith(b"MZ") or len(head) < _PLACE_OF_PE_OFFSET + 4:
+        return "it is no Windows program"
+    (place,) = struct.unpack_from("<I", head, _PLACE_OF_PE_OFFSET)
+    if head[place : place + 4] != b"PE\0\0" or len(head) < place + 6:
+        return "it is no Windows program, or a damaged one"
+    (machine,) = struct.unpack_from("<H", head, place + 4)
+    if machine != _X86_64:
+        return f"it is a program for {_OTHERS.get(machine, 'another processor')}; one for x86-64 is needed"
+    return None
+
+
+def begin_to_ask(host: Host, program: GivenFile) -> Callable[[], Completed]:
+    """For its version, since it takes its time to start. The answer raises HostError."""
+    command = (program.absolute, "--version")
+    return begun(lambda: host.processes.run(command, seconds=_SECONDS_FOR_VERSION))
