@@ -138,7 +138,8 @@ class Keeping:
         if self._telling.is_over(Event.PAUSED):
             self._telling.tell(Event.RESUMED, "what differs is repaired again")
             due = {Errand.ALL, *due}
-        self._follow_all()
+        if Errand.ALL in due:
+            self._follow_all()  # before the look: what happens after it is told
         restart = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
         keys = None if Errand.ALL in due else {each for each in due if isinstance(each, Key)}
         if keys is not None and Errand.HEALTH in due:
