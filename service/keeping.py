@@ -131,27 +131,33 @@ class Keeping:
     def _see_to(self, due: set[Key | Errand]) -> None:
         if self._host.processes.is_held(LOCK):
             raise Busy
-        if self._read_memory():
-            due = {Errand.ALL, *due}
+        is_new = self._read_memory()
         if self._is_paused():
             return
-        if self._telling.is_over(Event.PAUSED):
-            self._telling.tell(Event.RESUMED, "what differs is repaired again")
+        if self._has_resumed() or is_new:
             due = {Errand.ALL, *due}
         if Errand.ALL in due:
             self._follow_all()  # before the look: what happens after it is told
-        restart = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
-        keys = None if Errand.ALL in due else {each for each in due if isinstance(each, Key)}
-        if keys is not None and Errand.HEALTH in due:
-            # Windows does not tell that somebody has reconfigured a service.
-            keys |= {Key("service", name) for name in self._services()}
-        if keys is None or keys or restart:
-            self._look(keys, restart)
+        hung = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
+        keys = self._chosen(due)
+        if keys is None or keys or hung:
+            self._look(keys, hung)
+        if Errand.COPIES in due:
+            put_by(self._host)
+        self._put_down_what_comes_again(due)
+
+    def _chosen(self, due: set[Key | Errand]) -> set[Key] | None:
+        """None for everything."""
+        if Errand.ALL in due:
+            return None
+        # Windows does not tell that somebody has reconfigured a service.
+        services = self._services() if Errand.HEALTH in due else ()
+        return {each for each in due if isinstance(each, Key)} | {Key("service", name) for name in services}
+
+    def _put_down_what_comes_again(self, due: set[Key | Errand]) -> None:
         if Errand.ALL in due:
             self._agenda.after(FULL_LOOK_SECONDS, Errand.ALL)
             self._agenda.after(_COPIES_AFTER_SECONDS, Errand.COPIES)
-        if Errand.COPIES in due:
-            put_by(self._host)
         if self._health.is_needed(self._records.values()):
             self._agenda.after(EVERY_SECONDS, Errand.HEALTH)
 
@@ -184,6 +190,7 @@ class Keeping:
         inventory = Inventory.load(self._folder)
         is_new = inventory.run != self._run
         if is_new:
+            self._watches.renew()  # all of it may have been taken away, and made again
             self._records, self._run = inventory.records, inventory.run
             self._starts = {}
             if inventory.records:
@@ -208,6 +215,12 @@ class Keeping:
             end = "for a time that was given"
         self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {end}")
         return True
+
+    def _has_resumed(self) -> bool:
+        was_paused = self._telling.is_over(Event.PAUSED)
+        if was_paused:
+            self._telling.tell(Event.RESUMED, "what differs is repaired again")
+        return was_paused
 
     def _step_aside(self) -> None:
         """Somebody else is at work here, and nothing tells when he has ended: that is asked."""
