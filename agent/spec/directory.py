@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen
+from agent.records import frozen, replaced
 from agent.spec.want import Key, Protection, Want
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import PureWindowsPath
 
 
@@ -22,7 +23,7 @@ class Directory(Want):
     shared: bool = False
     """Others use it too, as C:\\etc or C:\\var: one that is there stays as it is, or is closed to users."""
     apart: tuple[str, ...] = ()
-    """Folders below it, from here, that are wanted with other rights: users may change what is in these."""
+    """Folders of volumes below it, from here: what is in these belongs to pods. Known once all is."""
 
     @property
     def key(self) -> Key:
@@ -32,3 +33,12 @@ class Directory(Want):
     def uses(self) -> tuple[Key, ...]:
         parent = self.path.parent
         return (Key(self.kind, str(parent)),) if parent != self.path else ()
+
+    def beside(self, others: Iterable[Want]) -> Want:
+        if self.shared or self.protection is not Protection.PRIVATE:
+            return self
+        volumes = [
+            each.path for each in others if isinstance(each, Directory) and each.protection is Protection.PODS
+        ]
+        below = tuple(str(each.relative_to(self.path)) for each in volumes if self.path in each.parents)
+        return replaced(self, apart=below) if below else self

@@ -52,7 +52,9 @@ class Specification:
     @classmethod
     def of(cls, wants: Iterable[Want], notes: Iterable[Note] = (), title: str = "") -> Specification:
         """Raises Inconsistent."""
-        return cls(_in_order(_by_key(wants)), tuple(notes), title)
+        known = _by_key(wants)
+        together = {key: want.beside(known.values()) for key, want in known.items()}
+        return cls(_in_order(together), tuple(notes), title)
 
     def by_key(self) -> Mapping[Key, Want]:
         return {want.key: want for want in self.wants}

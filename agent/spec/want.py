@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import enum
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from agent.records import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @frozen
@@ -69,3 +72,7 @@ class Want:
     def uses(self) -> tuple[Key, ...]:
         """What has to be as wanted before this can be; a program that runs is restarted when it changes."""
         return ()
+
+    def beside(self, others: Iterable[Want]) -> Want:  # noqa: ARG002 - to most it makes no difference
+        """As it is wanted where these are wanted too."""
+        return self

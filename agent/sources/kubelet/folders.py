@@ -10,7 +10,6 @@ from itertools import takewhile
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import replaced
 from agent.sources.kubelet.placement import KUBELET_LOG
 from agent.spec import Directory, Key, Protection
 
@@ -83,15 +82,7 @@ def with_parents(known: Mapping[Key, Directory], paths: Iterable[PureWindowsPath
         for above in reversed(list(missing)):
             on_the_way = Directory(above, Protection.PROGRAM, shared=True)
             made[on_the_way.key] = Directory(above) if _in_private(above, made) else on_the_way
-    volumes = [want.path for want in made.values() if want.protection is Protection.PODS]
-    return {key: _but_for(volumes, want) for key, want in made.items()}
-
-
-def _but_for(volumes: Iterable[PureWindowsPath], want: Directory) -> Directory:
-    if want.protection is not Protection.PRIVATE:
-        return want
-    below = [str(each.relative_to(want.path)) for each in volumes if want.path in each.parents]
-    return replaced(want, apart=tuple(below)) if below else want
+    return made
 
 
 def _in_private(path: PureWindowsPath, known: Mapping[Key, Directory]) -> bool:

@@ -15,7 +15,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
-from agent.spec import Directory, File, Inline, Specification, Want
+from agent.spec import Directory, File, Inline, Protection, Specification, Want
 from sandbox.engine import nodes
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered, stopped
 
@@ -182,16 +182,12 @@ def test_so_is_what_lies_below_a_private_folder_but_for_what_is_apart(host: Host
         host.files.make_directory(each, OPEN)
     host.files.write(sockets / "driver.sock", b"", OPEN)
     before = picture(host)
-    wants = [
-        replaced(want, apart=("pods",)) if isinstance(want, Directory) and want.path == folder else want
-        for want in nodes.wants()
-    ]
+    wants = [*nodes.wants(), Directory(volume.parent, Protection.PODS)]
     run(host, Specification.of(wants))
     for path in (sockets.parent, sockets):
         assert host.files.descriptor(path).equivalent(PRIVATE_DIRECTORY)
     assert host.files.descriptor(sockets / "driver.sock").equivalent(PRIVATE_FILE)
-    for path in (volume.parent, volume):
-        assert host.files.descriptor(path) == OPEN
+    assert host.files.descriptor(volume) == OPEN
     host.files.set_descriptor(volume, SecurityDescriptor.parse("O:BAD:P(A;;FA;;;WD)"))
     assert status(host).is_well
     host.files.set_descriptor(sockets, OPEN)
