@@ -6,7 +6,6 @@ back: they lead to how things were when a run had ended well. What cannot be rep
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from agent.engine.planning import (
 )
 from agent.engine.run import LOCK, Busy, alone, clean_up, end_properly, unfinished
 from agent.engine.state_folder import StateFolder
+from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.records import frozen, replaced
@@ -343,7 +343,7 @@ def _copy(host: Host, path: PureWindowsPath, sha256: str, folder: StateFolder) -
         if there is None or there.size > _LARGEST_MADE:
             return False
         content = host.files.read(path)
-        if hashlib.sha256(content).hexdigest() == sha256:
+        if new_sha256(content).hexdigest() == sha256:
             host.files.write(folder.made / sha256, content, PRIVATE_FILE)
             return True
     return False
