@@ -84,7 +84,8 @@ def first_look(request: Request, host: Host) -> tuple[str, Request | None]:
     digest, names_script, end = new_sha256(), False, b""
     for block in given_file(request, options.IGNITION, host).blocks():
         digest.update(block)
-        names_script = names_script or _SCRIPT_OF_CLUSTER_API in end + block
+        over_the_edge = end + block[: len(_SCRIPT_OF_CLUSTER_API)]
+        names_script = names_script or any(_SCRIPT_OF_CLUSTER_API in part for part in (over_the_edge, block))
         end = block[-len(_SCRIPT_OF_CLUSTER_API) :]
     return digest.hexdigest(), _by_user_data(request) if names_script else None
 
