@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -10,14 +11,22 @@ from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from agent.cli.arguments import Option
     from agent.cli.failure import BadUsage, Failure
     from agent.sources.kubeadm.model import JoinConfiguration
 
+    Notice = Callable[[str], None]
+    Aside = Callable[[Notice], AbstractContextManager[Callable[[], None] | None]]
+
 
 def _tell(line: str) -> None:
     tell(f"wmcb: {line}")
+
+
+def _nothing(notice: Notice) -> AbstractContextManager[None]:  # noqa: ARG001 - there is nothing to say
+    return nullcontext()
 
 
 @frozen
@@ -26,7 +35,7 @@ class Asking:
     """Ids of checks whose errors are no more than warnings."""
     ignition: Option = options.IGNITION
     kubelet: Option = options.KUBELET
-    notice: Callable[[str], None] = _tell
+    notice: Notice = _tell
     """Takes a line for a person."""
     fetched: list[str] = field(default_factory=list, compared=False)
     """What was asked for over a network while a document was read: each time it may be something else."""
@@ -34,8 +43,8 @@ class Asking:
     """Of a cluster that kubeadm made; None where an Ignition says all."""
     beside: bool = False
     """All else that wmcb made here stays, and what that was made from goes on to be told."""
-    prepare: Callable[[], None] | None = field(default=None, compared=False)
-    """What has to be done before a node that is there is stopped."""
+    aside: Aside = field(default=_nothing, compared=False)
+    """What is done in the cluster meanwhile; gives what comes before a node that is there is stopped."""
 
     def warn(self, text: str) -> None:
         self.notice(f"warning: {text}")

@@ -70,7 +70,10 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
     specification = fit_for(request, host, asking)
     if asking.beside:
         specification = replaced(specification, title="")
-    with recorded(host, MAKE_A_NODE, display(request), remarks_on) as told:
+    with (
+        recorded(host, MAKE_A_NODE, display(request), remarks_on) as told,
+        asking.aside(told.remark) as prepare,
+    ):
         told.found(notices.lines)
         confirm = confirmation(request, host, asking)
         known = "" if asking.fetched else recipe
@@ -80,7 +83,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
             RELEASE,
             told,
             confirm,
-            prepare=asking.prepare,
+            prepare=prepare,
             beside=asking.beside,
             recipe=known,
         )

@@ -50,13 +50,13 @@ class Told:
     def planned(self, plan: Plan) -> None:
         self.remarked = list(self._remarks(self._host, plan))
         for line in self.remarked:
-            self._remark(line)
+            self.remark(line)
         if plan.changes:
             self.log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")
             self._shown.expect(len(plan.pauses) + len(plan.changes))
 
     def resuming(self, steps: int) -> None:
-        self._remark(f"a run was interrupted after {steps} steps; going on from there")
+        self.remark(f"a run was interrupted after {steps} steps; going on from there")
 
     def pausing(self, target: Target) -> None:
         self._step("stop", target.key)
@@ -66,7 +66,7 @@ class Told:
 
     def taking_back(self, step: Step) -> None:
         if not self._taken_back:
-            self._remark("taking back what was done")
+            self.remark("taking back what was done")
         self._taken_back.append(step)
         self._shown.undo(step.key.kind.replace("_", " "), step.key.name)
         self.log.write(f"take back: {step.deed.value} {step.key}")
@@ -80,7 +80,8 @@ class Told:
             self.log.write(line)
         return lines
 
-    def _remark(self, line: str) -> None:
+    def remark(self, line: str) -> None:
+        """Takes a line for a person."""
         self._shown.remark(line)
         self.log.write(line)
 

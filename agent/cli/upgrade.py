@@ -7,6 +7,7 @@ afterwards is what it was before.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,12 @@ from agent.cli import join_options, joined_node, options, vacating
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
-from agent.cli.failure import Failure, Refused
+from agent.cli.failure import Refused
 from agent.cli.machine import open_machine, open_or_imagine
+from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
-from agent.host.errors import HostError
 from agent.sources.kubeadm.compiling import KUBELET_CONF
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration
-from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
@@ -40,30 +40,23 @@ def run(request: Request) -> int:
     asked = Request(request.words, request.command, values, request.operand)
     if is_look:
         return bootstrap.run(asked)
-    try:
-        code = bootstrap.run(asked)
-    except BaseException:
-        # The node is what it was before, and takes pods again.
-        _give_back(request, host, is_last=False)
-        raise
-    _give_back(request, host, is_last=True)
+    code = bootstrap.run(asked)
+    if request.has(options.ROLLBACK):
+        _give_back(host)
     return code
 
 
-def _give_back(request: Request, host: Host, *, is_last: bool) -> None:
-    """Also after an upgrade that did not cordon: an earlier one may have been killed before it came to this.
+def _give_back(host: Host) -> None:
+    """What was taken back may have been a first join, of which nothing is left."""
+    if host.files.observe(KUBELET_CONF) is None or host.files.observe(ARGUMENTS_FILE) is None:
+        return
+    log = RunLog(host)
 
-    Unless this is the last that goes wrong, it is told at most, and the other raised.
-    """
-    try:
-        if host.files.observe(KUBELET_CONF) is None or host.files.observe(ARGUMENTS_FILE) is None:
-            return
-        vacating.give_back(host, joined_node.name(host))
-    except (Failure, HostError) as fault:
-        if is_last:
-            raise
-        if vacating.is_asked(request):
-            tell(f"wmcb: {fault}")
+    def notice(line: str) -> None:
+        tell(f"wmcb: {line}")
+        log.write(line)
+
+    vacating.give_back(host, joined_node.name(host), notice)
 
 
 def asking_to_upgrade(request: Request, host: Host) -> Asking:
@@ -81,11 +74,12 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
         registration,
         patches_directory=request.value(join_options.PATCHES, ""),
     )
-    name = node_name(registration, host.facts.host_name())
+    name = joined_node.name(host)
     if request.has(options.DRY_RUN):
         vacating.tell_what_would_go(request, host, name)
-    prepare = vacating.preparation(request, host, name)
-    return Asking(ignored_checks(request), join=configuration, beside=True, prepare=prepare)
+    vacating.is_asked(request)
+    aside = partial(vacating.vacated, request, host, name)
+    return Asking(ignored_checks(request), join=configuration, beside=True, aside=aside)
 
 
 def _as_it_is(host: Host) -> Mapping[str, str]:

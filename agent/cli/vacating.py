@@ -5,21 +5,27 @@ The Node itself says that it was us: whichever upgrade comes next gives back wha
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, values
 from agent.cli.failure import BadUsage, Failure
 from agent.cli.join_cluster import as_node
 from agent.cli.streams import tell
-from agent.kube.draining import Draining, cordon, pods_to_evict, uncordon
+from agent.engine import run as engine
+from agent.host.errors import HostError
+from agent.kube.draining import CORDONED, Draining, cordon, pods_to_evict, uncordon
 from agent.kube.failure import Failed, Forbidden
+from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent.cli.arguments import Request
+    from agent.cli.asking import Notice
     from agent.host.port import Host
+    from agent.kube.answers import Object
+    from agent.kube.client import Client
 
 _REASON = "upgrade"
 _SECONDS = 300.0
@@ -36,9 +42,26 @@ def is_asked(request: Request) -> bool:
     return drains or request.has(join_options.CORDON)
 
 
-def preparation(request: Request, host: Host, name: str) -> Callable[[], None] | None:
-    """What is to be done before the kubelet is stopped."""
-    return (lambda: _vacate(request, host, name)) if is_asked(request) else None
+@contextmanager
+def vacated(request: Request, host: Host, name: str, notice: Notice) -> Iterator[Callable[[], None] | None]:
+    """Around an upgrade. Gives what is to be done before the kubelet is stopped; when all has ended, well or
+    not, the node takes pods again. Raises Failure.
+    """
+    may_be_cordoned = engine.interrupted(host) is not None
+
+    def vacate() -> None:
+        nonlocal may_be_cordoned
+        may_be_cordoned = True
+        _vacate(request, host, name, notice)
+
+    try:
+        yield vacate if is_asked(request) else None
+    except BaseException:
+        # What ends before it came to any of this leaves the node to whoever is at work on it.
+        if may_be_cordoned:
+            _try_to_give_back(host, name, notice)
+        raise
+    give_back(host, name, notice)
 
 
 def tell_what_would_go(request: Request, host: Host, name: str) -> None:
@@ -47,34 +70,63 @@ def tell_what_would_go(request: Request, host: Host, name: str) -> None:
         return
     with as_node(host, _PATIENCE, _notice) as client, _explained(name):
         if client is not None:
-            pods = pods_to_evict(client, name, with_empty_dirs=request.has(join_options.EMPTY_DIRS))
+            pods = _pods(request, client, name)
             _notice(f"{len(pods)} pods would be evicted from the Node {name}")
 
 
-def give_back(host: Host, name: str) -> None:
-    """To the scheduler, where it was us who cordoned it. Raises Failure."""
+def give_back(host: Host, name: str, notice: Notice) -> None:
+    """To the scheduler, where it was us who cordoned it; not while a run is under way, which does so itself,
+    or one has been cut off, whose kubelet may not run. Also where this one did not cordon: an earlier one may
+    have been killed before it came to this. Raises Failure.
+    """
+    with suppress(engine.Busy), engine.at_rest(host) as is_whole:
+        if is_whole:
+            _uncordon(host, name, notice)
+        else:
+            notice(
+                f"the Node {name} is left as it is in the cluster: the next wmcb upgrade that ends well looks"
+            )
+
+
+def _try_to_give_back(host: Host, name: str, notice: Notice) -> None:
+    """Told at most, since something else is raised."""
     try:
-        with as_node(host, _PATIENCE, _notice) as client:
+        give_back(host, name, notice)
+    except (Failure, HostError, CannotBeSo) as fault:
+        notice(str(fault))
+
+
+def _uncordon(host: Host, name: str, notice: Notice) -> None:
+    try:
+        with as_node(host, _PATIENCE, notice) as client:
             if client is not None and uncordon(client, name):
-                _notice(f"the Node {name} is uncordoned")
+                notice(f"the Node {name} is uncordoned")
     except Failure as fault:
         raise Failure(
             f"whether the Node {name} is still cordoned is not known: {fault}; the next wmcb upgrade looks "
-            f"again, or run kubectl uncordon {name} elsewhere"
+            f"again, or run kubectl uncordon {name} and kubectl annotate node {name} {CORDONED}- elsewhere"
         ) from fault
 
 
-def _vacate(request: Request, host: Host, name: str) -> None:
-    with as_node(host, _PATIENCE, _notice) as client, _explained(name):
+def _vacate(request: Request, host: Host, name: str, notice: Notice) -> None:
+    with as_node(host, _PATIENCE, notice) as client, _explained(name):
         if client is None:
             raise Failure("this machine has no credentials of its own yet: it cannot be cordoned or drained")
+        drains = request.has(join_options.DRAIN)
+        if drains:
+            _pods(request, client, name)  # what stands in the way does so before anything is changed
         if cordon(client, name, _REASON):
-            _notice(f"the Node {name} is cordoned")
-        if not request.has(join_options.DRAIN):
-            return
-        pods = pods_to_evict(client, name, with_empty_dirs=request.has(join_options.EMPTY_DIRS))
-        seconds = values.seconds(request, join_options.DRAIN_TIMEOUT, _SECONDS)
-        Draining(client, name, seconds, _notice).until_gone(pods)
+            notice(f"the Node {name} is cordoned")
+        if drains:
+            # Those that have been scheduled since are among them.
+            pods = _pods(request, client, name)
+            seconds = values.seconds(request, join_options.DRAIN_TIMEOUT, _SECONDS)
+            Draining(client, name, seconds, notice).until_gone(pods)
+
+
+def _pods(request: Request, client: Client, name: str) -> Mapping[str, Object]:
+    """Raises NotEvictable."""
+    return pods_to_evict(client, name, with_empty_dirs=request.has(join_options.EMPTY_DIRS))
 
 
 @contextmanager

@@ -164,6 +164,15 @@ def as_made(host: Host, recipe: str) -> Done | None:
     return Done(Plan((), (), (), tuple(Match(each.record.target, each.found) for each in found.resources)))
 
 
+@contextmanager
+def at_rest(host: Host) -> Iterator[bool]:
+    """Whether no run was cut off; none begins meanwhile. Raises Busy."""
+    with alone(host):
+        folder = StateFolder.of(host)
+        folder.check()
+        yield unfinished(folder, Inventory.load(folder)) is None
+
+
 def take_back(host: Host, progress: Progress) -> Undone | None:
     """Undoes what an interrupted run had done; None if there is none."""
     with alone(host):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli.join_cluster import admitted
 from agent.engine import run as engine
-from agent.kube.draining import CORDONED
+from agent.kube.draining import CORDONED, Draining
 from sandbox.cli.given import program
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_upgrade import joined, upgrade
@@ -16,6 +17,9 @@ from unit.kube.api_server import status
 from unit.kube.scheduled import DAEMONS, REPLICAS, ScheduledNode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.kube.answers import Object
     from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "joined", "windows"]
@@ -49,7 +53,7 @@ def test_it_is_asked_for(joined: Machine, cluster: Cluster, there: ScheduledNode
     assert changes(cluster) == ["PATCH other", *evicted, "PATCH other"]
     assert list(there.pods) == (["proxy"] if option == "--drain" else ["web", "proxy"])
     assert (there.unschedulable, there.annotations) == (False, {})
-    assert answer.error_lines[-1] == "wmcb: the Node other is uncordoned"
+    assert answer.error_lines[-1] == "the Node other is uncordoned"
     assert joined.read(KUBELET) == program(tail=b"2")
 
 
@@ -162,7 +166,6 @@ def test_what_finishes_a_run_does_not_drain_anew(
     with monkeypatch.context() as dying, pytest.raises(PowerCut):
         dying.setattr("agent.resources.service.ServiceResource.apply", dies)
         dying.setattr(engine, "_take_back", dies)
-        dying.setattr("agent.cli.upgrade._give_back", dies)
         to_new(joined, "--drain")
     assert there.unschedulable
     there.has_pod("web", REPLICAS)
@@ -189,5 +192,76 @@ def test_the_end_is_not_known(joined: Machine, there: ScheduledNode) -> None:
     there.refusing = status(403, "Forbidden")
     answer = to_new(joined)
     assert answer.code == 1
-    assert answer.error_lines[-1].startswith("wmcb: whether the Node other is still cordoned is not known: ")
+    last = answer.error_lines[-1]
+    assert last.startswith("wmcb: whether the Node other is still cordoned is not known: ")
+    assert "kubectl annotate node other wmcb/cordoned-for- elsewhere" in last
     assert joined.read(KUBELET) == program(tail=b"2"), "it is upgraded all the same"
+
+
+def test_the_end_is_not_known_to_a_program(joined: Machine, there: ScheduledNode) -> None:
+    there.unschedulable, there.annotations = True, {CORDONED: "upgrade"}
+    there.refusing = status(403, "Forbidden")
+    answer = to_new(joined, "--output", "json")
+    assert json.loads(answer.out)["error"]["kind"] == "failed", "one document, and not the result before it"
+
+
+@pytest.mark.parametrize("more", [(), ("--drain-timeout", "3")], ids=["busy", "usage"])
+def test_one_that_never_began_leaves_the_node_to_the_one_at_work(
+    joined: Machine, there: ScheduledNode, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    there.has_pod("web", REPLICAS)
+    seen: list[tuple[int, bool]] = []
+    until_gone = Draining.until_gone
+
+    def meanwhile(draining: Draining, pods: Mapping[str, Object]) -> None:
+        other = joined.wmcb("upgrade", "--kubelet-version", "1.36", *more)
+        seen.append((other.code, there.unschedulable))
+        until_gone(draining, pods)
+
+    monkeypatch.setattr(Draining, "until_gone", meanwhile)
+    assert to_new(joined, "--drain").code == 0
+    assert seen == [(2 if more else 1, True)]
+    assert not there.unschedulable
+
+
+def test_a_word_that_cannot_be_meant_changes_nothing(joined: Machine, there: ScheduledNode) -> None:
+    there.unschedulable, there.annotations = True, {CORDONED: "upgrade"}
+    assert joined.wmcb("upgrade", "--drain-timeout", "3").code == 2
+    assert there.unschedulable
+
+
+def test_one_that_could_not_be_taken_back_stays_cordoned(
+    joined: Machine, there: ScheduledNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("the disk is gone")
+
+    with monkeypatch.context() as failing:
+        failing.setattr("agent.resources.service.ServiceResource.apply", fails)
+        failing.setattr("agent.resources.file.FileResource.restore", fails)
+        answer = to_new(joined, "--drain")
+    assert "not all of it could be taken back" in answer.error_lines[-1]
+    assert there.unschedulable, "its kubelet does not run"
+    assert "the Node other is left as it is in the cluster" in answer.err
+    assert joined.wmcb("upgrade", "--rollback").code == 0
+    assert not there.unschedulable
+
+
+def test_what_is_done_to_the_node_is_in_the_log(joined: Machine, there: ScheduledNode) -> None:
+    there.has_pod("web", REPLICAS)
+    to_new(joined, "--drain")
+    log = joined.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
+    found = [line.partition(" ")[2] for line in log.splitlines() if "cordoned" in line or "evict" in line]
+    assert found == [
+        "the Node other is cordoned",
+        "evicting default/web",
+        "the Node other is uncordoned",
+    ]
+
+
+def test_pods_that_would_be_lost_are_seen_before_it_is_cordoned(
+    joined: Machine, cluster: Cluster, there: ScheduledNode
+) -> None:
+    there.has_pod("web")
+    assert to_new(joined, "--drain").code == 1
+    assert changes(cluster) == []
