@@ -22,7 +22,7 @@ _LABELS = {
     _DESCRIPTOR: "who may do what",
     _OPEN: "who may do what",
     "exposed": "what in it users could change",
-    "writable": "what in it users could change",
+    "open": "what in it users could read or change",
     "makes": "what it writes when it is admitted",
 }
 

@@ -1,4 +1,4 @@
-"""A folder, and what of its content others could change."""
+"""A folder, and what of its content others could change, or read where that is not for them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
-_LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "writable"}
-"""What below a folder others could change: its own descriptor hands nothing down to what is there already."""
+_LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
+"""What below a folder is open to others: its own descriptor hands nothing down to what is there already."""
+_HARMLESS = FILE_READ | FILE_EXECUTE
+_TELLS_CONTENT = 0x21
+"""FILE_READ_DATA, and FILE_EXECUTE, with which a file can be mapped. Of private folders the names are no
+secret: the kubelet itself lets users list some of those that it makes."""
 _APART = "apart"
 _OPEN = "open_to_users"
 """Of a shared folder that others could change its descriptor, else nothing. Whoever may rename C:\\etc can
@@ -69,9 +73,9 @@ class DirectoryResource(Kind):
             found[_OPEN] = found["descriptor"] if is_open else ""
         if _APART in wanted:
             found[_APART] = wanted[_APART]  # nothing that could be otherwise
-        for field in _LOOKS.values():
+        for protection, field in _LOOKS.items():
             if field in wanted:
-                exposed = _exposed(host, path, _names(wanted.get(_APART)))
+                exposed = _exposed(host, path, protection, _names(wanted.get(_APART)))
                 found[field] = dict(islice(exposed, _MOST_EXPOSED + 1))
         return found
 
@@ -95,7 +99,7 @@ class DirectoryResource(Kind):
         if found is not None and any(
             len(_mapping(found.get(look))) > _MOST_EXPOSED for look in _LOOKS.values()
         ):
-            return f"{want.path} holds over {_MOST_EXPOSED} files that users can change; give another folder"
+            return f"{want.path} holds over {_MOST_EXPOSED} files that are open to users; give another folder"
         return None
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
@@ -135,7 +139,7 @@ def _is_ours(descriptor: SecurityDescriptor) -> bool:
 def _is_open(host: Host, folder: PureWindowsPath, descriptor: SecurityDescriptor | None) -> bool:
     return (
         descriptor is not None
-        and bool(granted_to_others(descriptor, host.access.caller()) & ~(FILE_READ | FILE_EXECUTE))
+        and bool(granted_to_others(descriptor, host.access.caller()) & ~_HARMLESS)
         and not _is_open_on_purpose(host, folder)
     )
 
@@ -161,21 +165,25 @@ def _names(value: Value) -> frozenset[str]:
     return frozenset(str(name).lower() for name in value) if isinstance(value, list) else frozenset()
 
 
-def _exposed(host: Host, folder: PureWindowsPath, apart: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """What is below a folder and plain users could change, with its descriptor.
+def _exposed(
+    host: Host, folder: PureWindowsPath, protection: Protection, apart: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """What is below a folder and open to plain users, with its descriptor.
 
     Whoever may write a program, or a library beside one, or a manifest, runs as SYSTEM by way of the service.
+    Whoever may read a key is the node. A closed folder above keeps nobody out: everybody may pass through.
     """
     caller = host.access.caller()
     granted = lru_cache(maxsize=256)(granted_to_others)  # hundreds of files have the same few
-    for name, descriptor in _looked_at(host, folder, apart):
-        if granted(descriptor, caller) & ~(FILE_READ | FILE_EXECUTE):
+    of_file = ~_HARMLESS | _TELLS_CONTENT if protection is Protection.PRIVATE else ~_HARMLESS
+    for name, kind, descriptor in _looked_at(host, folder, apart):
+        if granted(descriptor, caller) & (of_file if kind is FileKind.FILE else ~_HARMLESS):
             yield name, descriptors.text(descriptor)
 
 
 def _looked_at(
     host: Host, folder: PureWindowsPath, apart: frozenset[str]
-) -> Iterator[tuple[str, SecurityDescriptor]]:
+) -> Iterator[tuple[str, FileKind, SecurityDescriptor]]:
     """By its name from the folder.
 
     No links: a target has its own protection, and the link's folder says who may change the link.
@@ -188,7 +196,7 @@ def _looked_at(
                 name = f"{below}{entry.name}"
                 if entry.descriptor is None or name.lower() in apart:
                     continue
-                yield name, entry.descriptor
+                yield name, entry.kind, entry.descriptor
                 if entry.kind is FileKind.DIRECTORY:
                     waiting.append(f"{name}\\")
 
@@ -207,7 +215,7 @@ def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
         if field not in before:
             continue
         former = _mapping(before[field])
-        for name, _ in list(_exposed(host, folder, _names(before.get(_APART)))):
+        for name, _ in list(_exposed(host, folder, protection, _names(before.get(_APART)))):
             if name not in former:
                 _protect(host, folder / name, protection)
         for name, descriptor in former.items():

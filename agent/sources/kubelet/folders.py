@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.paths import Reference
 
 _KUBELET_LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
+_CERTIFICATES = _KUBELET_LIBRARY / "pki"
+"""The kubelet writes its keys there. One that was there before may hand down to them that users read them."""
 _NODES_OWN = (PureWindowsPath(r"C:\etc\kubernetes"), _KUBELET_LIBRARY, KUBELET_LOG.parent)
 """Always there, always private."""
 _ON_THE_WAY = tuple(PureWindowsPath(path) for path in (r"C:\var\lib", r"C:\var\log", r"C:\var\run"))
@@ -36,6 +38,8 @@ def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference])
     """The node's own folders, those that its document makes and those that its kubelet is told of."""
     references = tuple(references)
     made = {folder: Directory(folder, belongs_to_node=folder != _NODES_OWN[0]) for folder in _NODES_OWN}
+    if "--cert-dir" not in {reference.by for reference in references}:
+        made[_CERTIFICATES] = Directory(_CERTIFICATES, belongs_to_node=True)
     for folder in folders:
         made.setdefault(folder, Directory(folder))
     for reference in references:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli import wanted
+from agent.host.protection import PRIVATE_FILE
 from sandbox.cli.given import WORKER
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def test_another_document_is_seen(machine: Machine) -> None:
 def test_drift_is_seen(machine: Machine, unread: list[str]) -> None:
     machine.wmcb(*machine.node)
     unread.clear()
-    machine.put(str(CONFIGURATION), b"{}")
+    machine.host.files.write(CONFIGURATION, b"{}", PRIVATE_FILE)
     assert "1 changed" in machine.wmcb(*machine.node).out
     assert unread == ["read"]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.host.port import Principal
+from agent.host.sddl import ADMINISTRATORS, SYSTEM, SecurityDescriptor
 from sandbox.cli.given import Machine, program
 from unit.fetch.authority import issue, serving
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, ApiServer, cluster_info, kubeconfig_of, ok, status
@@ -96,6 +99,33 @@ def join(machine: Machine, cluster: Cluster, *more: str, token: str = TOKEN, pin
 
 def text(machine: Machine, path: str) -> str:
     return machine.read(path).decode()
+
+
+AS_MADE_BY_HAND = SecurityDescriptor.parse(
+    "O:BAD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;0x1200a9;;;BU)(A;OICIIOID;SDGXGWGR;;;AU)"
+)
+"""What C:\\ hands down."""
+
+
+def test_former_folders_and_keys_in_them_are_for_administrators(windows: Machine, cluster: Cluster) -> None:
+    files = windows.host.files
+    folders = [PureWindowsPath(path) for path in (r"C:\etc\kubernetes\pki", r"C:\var\lib\kubelet\pki")]
+    for folder in folders:
+        for each in (*reversed(folder.parents[:-1]), folder):
+            if files.observe(each) is None:
+                files.make_directory(each, AS_MADE_BY_HAND)
+    keys = [above / "old.key" for folder in folders for above in (folder, folder.parent)]
+    for key in keys:
+        files.write(key, b"key", AS_MADE_BY_HAND)
+    before = {path: files.descriptor(path) for path in (*folders, *keys)}
+    assert join(windows, cluster).code == 0
+    for path in (*folders, *keys):
+        descriptor = files.descriptor(path)
+        assert windows.host.access.granted(descriptor, Principal.USER) == 0, path
+        assert all(ace.sid in (SYSTEM, ADMINISTRATORS) for ace in descriptor.aces or ()), path
+    assert windows.wmcb("status").code == 0
+    assert windows.wmcb("reset").code == 0
+    assert {path: files.descriptor(path) for path in before} == before
 
 
 def test_what_it_leaves(windows: Machine, cluster: Cluster) -> None:

@@ -197,6 +197,28 @@ def test_so_is_what_lies_below_a_private_folder_but_for_what_is_apart(host: Host
     assert picture(host) == before
 
 
+def test_what_users_may_read_in_a_private_folder_is_closed_and_in_a_program_s_not(host: Host) -> None:
+    folder = nodes.CONFIG.parent
+    readable = SecurityDescriptor.parse("O:BAD:(A;;FA;;;SY)(A;;FA;;;BA)(A;ID;0x1200a9;;;BU)")
+    names_alone = SecurityDescriptor.parse("O:BAD:(A;;FA;;;SY)(A;;FA;;;BA)(A;;0x100080;;;BU)")
+    for each in (nodes.ETC, folder, folder / "seen", nodes.K):
+        host.files.make_directory(each, readable)
+    key, program, known = folder / "seen" / "old.key", nodes.K / "tool.exe", folder / "known"
+    for path in (key, program):
+        host.files.write(path, b"", readable)
+    host.files.write(known, b"", names_alone)
+    before = picture(host)
+    run(host, nodes.node())
+    assert host.files.descriptor(key).equivalent(PRIVATE_FILE)
+    assert [host.files.descriptor(path) for path in (program, folder / "seen")] == [readable] * 2
+    assert host.files.descriptor(known) == names_alone
+    assert status(host).is_well
+    host.files.set_descriptor(key, readable)
+    assert not status(host).is_well
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
 def test_a_changed_configuration_restarts_the_service(host: Host) -> None:
     run(host, nodes.node())
     assert run(host, nodes.node(config=b"{1}")) == [

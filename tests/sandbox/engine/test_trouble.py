@@ -548,11 +548,13 @@ def test_any_number_of_files_may_lie_beside_a_program(host: Host) -> None:
     assert status(crowded(host, 20_500, PROGRAM_FILE)).is_well
 
 
-def test_too_many_that_users_can_change_are_drift_and_an_obstacle(host: Host) -> None:
+def test_too_many_that_are_open_to_users_are_drift_and_an_obstacle(host: Host) -> None:
     run(host, nodes.node())
     (drifted,) = [each for each in status(crowded(host, 20_500, OPEN)).resources if each.differences]
     assert drifted.record.target.key.name == str(nodes.K)
-    with pytest.raises(CannotBeSo, match="holds over 20000 files that users can change; give another folder"):
+    with pytest.raises(
+        CannotBeSo, match="holds over 20000 files that are open to users; give another folder"
+    ):
         preview(crowded(host, 20_500, OPEN), nodes.node())
 
 

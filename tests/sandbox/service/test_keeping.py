@@ -139,7 +139,7 @@ DRIFTS: dict[str, tuple[Callable[[Host], object], Signal, str]] = {
     "a folder is gone": (
         _folder_gone,
         Signal(Source.ASKED),
-        r"directory C:\etc\kubernetes was gone, and was put right (type, descriptor, writable)",
+        r"directory C:\etc\kubernetes was gone, and was put right (type, descriptor, open)",
     ),
     "a program's content": (
         lambda host: host.files.write(KUBELET, CHANGED, PROGRAM_FILE),

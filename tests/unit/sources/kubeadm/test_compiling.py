@@ -10,7 +10,7 @@ from agent.records import replaced
 from agent.sources import kubeadm
 from agent.sources.kubelet.node import Node
 from agent.sources.kubelet.placement import Placement
-from agent.spec import Directory, Effect, File, Key
+from agent.spec import Directory, Effect, File, Key, Protection
 from unit.sources.kubeadm.beside_kubeadm import BETTER, differences
 from unit.sources.kubeadm.joins import (
     CA,
@@ -129,6 +129,8 @@ def test_folders_that_kubeadm_forgets() -> None:
         r"C:\var\log\kubelet",
     } <= set(wants)
     assert wants[r"C:\var\lib\kubelet"].apart == ("pods",)
+    certificates = wants[r"C:\var\lib\kubelet\pki"]
+    assert (certificates.protection, certificates.belongs_to_node) == (Protection.PRIVATE, True)
 
 
 def test_the_same_join_is_the_same_specification() -> None:
