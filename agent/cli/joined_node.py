@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.failure import Failure
 from agent.documents import NotReadable, read_document
+from agent.sources import node_names
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in
 from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
@@ -21,8 +22,13 @@ _ENDPOINT = "containerRuntimeEndpoint"
 
 
 def name(host: Host) -> str:
-    """Of its Node. Raises Failure where these files cannot be read."""
-    return node_name(NodeRegistration(kubelet_extra_args=_arguments(host)), host.facts.host_name())
+    """Of its Node. Raises Failure where these files cannot be read, or name what cannot be one: somebody has
+    edited them, and an API server would take it for something else.
+    """
+    found = node_name(NodeRegistration(kubelet_extra_args=_arguments(host)), host.facts.host_name())
+    if fault := node_names.fault(found):
+        raise Failure(f"{ARGUMENTS_FILE}: --hostname-override: {fault}", where=str(ARGUMENTS_FILE))
+    return found
 
 
 def registration(host: Host) -> NodeRegistration:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.failure import BadInput, BadUsage, Failure
-from agent.cli.streams import tell
 from agent.cli.wording import many
+from agent.engine import run as engine
 from agent.host.errors import HostError, NotFound, TimedOut
 from agent.resources.trees import remove_tree
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent.cli.arguments import Request
+    from agent.cli.asking import Notice
     from agent.cli.given import GivenFile
     from agent.host.port import Host
     from agent.kube.client import Client
@@ -37,46 +38,77 @@ _CNI_CONFIGURATION = PureWindowsPath(r"C:\etc\cni\net.d")
 class Leaving:
     """Of one reset."""
 
-    def __init__(self, request: Request, host: Host) -> None:
-        """Raises BadUsage."""
-        if request.has(options.DELETE_AS) and not request.has(options.DELETE_NODE):
-            raise BadUsage(
-                f"{options.DELETE_AS.name} goes with {options.DELETE_NODE.name}", where=options.DELETE_AS.name
-            )
+    def __init__(self, request: Request, host: Host, notice: Notice) -> None:
         self._request = request
         self._host = host
+        self._notice = notice
         self._ends_pods = request.has(options.END_PODS)
         self._deletes_node = request.has(options.DELETE_NODE)
-        self._name = _node_name(host)
+        self._is_cut_off = engine.interrupted(host) is not None
+        self._has_stopped = False
+        self._lost: list[str] = []
+        self._name, self._no_name = _node_name(host)
 
     def check(self) -> None:
         """Before anything is changed. Raises Failure for a Node that could not be deleted."""
-        if self._deletes_node and not self._name:
-            _notice("warning: which Node this machine was is not known here (any more): none is deleted")
-        elif self._deletes_node:
+        if not self._deletes_node:
+            return
+        self._check_name()
+        if self._name and self._is_cut_off and not self._has_credentials():
+            # They went with the rest, after the Node.
+            self._deletes_node = False
+        elif self._name:
             self._delete(only_try=True)
+        else:
+            before = ", unless the run that was cut off did so" if self._is_cut_off else ""
+            self._notice(f"warning: which Node this machine was is not known here: none is deleted{before}")
 
     def foreseen(self) -> Iterator[str]:
+        """Of a reset that finds something to do. Raises Failure."""
+        if self._deletes_node:
+            self._check_name()
         if self._deletes_node and self._name:
             yield f"would delete the Node {self._name}"
         if self._ends_pods:
             yield f"would end {many(len(_shims(self._host)), 'pod')} of containerd's, and remove {_CNI_STATE}"
 
     def when_stopped(self) -> None:
-        """The kubelet would start pods anew, and keeps its Node where it is. Raises Failure and HostError."""
-        if self._ends_pods:
-            _end(self._host, _shims(self._host))
-            with suppress(NotFound):
-                remove_tree(self._host.files, _CNI_STATE)
+        """The kubelet would start pods anew, and keeps its Node where it is. Raises Failure and HostError.
+
+        What may be refused comes first: nothing of this can be given back.
+        """
+        self._has_stopped = True
         if self._deletes_node and self._name:
             self._delete(only_try=False)
-            _notice(f"the Node {self._name} is deleted")
+            self._notice(f"the Node {self._name} is deleted")
+            self._lost.append(f"but the Node {self._name} was deleted, and its kubelet registers it anew")
+        if self._ends_pods and (shims := _shims(self._host)):
+            self._lost.append(
+                f"but {many(len(shims), 'pod')} of containerd's had to end; the kubelet starts its own"
+            )
+            _end(self._host, shims)
+
+    def lost(self) -> Sequence[str]:
+        """What a reset that is taken back does not give back."""
+        return self._lost
+
+    def when_done(self) -> None:
+        """Addresses that pods have are needed until it is sure that none of them starts here again."""
+        if not (self._ends_pods and self._has_stopped):
+            return
+        try:
+            remove_tree(self._host.files, _CNI_STATE)
+        except NotFound:
+            pass
+        except HostError as fault:
+            self._notice(f"warning: {fault}")
 
     def left(self) -> Iterator[str]:
         """A line for each thing that stays."""
         files = self._host.files
         if self._name and not self._deletes_node:
-            yield f"the Node {self._name} stays in the cluster: kubectl delete node {self._name}"
+            before = ", unless the run that was cut off deleted it" if self._is_cut_off else ""
+            yield f"the Node {self._name} stays in the cluster{before}: kubectl delete node {self._name}"
         if shims := _shims(self._host):
             yield f"{many(len(shims), 'pod')} of containerd's goes on; {options.END_PODS.name} ends such"
         with suppress(HostError):
@@ -85,6 +117,24 @@ class Leaving:
         with suppress(HostError):
             if files.observe(_CNI_CONFIGURATION) is not None:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"
+
+    def _check_name(self) -> None:
+        if self._no_name is not None:
+            raise Failure(
+                f"which Node is to be deleted is not known: {self._no_name}; or leave "
+                f"{options.DELETE_NODE.name} out, and run kubectl delete node elsewhere"
+            ) from self._no_name
+
+    def _has_credentials(self) -> bool:
+        from agent.cli.join_cluster import own_kubeconfig
+        from agent.kube.failure import NotUsable
+
+        if self._request.has(options.DELETE_AS):
+            return True
+        try:
+            return own_kubeconfig(self._host) is not None
+        except NotUsable:
+            return False
 
     def _delete(self, *, only_try: bool) -> None:
         from agent.kube.client import node
@@ -116,7 +166,7 @@ class Leaving:
             with self._client_of_given() as client:
                 yield client
             return
-        with as_node(self._host, _PATIENCE, _notice) as own:
+        with as_node(self._host, _PATIENCE, self._notice) as own:
             if own is None:
                 raise Failure(
                     f"the Node {self._name} cannot be deleted: this machine has no credentials of its own; "
@@ -143,7 +193,7 @@ class Leaving:
             raise BadInput(f"{options.DELETE_AS.name} {fault}", where=options.DELETE_AS.name) from fault
         self._check_cluster(config, file)
         limits = Limits(patience=_PATIENCE)
-        with Client(access, proxies=of_environment(os.environ), limits=limits, notice=_notice) as client:
+        with Client(access, proxies=of_environment(os.environ), limits=limits, notice=self._notice) as client:
             yield client
 
     def _check_cluster(self, given: Kubeconfig, file: GivenFile) -> None:
@@ -161,16 +211,27 @@ class Leaving:
             raise file.objection("it is of another cluster than the one that this machine is a node of")
 
 
-def _node_name(host: Host) -> str:
-    """Empty where this is no node that has joined."""
-    try:
-        if host.files.observe(ARGUMENTS_FILE) is None:
-            return ""
-        from agent.cli import joined_node
+def check_options(request: Request) -> None:
+    """Raises BadUsage."""
+    if request.has(options.DELETE_AS) and not request.has(options.DELETE_NODE):
+        raise BadUsage(
+            f"{options.DELETE_AS.name} goes with {options.DELETE_NODE.name}", where=options.DELETE_AS.name
+        )
 
-        return joined_node.name(host)
-    except (Failure, HostError):
-        return ""
+
+def _node_name(host: Host) -> tuple[str, Exception | None]:
+    """Empty where this is no node that has joined, or, with the reason, where it does not say which."""
+    try:
+        if host.files.observe(ARGUMENTS_FILE) is not None:
+            from agent.cli import joined_node
+
+            return joined_node.name(host), None
+        from agent.sources.kubeadm.compiling import node_in
+
+        # A reset that was cut off may have removed that file already.
+        return node_in(engine.title(host)), None
+    except (Failure, HostError) as fault:
+        return "", fault
 
 
 def _shims(host: Host) -> Sequence[int]:
@@ -200,7 +261,3 @@ def _end(host: Host, shims: Sequence[int]) -> None:
     for pid in shims:
         with suppress(NotFound, TimedOut):
             host.processes.wait(pid, _END_SECONDS)
-
-
-def _notice(line: str) -> None:
-    tell(f"wmcb: {line}")

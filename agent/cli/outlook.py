@@ -14,7 +14,7 @@ from agent.engine import run as engine
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agent.cli.arguments import Request
     from agent.engine.planning import Plan
@@ -47,8 +47,12 @@ def show_preview(
     checks: Sequence[Finding] = (),
     *,
     beside: bool = False,
+    also: Iterable[str] = (),
 ) -> None:
-    """What a run would do, on standard output. Raises Failure for what stands in its way."""
+    """What a run would do, on standard output. Raises Failure for what stands in its way.
+
+    `also` is remarked on a run that does anything.
+    """
     with looking():
         planned = engine.preview(host, specification, beside=beside)
         interrupted = engine.interrupted(host)
@@ -59,6 +63,7 @@ def show_preview(
         *lost.lines(),
         *(f"stays: {key.name}, which holds something that is not wmcb's" for key in lost.staying),
         *missing_credentials(host, planned),
+        *(also if planned.changes or interrupted is not None else ()),
     ]
     outlook = Outlook(lost, remarks, interrupted, checks)
     if request.wants_json:

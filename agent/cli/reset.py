@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from agent.cli import options
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage
-from agent.cli.leaving import Leaving
+from agent.cli.leaving import Leaving, check_options
+from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_or_imagine
 from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
@@ -19,23 +20,26 @@ from agent.spec import Specification
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
+    from agent.cli.engine_run import Told
+    from agent.engine.run import Done
+    from agent.host.port import Host
 
 
 def run(request: Request) -> int:
     """Takes away what wmcb put on the machine, its own memory and logs with it."""
     if request.has(options.FORGET):
         return _forget(request)
+    check_options(request)
     if request.has(options.DRY_RUN):
         host = open_or_imagine(request)
-        for line in Leaving(request, host).foreseen():
-            tell(f"wmcb: {line}")
-        show_preview(request, host, Specification())
+        with looking():
+            leaving = Leaving(request, host, tell)
+        show_preview(request, host, Specification(), also=leaving.foreseen())
         return DONE
     host = open_as_administrator(request)
-    leaving = Leaving(request, host)
     with recorded(host, "reset", display(request), remarks_on) as told:
-        leaving.check()
-        done = engine.reset(host, RELEASE, told, leaving.when_stopped)
+        leaving = Leaving(request, host, told.remark)
+        done = _leave(host, leaving, told)
     told.log.remove()
     if done.plan.changes:
         done = replaced(done, left=(*done.left, *leaving.left()))
@@ -50,9 +54,21 @@ def run(request: Request) -> int:
     return DONE
 
 
+def _leave(host: Host, leaving: Leaving, told: Told) -> Done:
+    leaving.check()
+    try:
+        done = engine.reset(host, RELEASE, told, leaving.when_stopped)
+    except engine.TakenBack as failure:
+        undone = replaced(failure.undone, left=(*failure.undone.left, *leaving.lost()))
+        raise engine.TakenBack(undone) from failure.__cause__
+    leaving.when_done()
+    return done
+
+
 def _forget(request: Request) -> int:
-    if request.has(options.DRY_RUN):
-        raise BadUsage(f"{options.FORGET.name} does not go with {options.DRY_RUN.name}")
+    for option in (options.DRY_RUN, options.DELETE_NODE, options.DELETE_AS, options.END_PODS):
+        if request.has(option):
+            raise BadUsage(f"{options.FORGET.name} does not go with {option.name}", where=option.name)
     host = open_as_administrator(request)
     with recorded(host, "forget what was done here", display(request)):
         engine.forget(host)

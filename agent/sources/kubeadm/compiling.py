@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -179,7 +180,7 @@ class _Compilation:
             Credentials(KUBELET_CONF),
             windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
         ]
-        return Specification.of(wants, self.notes, f"node {self.name} of the cluster at {self.found.server}")
+        return Specification.of(wants, self.notes, _title(self.name, self.found.server))
 
     def _files(self, own: NodesOwn, given: KubeletArguments) -> Iterator[File]:
         found = self.found
@@ -225,3 +226,13 @@ class _Compilation:
 
     def _refuse(self, about: str, message: str) -> None:
         self.report += Report((Entry(Severity.ERROR, message, about),))
+
+
+def _title(name: str, server: str) -> str:
+    return f"node {name} of the cluster at {server}"
+
+
+def node_in(title: str) -> str:
+    """Which node has that title; empty for what is no join's."""
+    found = re.fullmatch(_title(r"([a-z0-9.-]+)", r"\S+"), title)
+    return found[1] if found else ""

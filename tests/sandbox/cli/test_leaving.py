@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path, PureWindowsPath
@@ -9,16 +10,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.engine import run as engine
+from agent.engine.journal import Journal
 from agent.host.errors import AccessDenied
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_under_kubeadm import kubeadm
-from sandbox.cli.test_upgrade import KUBELET_CONF, OWN, joined
+from sandbox.cli.test_upgrade import ARGUMENTS, KUBELET_CONF, OWN, joined
 from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, ok, status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agent.engine.journal import Step
     from sandbox.cli.given import Answer, Machine
     from unit.fetch.authority import Issued
 
@@ -59,7 +63,7 @@ def test_the_node_is_deleted(joined: Machine, cluster: Cluster, whose: str) -> N
     answer = joined.wmcb("reset", "--delete-node", *given)
     assert answer.code == 0, answer.err
     assert deletions(cluster) == [f"DELETE {NODE}?dryRun=All", f"DELETE {NODE}"]
-    assert "wmcb: the Node other is deleted" in answer.error_lines
+    assert "the Node other is deleted" in answer.error_lines
     assert "stays in the cluster" not in answer.out
 
 
@@ -149,6 +153,62 @@ def test_which_node_it_was_is_not_known(machine: Machine) -> None:
     assert "none is deleted" in answer.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    ["--hostname-override=../namespaces/x", "--hostname-override=..", '--v=2 "--v=4', None],
+    ids=str,
+)
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["", "dry run"])
+def test_arguments_that_do_not_say_which_node_it_is(
+    joined: Machine, cluster: Cluster, arguments: str | None, more: tuple[str, ...]
+) -> None:
+    text = f'KUBELET_KUBEADM_ARGS="{arguments}"\n' if arguments else "damaged"
+    joined.put(ARGUMENTS, text.encode())
+    answer = refused(joined, "--delete-node", *more)
+    assert answer.code == 1
+    assert answer.error_lines[-1].startswith("wmcb: which Node is to be deleted is not known: ")
+    assert deletions(cluster) == []
+    assert joined.wmcb("reset").code == 0, "nothing else needs the name"
+
+
+class PowerCut(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", [3, 6, 9, 12])
+def test_killed_after_its_node_was_deleted(
+    joined: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    cluster.server.at(NODE, ok({}))
+    add, steps = Journal.add, iter(range(step))
+
+    def dies(*_: object, **__: object) -> None:
+        raise PowerCut
+
+    def added(journal: Journal, made: Step) -> None:
+        if next(steps, None) is None:
+            raise PowerCut
+        add(journal, made)
+
+    with monkeypatch.context() as dying, pytest.raises(PowerCut):
+        dying.setattr(Journal, "add", added)
+        dying.setattr(engine, "_take_back", dies)
+        joined.wmcb("reset", "--delete-node")
+    answer = joined.wmcb("reset", "--delete-node")
+    assert answer.code == 0, answer.err
+    assert "none is deleted" not in answer.err
+    if len(deletions(cluster)) < 4:
+        left = "the Node other stays in the cluster, unless the run that was cut off deleted it"
+        assert f"  {left}: kubectl delete node other" in answer.out.splitlines()
+
+
+@pytest.mark.parametrize("option", ["--delete-node", "--kubeconfig", "--end-pods"])
+def test_what_is_forgotten_is_not_left(joined: Machine, option: str) -> None:
+    value = ("x",) if option == "--kubeconfig" else ()
+    answer = refused(joined, "--forget", option, *value)
+    assert (answer.code, answer.error_lines) == (2, [f"wmcb: --forget does not go with {option}"])
+
+
 # Pods
 
 
@@ -193,12 +253,45 @@ def test_what_is_of_no_pod_goes_on(joined: Machine, shim: subprocess.Popen[bytes
 
 def test_what_would_go(joined: Machine, cluster: Cluster, shim: subprocess.Popen[bytes]) -> None:
     answer = joined.wmcb("reset", "--dry-run", "--delete-node", "--end-pods")
-    assert answer.error_lines[:2] == [
-        "wmcb: would delete the Node other",
-        r"wmcb: would end 1 pod of containerd's, and remove C:\var\lib\cni",
-    ]
+    foreseen = ["would delete the Node other", r"would end 1 pod of containerd's, and remove C:\var\lib\cni"]
+    assert [line.strip() for line in answer.out.splitlines() if "would" in line] == foreseen
+    told = joined.wmcb("reset", "--dry-run", "--delete-node", "--end-pods", "--output", "json")
+    assert json.loads(told.out)["remarks"][-2:] == foreseen
     assert shim.poll() is None
     assert deletions(cluster) == []
+
+
+def test_what_is_refused_comes_before_pods_are_ended(
+    joined: Machine, cluster: Cluster, shim: subprocess.Popen[bytes]
+) -> None:
+    cluster.server.at(NODE, ok({}), status(403, "Forbidden", "nodes is forbidden"))
+    answer = refused(joined, "--end-pods", "--delete-node")
+    assert answer.error_lines[-1].endswith("; the machine is as it was before")
+    assert shim.poll() is None
+
+
+def test_a_reset_that_is_taken_back_says_what_is_gone(
+    joined: Machine, cluster: Cluster, shim: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("the disk is gone")
+
+    monkeypatch.setattr("agent.engine.run.Making.make_sure", fails)
+    cluster.server.at(NODE, ok({}))
+    answer = refused(joined, "--end-pods", "--delete-node")
+    assert answer.error_lines[-1].endswith(
+        "; the machine is as it was before; but the Node other was deleted, and its kubelet registers it "
+        "anew; but 1 pod of containerd's had to end; the kubelet starts its own"
+    )
+    assert shim.wait(10) != 0
+    assert joined.host.files.observe(PureWindowsPath(LEASE)) is not None
+
+
+def test_nothing_is_foreseen_where_nothing_is_done(windows: Machine) -> None:
+    windows.put(LEASE, b"container")
+    assert "would" not in windows.wmcb("reset", "--dry-run", "--end-pods").out
+    assert windows.wmcb("reset", "--end-pods").out.startswith("nothing to do")
+    assert windows.host.files.observe(PureWindowsPath(LEASE)) is not None
 
 
 def test_a_pod_that_cannot_be_ended_takes_the_reset_back(
