@@ -16,7 +16,7 @@ from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.discovery import Discovery
-from agent.kube.draining import is_cordoned_by_us, uncordon
+from agent.kube.draining import is_marked, uncordon
 from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.kept import Kept
@@ -111,7 +111,7 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
             found = _waited_for(client, name, seconds)
             if text_at(found, "metadata", "annotations", _CRI_SOCKET) != cri_socket:
                 client.patch(node(name), {"metadata": {"annotations": {_CRI_SOCKET: cri_socket}}})
-            if is_cordoned_by_us(found) and uncordon(client, name):
+            if is_marked(found) and uncordon(client, name):
                 notice(f"the Node {name} is uncordoned")
 
 

@@ -1,7 +1,8 @@
 """A node emptied of its pods, as kubectl drain does it, and given back to the scheduler.
 
 That we cordoned a node is written on it by the request that cordons it: whoever finds it there may uncordon
-the node, and leaves one alone that somebody else has cordoned.
+the node, and leaves one alone that somebody else has cordoned. A mark may have been left when a person gave
+the node back; the API server knows which client has set which fields, so that a later cordon is told apart.
 """
 
 from __future__ import annotations
@@ -58,15 +59,29 @@ def cordon(client: Client, name: str, reason: str) -> bool:
 def uncordon(client: Client, name: str) -> bool:
     """Whether there was anything to be given back: not where somebody else has cordoned it."""
     found = client.find(node(name))
-    if found is None or not is_cordoned_by_us(found):
+    if found is None or not is_marked(found):
         return False
-    change = {"metadata": {"annotations": {CORDONED: None}}, "spec": {"unschedulable": None}}
-    client.patch(node(name), change)
+    unmarked = {"metadata": {"annotations": {CORDONED: None}}}
+    if at(found, "spec", "unschedulable") is not True or _is_cordoned_anew(found):
+        client.patch(node(name), unmarked)
+        return False
+    client.patch(node(name), {**unmarked, "spec": {"unschedulable": None}})
     return True
 
 
-def is_cordoned_by_us(node: Object) -> bool:
+def is_marked(node: Object) -> bool:
+    """As one that we have cordoned, whatever has become of it since."""
     return bool(text_at(node, "metadata", "annotations", CORDONED))
+
+
+def _is_cordoned_anew(node: Object) -> bool:
+    """By somebody else, after it had been uncordoned with our mark left on it."""
+    fields = [at(each, "fieldsV1") for each in items_at(node, "metadata", "managedFields")]
+    cordoning = [each for each in fields if at(each, "f:spec", "f:unschedulable") is not None]
+    ours = [
+        each for each in cordoning if at(each, "f:metadata", "f:annotations", f"f:{CORDONED}") is not None
+    ]
+    return bool(cordoning) and not ours
 
 
 def pods_to_evict(client: Client, name: str, *, with_empty_dirs: bool) -> Mapping[str, Object]:

@@ -175,7 +175,7 @@ class PowerCut(BaseException):
     pass
 
 
-@pytest.mark.parametrize("step", [3, 6, 9, 12])
+@pytest.mark.parametrize("step", [3, 27], ids=["before", "after its credentials went"])
 def test_killed_after_its_node_was_deleted(
     joined: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -197,7 +197,7 @@ def test_killed_after_its_node_was_deleted(
     answer = joined.wmcb("reset", "--delete-node")
     assert answer.code == 0, answer.err
     assert "none is deleted" not in answer.err
-    if len(deletions(cluster)) < 4:
+    if len(deletions(cluster)) == 2:
         left = "the Node other stays in the cluster, unless the run that was cut off deleted it"
         assert f"  {left}: kubectl delete node other" in answer.out.splitlines()
 

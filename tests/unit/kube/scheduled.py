@@ -29,6 +29,8 @@ class ScheduledNode:
         """What every change of the Node is answered with."""
         self.others_change = 0
         """So many times somebody else is quicker."""
+        self.cordoned_by = ""
+        """The client whose request did; what it has set besides is only its mark."""
         self._version = 1
         self._server = server
         server.at(f"/api/v1/nodes/{name}", self._node)
@@ -74,8 +76,22 @@ class ScheduledNode:
             "name": self.name,
             "annotations": self.annotations,
             "resourceVersion": str(self._version),
+            "managedFields": self._managers(),
         }
         return {"metadata": metadata, "spec": {"unschedulable": True} if self.unschedulable else {}}
+
+    def _managers(self) -> list[dict[str, Any]]:
+        """The fields that each client has set, as an API server keeps them."""
+        fields: dict[str, dict[str, Any]] = {}
+        if self.annotations:
+            marks: dict[str, Any] = {f"f:{name}": {} for name in self.annotations}
+            fields.setdefault("wmcb", {})["f:metadata"] = {"f:annotations": marks}
+        if self.unschedulable and self.cordoned_by:
+            fields.setdefault(self.cordoned_by, {})["f:spec"] = {"f:unschedulable": {}}
+        return [
+            {"manager": name, "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": set_}
+            for name, set_ in fields.items()
+        ]
 
     def _changed(self, change: dict[str, Any]) -> Answer:
         if self.refusing:
@@ -88,6 +104,7 @@ class ScheduledNode:
             self.annotations |= {name: value} if value is not None else {}
         if "spec" in change:
             self.unschedulable = bool(change["spec"]["unschedulable"])
+            self.cordoned_by = "wmcb"
         self._version += 1
         return ok({})
 

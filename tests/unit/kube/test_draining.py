@@ -56,6 +56,26 @@ def test_what_somebody_else_has_cordoned_stays_so(server: ApiServer, there: Sche
     assert (there.unschedulable, there.annotations) == (True, {})
 
 
+@pytest.mark.parametrize(
+    ("by", "given_back"), [("wmcb", True), ("kubectl", False), ("", True)], ids=["us", "kubectl", "not told"]
+)
+def test_a_mark_that_was_left_is_not_whoever_cordons_it_later(
+    server: ApiServer, there: ScheduledNode, by: str, given_back: bool
+) -> None:
+    """An API server that tells nothing of fields' managers leaves the mark alone to go by."""
+    there.unschedulable, there.annotations, there.cordoned_by = True, {CORDONED: "upgrade"}, by
+    with client(server, token=TOKEN) as asking:
+        assert uncordon(asking, "win1") is given_back
+    assert (there.unschedulable, there.annotations) == (not given_back, {})
+
+
+def test_a_mark_alone_goes(server: ApiServer, there: ScheduledNode) -> None:
+    there.annotations = {CORDONED: "upgrade"}
+    with client(server, token=TOKEN) as asking:
+        assert not uncordon(asking, "win1")
+    assert (there.unschedulable, there.annotations) == (False, {})
+
+
 def test_the_kubelet_reports_to_the_node_meanwhile(server: ApiServer, there: ScheduledNode) -> None:
     there.others_change = 3
     with client(server, token=TOKEN) as asking:
