@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -202,11 +202,32 @@ def named_file(request: Request, where: str, name: str, host: Host) -> GivenFile
     return file
 
 
-def named_folder(request: Request, where: str, name: str, host: Host, limit: int) -> Mapping[str, bytes]:
-    """All in a folder and in those below it, `limit` bytes of each, by their path from there, with slashes.
+def named_folder(
+    request: Request, where: str, name: str, host: Host, limit: int, is_read: Callable[[str], bool]
+) -> Mapping[str, bytes]:
+    """All in a folder and in those below it, `limit` bytes of each that `is_read`, by their path from there,
+    with slashes.
 
     `where` is the option, or the place in a document, that names it. Raises BadUsage.
     """
+    found = _in_folder(request, where, name, host, limit)
+    return {
+        path: _inside(where, f"{name}/{path}", read) if is_read(path) else b"" for path, read in found.items()
+    }
+
+
+def _inside(where: str, name: str, read: Callable[[], bytes]) -> bytes:
+    try:
+        return read()
+    except (IsADirectoryError, WrongKind) as fault:
+        raise BadInput.of(where, name, "it leads to a folder, where a file has to be") from fault
+    except (OSError, HostError) as fault:
+        raise BadInput.of(where, name, _why(fault)) from fault
+
+
+def _in_folder(
+    request: Request, where: str, name: str, host: Host, limit: int
+) -> Mapping[str, Callable[[], bytes]]:
     try:
         if is_sandbox(request) and _is_of_the_machine(PureWindowsPath(name), host):
             return dict(_on_the_machine(host, PureWindowsPath(name), limit))
@@ -225,7 +246,9 @@ def named_folder(request: Request, where: str, name: str, host: Host, limit: int
         raise BadInput.of(where, name, _why(fault)) from fault
 
 
-def _on_the_machine(host: Host, root: PureWindowsPath, limit: int) -> Iterator[tuple[str, bytes]]:
+def _on_the_machine(
+    host: Host, root: PureWindowsPath, limit: int
+) -> Iterator[tuple[str, Callable[[], bytes]]]:
     folders = [root]
     while folders:
         folder = folders.pop()
@@ -235,18 +258,22 @@ def _on_the_machine(host: Host, root: PureWindowsPath, limit: int) -> Iterator[t
             if there is not None and there.kind is FileKind.DIRECTORY:
                 folders.append(path)
             else:
-                yield path.relative_to(root).as_posix(), host.files.read(path, limit)
+                yield path.relative_to(root).as_posix(), partial(host.files.read, path, limit)
 
 
-def _on_this_system(root: Path, limit: int) -> Iterator[tuple[str, bytes]]:
+def _on_this_system(root: Path, limit: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
     folders = [root]
     while folders:
         for path in sorted(folders.pop().iterdir()):
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)
             else:
-                with path.open("rb") as file:
-                    yield path.relative_to(root).as_posix(), file.read(limit)
+                yield path.relative_to(root).as_posix(), partial(_beginning, path, limit)
+
+
+def _beginning(path: Path, limit: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(limit)
 
 
 def _refuse_what_is_read_once(where: str, name: str) -> None:

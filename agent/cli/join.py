@@ -20,7 +20,7 @@ from agent.sources.kubeadm.cluster import read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.naming import node_name
-from agent.sources.kubeadm.patches import read_patches
+from agent.sources.kubeadm.patches import is_patch, read_patches
 from agent.sources.kubeadm.reading import read
 from agent.sources.node_names import fault as name_fault
 from agent.spec import Credentials, Service, Specification
@@ -124,7 +124,7 @@ def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes
     if not given:
         return {}
     where, place = _named(request, join_options.PATCHES, "patches.directory", given)
-    return named_folder(request, where, place, host, _LARGEST_PATCH)
+    return named_folder(request, where, place, host, _LARGEST_PATCH, is_patch)
 
 
 def _discovery_file(request: Request, host: Host) -> Callable[[str], GivenFile]:

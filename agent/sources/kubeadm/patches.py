@@ -56,15 +56,17 @@ class Patches:
 
 
 def read_patches(files: Mapping[str, bytes]) -> Patches:
-    """`files` are all in the folder and in those below it, by their path from there, with slashes."""
+    """`files` are all in the folder and in those below it, by their path from there, with slashes. Of
+    those that are no `is_patch` the name alone counts.
+    """
     found: list[Patch] = []
     entries: list[Entry] = []
     for path in sorted(files, key=lambda path: path.split("/")):
-        if not files[path]:
-            entries.append(Entry(Severity.WARNING, "it is empty, and no patch", path))
-            continue
         type_ = _type(path, entries)
         if type_ is None:
+            continue
+        if not files[path]:
+            entries.append(Entry(Severity.WARNING, "it is empty, and no patch", path))
             continue
         try:
             for line, _, reading in values(path, files[path]):
@@ -85,6 +87,11 @@ def patched(value: dict[str, Value], patches: Patches) -> tuple[dict[str, Value]
             message = f"the {patch.type} patch does not apply: {fault}"
             return value, Report((Entry(Severity.ERROR, message, patch.file, line=patch.line),))
     return value, Report()
+
+
+def is_patch(path: str) -> bool:
+    """By its name, one that is for the kubelet."""
+    return _type(path, []) is not None
 
 
 def _type(path: str, entries: list[Entry]) -> str | None:

@@ -120,3 +120,22 @@ def test_what_is_not_there_is_told_by_its_place(windows: Machine, cluster: Clust
         2,
         "wmcb: patches.directory C:/nowhere: there is no such folder",
     )
+
+
+def test_what_is_no_patch_is_not_read(windows: Machine, cluster: Cluster, here: Path) -> None:
+    windows.give(f"patches/{FILE}", PATCH)
+    (here / "patches/sub").symlink_to(here, target_is_directory=True)
+    (here / "patches/gone.txt").symlink_to(here / "nowhere")
+    answer = join(windows, cluster, "--patches", "patches")
+    assert answer.code == 0, answer.err
+    assert "sub: it is left out" in answer.err
+
+
+def test_a_link_that_is_called_a_patch(windows: Machine, cluster: Cluster, here: Path) -> None:
+    windows.give("patches/other.txt", "")
+    (here / f"patches/{FILE}").symlink_to(here, target_is_directory=True)
+    answer = join(windows, cluster, "--patches", "patches")
+    assert (answer.code, answer.error_lines[-1]) == (
+        2,
+        f"wmcb: --patches patches/{FILE}: it leads to a folder, where a file has to be",
+    )
