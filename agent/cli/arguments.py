@@ -116,11 +116,13 @@ def parse(
     commands: Sequence[Command],
     common: Sequence[Option] = COMMON,
     program: str = "wmcb",
+    *,
+    last_counts: bool = False,
 ) -> Request:
     """Options may stand anywhere, as `--name value` or `--name=value`; `common` are those of every command.
 
     What people try first is understood: `--version` for the command version, `help plan` for `plan --help`.
-    `program` is what somebody is told to ask for help.
+    `program` is what somebody is told to ask for help. `last_counts`: of an option that is given twice.
     """
     known = _known(commands, common)
     words: list[str] = []
@@ -132,6 +134,8 @@ def parse(
             words.append("version")
         elif word.startswith("-"):
             option, value = _option(word, rest, known, program)
+            if last_counts and not option.repeated:
+                values.pop(option.name, None)
             if value is not None:
                 _add(values, option, value)
         else:

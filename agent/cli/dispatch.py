@@ -28,7 +28,7 @@ def run(arguments: Sequence[str], called: str = "wmcb") -> int:
             from agent.cli.kubeadm_commands import refuse_what_is_elsewhere
 
             refuse_what_is_elsewhere(arguments)
-            request = parse(arguments, OF_KUBEADM, COMMON_OF_KUBEADM, called)
+            request = parse(arguments, OF_KUBEADM, COMMON_OF_KUBEADM, called, last_counts=True)
             return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
         return _run(parse(arguments, COMMANDS), COMMANDS, called, COMMON)
     except Failure as failure:

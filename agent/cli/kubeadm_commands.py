@@ -128,6 +128,7 @@ _ELSEWHERE = {
     "upgrade plan": _ON_THE_CONTROL_PLANE,
     "upgrade diff": _ON_THE_CONTROL_PLANE,
     "upgrade node phase": "its phases are not done one by one here; run kubeadm upgrade node",
+    "reset phase": "its phases are not done one by one here; run kubeadm reset",
     "config images": _ON_THE_CONTROL_PLANE,
     "config migrate": _ON_THE_CONTROL_PLANE,
     "config print": _ON_THE_CONTROL_PLANE,

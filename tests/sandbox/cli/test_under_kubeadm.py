@@ -64,6 +64,14 @@ def test_join_and_reset(windows: Machine, cluster: Cluster) -> None:
     assert windows.picture() == before
 
 
+def test_of_an_option_given_twice_the_last_counts(windows: Machine, cluster: Cluster) -> None:
+    given = ("--config", configuration(windows, cluster), "--node-name", "other", "--node-name=another")
+    assert kubeadm(windows, "join", *given).code == 0
+    assert "hostname-override=another" in windows.read(r"C:\var\lib\kubelet\kubeadm-flags.env").decode()
+    sockets = ("--cri-socket=x", "--cri-socket=y", "-f", "-f=false", "-f")
+    assert kubeadm(windows, "reset", *sockets).code == 0
+
+
 def test_phases(windows: Machine, cluster: Cluster) -> None:
     given = ("--config", configuration(windows, cluster))
     fit = kubeadm(windows, "join", "phase", "preflight", *given)
@@ -103,6 +111,10 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("xyzzy",), "unknown command xyzzy; see kubeadm --help"),
         (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm --help"),
         (("upgrade", "node", "phase", "kubelet-config"), "kubeadm upgrade node phase: its phases are not"),
+        (
+            ("reset", "phase", "cleanup-node"),
+            "kubeadm reset phase: its phases are not done one by one here; run",
+        ),
         (("upgrade", "node", "--skip-phases", "kubelet-config"), "--skip-phases kubelet-config: this phase"),
         (("upgrade", "node", "--skip-phases", "preflite"), "--skip-phases preflite: there is no such phase"),
         (("reset", "--skip-phases", "cleanup-node"), "--skip-phases cleanup-node: this phase cannot be"),
