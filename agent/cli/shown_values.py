@@ -23,6 +23,7 @@ _LABELS = {
     _OPEN: "who may do what",
     "exposed": "what in it users could change",
     "open": "what in it users could read or change",
+    "new_files": "what the kubelet writes there",
     "makes": "what it writes when it is admitted",
 }
 

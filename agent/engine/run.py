@@ -345,6 +345,8 @@ def _kept_otherwise(
 ) -> Iterator[tuple[Key, tuple[Difference, ...]]]:
     for change in planned.changes:
         record = records.get(change.target.key)
+        if change.target.kind.comes_later:
+            continue  # it is not the run that makes it
         if record and record.settled and (otherwise := differences(record.target, record.settled, None)):
             yield change.target.key, otherwise
 

@@ -3,6 +3,7 @@
 Sources make specifications, the engine carries them out; neither knows the other.
 """
 
+from agent.spec.certificates import Certificates
 from agent.spec.command import Command, Shell
 from agent.spec.contents import Content, Inline
 from agent.spec.credentials import Credentials
@@ -16,6 +17,7 @@ from agent.spec.specification import Effect, Inconsistent, Note, Specification
 from agent.spec.want import Key, Protection, Want
 
 __all__ = [
+    "Certificates",
     "Command",
     "Content",
     "Credentials",

@@ -22,7 +22,7 @@ from agent.sources.kubelet.paths import UnusablePath, path_on_windows
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, install_directory_fault
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault
-from agent.spec import Credentials, Directory, Effect, File, Inline, Key, Note, Specification
+from agent.spec import Certificates, Credentials, Directory, Effect, File, Inline, Key, Note, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -178,6 +178,7 @@ class _Compilation:
             *files,
             *programs,
             Credentials(KUBELET_CONF),
+            Certificates(folders.certificates(references)),
             windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
         ]
         return Specification.of(wants, self.notes, _title(self.name, self.found.server))

@@ -38,7 +38,7 @@ def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference])
     """The node's own folders, those that its document makes and those that its kubelet is told of."""
     references = tuple(references)
     made = {folder: Directory(folder, belongs_to_node=folder != _NODES_OWN[0]) for folder in _NODES_OWN}
-    if "--cert-dir" not in {reference.by for reference in references}:
+    if not _given_for_certificates(references):
         made[_CERTIFICATES] = Directory(_CERTIFICATES, belongs_to_node=True)
     for folder in folders:
         made.setdefault(folder, Directory(folder))
@@ -51,6 +51,16 @@ def private(folders: Iterable[PureWindowsPath], references: Iterable[Reference])
     for root in _roots(references):
         made[root / "pods"] = Directory(root / "pods", Protection.PODS, belongs_to_node=True)
     return {want.key: want for want in made.values() if not _is_on_the_way(want.path)}
+
+
+def certificates(references: Iterable[Reference]) -> PureWindowsPath:
+    """Where the kubelet writes its own: of a flag that is given twice the last counts."""
+    given = _given_for_certificates(references)
+    return PureWindowsPath(given[-1]) if given else _CERTIFICATES
+
+
+def _given_for_certificates(references: Iterable[Reference]) -> list[str]:
+    return [reference.windows for reference in references if reference.by == "--cert-dir"]
 
 
 def _read_by_users(references: Iterable[Reference]) -> Iterator[Directory]:

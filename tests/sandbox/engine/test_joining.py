@@ -10,17 +10,21 @@ import pytest
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
+from agent.host.errors import InUse
+from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.records import replaced
 from agent.resources.kind import NotWell
-from agent.spec import Credentials, Directory, File, HealthCheck, Inline, Service, Specification
+from agent.spec import Certificates, Credentials, Directory, File, HealthCheck, Inline, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import STATE, Hasty
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Callable
+    from pathlib import PureWindowsPath
 
     from agent.host.port import Host
 
@@ -192,6 +196,74 @@ def test_credentials_go_from_a_folder_that_stays(host: Host, leaves: bool, forme
         assert (again.plan.changes, confirm.times) == ((), 1)
         reset(host, "test", Silent())
     assert picture(host) == before
+
+
+DATED = "kubelet-client-2026-11-18-23-00-00.pem"
+FORMER = ("kubelet-client-2025-01-01-00-00-00.pem", "kubelet.crt", "ca.crt")
+
+
+def with_certificates(host: Host) -> Host:
+    """A machine whose kubelet, once admitted, has written what it writes."""
+
+    def start(name: str) -> None:
+        host.services.start(name)
+        for each in (DATED, "kubelet-server-current.pem", "kubelet.key", "notes.txt"):
+            if host.files.observe(nodes.PKI / each) is None:
+                host.files.write(nodes.PKI / each, each.encode(), PRIVATE_FILE)
+
+    return changed(host, services={"start": start})
+
+
+def certificates() -> Specification:
+    *others, service = nodes.joining().wants
+    return Specification.of([*others, Certificates(nodes.PKI), service])
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["by a reset", "by a join that fails"])
+@pytest.mark.parametrize("former", [FORMER, ()], ids=["some before", "none before"])
+def test_certificates_go_from_a_folder_that_stays(host: Host, leaves: bool, former: tuple[str, ...]) -> None:
+    host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
+    for each in former:
+        host.files.write(nodes.PKI / each, b"former", PRIVATE_FILE)
+    node = with_certificates(host)
+    confirm = Confirmation(host, None if leaves else NotWell("the Node does not appear"))
+    with nullcontext() if leaves else pytest.raises(TakenBack):
+        done = make_so(node, certificates(), "test", Silent(), confirm)
+    if leaves:
+        assert done.kept_otherwise == ()
+        assert status(host).is_well
+        assert make_so(node, certificates(), "test", Silent(), confirm).plan.changes == ()
+        rotated = nodes.PKI / "kubelet-client-2027-01-01-00-00-00.pem"
+        host.files.write(rotated, b"rotated", PRIVATE_FILE)
+        assert status(host).is_well
+        reset(host, "test", Silent())
+    assert set(host.files.list(nodes.PKI)) == {*former, "notes.txt"}
+
+
+def test_certificates_come_back_if_a_reset_fails(host: Host) -> None:
+    host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
+    make_so(with_certificates(host), certificates(), "test", Silent(), Confirmation(host))
+    before = picture(host)
+
+    def remove_directory(path: PureWindowsPath) -> None:
+        raise InUse("remove", str(path), 32)
+
+    with pytest.raises(TakenBack):
+        reset(changed(host, files={"remove_directory": remove_directory}), "test", Silent())
+    assert picture(host) == before
+
+
+def test_of_a_certificate_that_is_a_link_the_link_goes(tmp_path: pathlib.Path) -> None:
+    host = nodes.admitted(open_sandbox(tmp_path))
+    host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
+    make_so(with_certificates(host), certificates(), "test", Silent(), Confirmation(host))
+    host.files.remove(nodes.CERTIFICATE)
+    (tmp_path / "pki" / nodes.CERTIFICATE.name).symlink_to(DATED)
+    state = host.files.observe(nodes.CERTIFICATE)
+    assert state is not None
+    assert state.kind is FileKind.LINK
+    reset(host, "test", Silent())
+    assert host.files.list(nodes.PKI) == ["notes.txt"]
 
 
 def test_killed_anywhere_no_credentials_stay(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -10,7 +10,7 @@ from agent.records import replaced
 from agent.sources import kubeadm
 from agent.sources.kubelet.node import Node
 from agent.sources.kubelet.placement import Placement
-from agent.spec import Directory, Effect, File, Key, Protection
+from agent.spec import Certificates, Directory, Effect, File, Key, Protection
 from unit.sources.kubeadm.beside_kubeadm import BETTER, differences
 from unit.sources.kubeadm.joins import (
     CA,
@@ -112,6 +112,18 @@ def test_another_log_runner_gets_the_arguments_itself() -> None:
     assert service(alone).arguments[-1] == "--node-ip=10.77.0.1"
 
 
+@pytest.mark.parametrize(
+    "given, expected",
+    [("", r"C:\var\lib\kubelet\pki"), ("{name: cert-dir, value: /srv/certificates}", r"C:\srv\certificates")],
+)
+def test_the_kubelet_s_certificates_go_with_the_node_and_nobody_reads_them(given: str, expected: str) -> None:
+    wants = specification(joined(f"{JOIN}nodeRegistration:\n  kubeletExtraArgs: [{given}]\n")).by_key()
+    folder = wants[Key("directory", expected)]
+    assert folder == Directory(PureWindowsPath(expected), Protection.PRIVATE, belongs_to_node=True)
+    (certificates,) = [want for want in wants.values() if isinstance(want, Certificates)]
+    assert certificates.folder == PureWindowsPath(expected)
+
+
 def test_the_bootstrap_credentials_stay_until_the_kubelet_has_its_own() -> None:
     wants = {str(want.path): want for want in specification(joined()).wants if isinstance(want, File)}
     assert wants[r"C:\etc\kubernetes\bootstrap-kubelet.conf"].until == kubeadm.KUBELET_CONF
@@ -129,8 +141,6 @@ def test_folders_that_kubeadm_forgets() -> None:
         r"C:\var\log\kubelet",
     } <= set(wants)
     assert wants[r"C:\var\lib\kubelet"].apart == ("pods",)
-    certificates = wants[r"C:\var\lib\kubelet\pki"]
-    assert (certificates.protection, certificates.belongs_to_node) == (Protection.PRIVATE, True)
 
 
 def test_the_same_join_is_the_same_specification() -> None:
