@@ -28,6 +28,8 @@ _STEPS: dict[str, tuple[str, ...]] = {
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {_BASE64: from_base64, _GZIP: gunzipped}
 
 DEFAULT_MODE = 0o644
+_PRIVATE_MODE = 0o600
+_LARGEST_MODE = 0o7777
 _OTHERS_MAY_READ = 0o004
 _KNOWN = frozenset({"path", "content", "encoding", "permissions", "owner", "append", "defer"})
 _ADMINISTRATORS = frozenset({"", "root", "administrator", "administrators", "system"})
@@ -94,7 +96,7 @@ def _entry(item: Node, findings: Findings) -> Entry:
     if "source" in fields:
         why = "a file is not fetched here; put its content into the document"
         raise Refused(fields["source"].origin, why)
-    subject = f"file {quoted(given.value)[1:-1]}"
+    subject = f"file {_shown(given.value)}"
     for key in fields.keys() - _KNOWN:
         findings.warn(subject, f"its field {quoted(key)} is not known here")
     _note_owner(fields.get("owner"), subject, findings)
@@ -172,19 +174,35 @@ def _steps(encoding: Node | None, subject: str, findings: Findings) -> Iterable[
     return _STEPS.get(said, ())
 
 
+def _shown(path: str) -> str:
+    """On one line, and with Windows' separators as a person writes them."""
+    return quoted(path)[1:-1].replace("\\\\", "\\")
+
+
 def _mode(permissions: Node | None, subject: str, findings: Findings) -> int:
+    """A slip of the pen opens no file that may have been meant to be private."""
     if permissions is None or permissions.value is None:
         return DEFAULT_MODE
-    value = permissions.value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return int(value)
-    try:
-        return int(permissions.text, 8)
-    except ValueError:
-        findings.warn(
-            subject, "its permissions are no octal number, so that others may read it, as with 0644"
+    mode = _number(permissions)
+    if mode is None:
+        why = (
+            f"its permissions in {permissions.origin} are no octal number such as '0644': it is kept private"
         )
-        return DEFAULT_MODE
+        findings.warn(subject, why)
+        return _PRIVATE_MODE
+    return mode
+
+
+def _number(permissions: Node) -> int | None:
+    value = permissions.value
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            mode = int(value)
+        else:
+            mode = int(permissions.text, 8)
+    except (ValueError, OverflowError):
+        return None
+    return mode if 0 <= mode <= _LARGEST_MODE else None
 
 
 def _note_owner(owner: Node | None, subject: str, findings: Findings) -> None:

@@ -69,7 +69,12 @@ PERMISSIONS: dict[str, tuple[str, Protection]] = {
     "decimal number": ("permissions: 420", Protection.PROGRAM),
     "with 0o": ("permissions: 0o644", Protection.PROGRAM),
     "others may only run it": ("permissions: '0711'", Protection.PRIVATE),
-    "no number": ("permissions: u=rw", Protection.PROGRAM),
+    "no number": ("permissions: u=rw", Protection.PRIVATE),
+    "no octal digit": ("permissions: '9z'", Protection.PRIVATE),
+    "negative": ("permissions: '-1'", Protection.PRIVATE),
+    "too many digits": ("permissions: '06444444'", Protection.PRIVATE),
+    "no end of it": ("permissions: .inf", Protection.PRIVATE),
+    "a list": ("permissions: ['0644']", Protection.PRIVATE),
 }
 
 
@@ -193,7 +198,12 @@ NOTED: dict[str, tuple[dict[str, object], str]] = {
     "owner": ({"owner": "www-data:www-data"}, "ignored file /a: its owner: on Windows it belongs to"),
     "unknown field": ({"contents": "x"}, 'warning file /a: its field "contents" is not known here'),
     "encoding": ({"content": "x", "encoding": "rot13"}, 'warning file /a: its encoding "rot13" is not known'),
-    "permissions": ({"permissions": "rw"}, "warning file /a: its permissions are no octal number"),
+    "permissions": (
+        {"permissions": "rw"},
+        "warning file /a: its permissions in user data line 2 are no octal number such as '0644': "
+        "it is kept private",
+    ),
+    "of Windows": ({"path": r"C:\k\a", "permissions": "rw"}, r"warning file C:\k\a: its permissions in "),
 }
 
 
