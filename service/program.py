@@ -16,19 +16,29 @@ if TYPE_CHECKING:
 STOP_SECONDS = 5.0
 """How long it may take from a request to stop until it has stopped."""
 _LEFT_FOR_ENDING_SECONDS = 1.0
+_LOOK_AGAIN_SECONDS = 600.0
+"""A net below what is told: whoever made a node may have been killed before he said so."""
 
 _ENDING = (Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN)
 
 
 def resident(
-    controls: ServiceControls, open_host: Callable[[], Host], open_log: Callable[[Host], Log]
+    controls: ServiceControls,
+    is_node: Callable[[], bool],
+    open_host: Callable[[], Host],
+    open_log: Callable[[Host], Log],
 ) -> int:
     """Runs as long as Windows lets it; its exit code.
 
     Answers the SCM in this thread, and works in another: what is asked for is heard at once, and a step that
-    takes too long is left to the journal.
+    takes too long is left to the journal. On a machine that is no node there is no other, and next to nothing
+    is loaded: whoever makes it one tells this service so.
     """
     controls.running()  # before anything else is loaded
+    while not is_node():
+        if controls.next(_LOOK_AGAIN_SECONDS) in _ENDING:
+            controls.stopping(STOP_SECONDS)
+            return 0
     import threading
 
     from service.signals import Signal, Signals, Source

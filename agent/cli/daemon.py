@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
@@ -32,11 +33,37 @@ def run(request: Request) -> int:
         if sys.platform == "win32" and not is_sandbox(request):
             # Of the host this part alone: a service starts often, and stays.
             from agent.host.windows.service_program import serve
+
+            is_node = _is_node
         else:
-            serve = open_machine(request).services.serve
-        return serve(SERVICE, lambda controls: resident(controls, lambda: open_machine(request), _log_on))
+            host = open_machine(request)
+            serve, is_node = host.services.serve, lambda: _has_memory(host)
+        return serve(
+            SERVICE, lambda controls: resident(controls, is_node, lambda: open_machine(request), _log_on)
+        )
     except NotAService as error:
         raise BadUsage(f"Windows runs this; start the service with: sc start {SERVICE}") from error
+
+
+def _is_node() -> bool:
+    """Of this machine, without its host, which takes 3 MB; `_has_memory` is the same with it."""
+    folder = f"{os.environ.get('PROGRAMDATA', '')}\\wmcb"
+    return any(os.path.exists(f"{folder}\\{name}") for name in ("node.json", "journal"))  # noqa: PTH110
+
+
+def _has_memory(host: Host) -> bool:
+    from agent.engine.state_folder import StateFolder
+
+    folder = StateFolder.of(host)
+    return any(host.files.observe(path) is not None for path in (folder.inventory, folder.journal))
+
+
+def tell_of_change(host: Host) -> None:
+    """To the resident service, which may not be there, or not look at this machine yet."""
+    from agent.host.errors import HostError
+
+    with suppress(HostError):
+        host.services.tell_of_parameters(SERVICE)
 
 
 def _log_on(host: Host) -> Callable[[str], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.cli.daemon import tell_of_change
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
 from agent.engine.run import Busy, TakenBack
@@ -113,6 +114,7 @@ def recorded(host: Host, what: str, shown: Display, remarks: Remarks = _no_remar
         raise ending from failure
     else:
         log.event(EventLevel.INFORMATION, EventId.DONE, f"{what}: done")
+        tell_of_change(host)
     finally:
         shown.end()
 

@@ -363,6 +363,9 @@ class Services(Protocol):
     def stop(self, name: str) -> None:
         """Ask for a stop; `wait` tells how it went. Raises ServiceNotRunning, DependentsRunning."""
 
+    def tell_of_parameters(self, name: str) -> None:
+        """Tell a service that what it goes by has changed. Raises ServiceNotRunning, ServiceCannotAccept."""
+
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
         """Until the service is in that state, by notification and by its process' handle, not by polling.
 

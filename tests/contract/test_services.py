@@ -538,9 +538,13 @@ def test_a_dependency_is_not_stopped_before_its_dependents(bench: Bench) -> None
 def test_a_program_hears_of_new_parameters_and_goes_on(bench: Bench) -> None:
     name = bench.recorder()
     running = bench.start(name)
-    bench.world.ask(name, Control.PARAMETERS_CHANGED)
+    bench.services.tell_of_parameters(name)
     _until(lambda: bench.recorded("asked") == ["PARAMETERS_CHANGED"])
     assert bench.services.status(name) == running
+    bench.stop(name)
+    with pytest.raises(ServiceNotRunning) as refusal:
+        bench.services.tell_of_parameters(name)
+    assert refusal.value.code == 1062
 
 
 def test_a_program_that_fails_by_an_exception_has_stopped_with_an_exit_code(bench: Bench) -> None:

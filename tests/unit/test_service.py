@@ -35,7 +35,7 @@ class Scm:
         self.heard.append(wait_hint_seconds)
 
     def next(self, seconds: float | None = None) -> Control | None:
-        assert seconds is None, "it waits to be asked, and does not poll"
+        assert seconds is None or seconds >= 600, "it waits to be asked, and does not poll"
         return self._requests.pop(0)
 
 
@@ -54,10 +54,25 @@ def test_runs_until_it_is_asked_to_end(end: Control, tmp_path: pathlib.Path) -> 
         opened.extend(str(each) for each in scm.heard)
         return open_sandbox(tmp_path)
 
-    assert resident(scm, open_host, _silent) == 0  # type: ignore[arg-type]
+    assert resident(scm, lambda: True, open_host, _silent) == 0  # type: ignore[arg-type]
     assert scm.heard == ["running", STOP_SECONDS]
     assert opened[:1] == ["running"], "nothing is looked at before Windows knows that it runs"
     assert threading.active_count() == 1, "nothing goes on"
+
+
+def test_where_there_is_no_node_it_loads_nothing_until_it_is_told_of_one(tmp_path: pathlib.Path) -> None:
+    scm = Scm(Control.PARAMETERS_CHANGED, Control.STOP)
+    answers = [False, True]
+    opened: list[str] = []
+
+    def open_host() -> Host:
+        opened.append(f"{len(answers)} answers left")
+        return open_sandbox(tmp_path)
+
+    assert resident(scm, lambda: answers.pop(0), open_host, _silent) == 0  # type: ignore[arg-type]
+    assert opened == ["0 answers left"]
+    assert resident(Scm(Control.STOP), lambda: False, open_host, _silent) == 0  # type: ignore[arg-type]
+    assert len(opened) == 1
 
 
 def test_alike_signals_that_wait_together_are_one() -> None:

@@ -171,6 +171,15 @@ class SandboxServices:
                 raise host_error("stop", _subject(name), _DEPENDENT_SERVICES_RUNNING, advice)
             _ask_to_stop(record)
 
+    def tell_of_parameters(self, name: str) -> None:
+        with self._document.changing() as document:
+            record = existing(document, "tell of new parameters", name)
+            if state_of(record) is ServiceState.STOPPED:
+                raise host_error("tell of new parameters", _subject(name), _SERVICE_NOT_ACTIVE)
+            if state_of(record) is not ServiceState.RUNNING or not record["run"].get("speaks"):
+                raise host_error("tell of new parameters", _subject(name), _CANNOT_ACCEPT_CONTROL)
+            record["run"]["controls"].append(Control.PARAMETERS_CHANGED.value)
+
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
         from agent.host.sandbox.service_watch import WatchedService
 

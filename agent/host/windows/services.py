@@ -22,6 +22,7 @@ from agent.host.waiting import wait_for
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.scm import (
     CHANGE_CONFIG,
+    CONTINUE,
     DELETE,
     QUERY_CONFIG,
     QUERY_STATUS,
@@ -191,6 +192,10 @@ class WindowsServices:
                 if failure.code != _BROKEN_PIPE:
                     raise
                 raise Win32Failure(_NOT_ACTIVE, "ControlService") from failure
+
+    def tell_of_parameters(self, name: str) -> None:
+        with telling("tell of new parameters", _subject(name)), self._scm.open(name, CONTINUE) as service:
+            service.control(Control.PARAMETERS_CHANGED.value)
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
         if (status := self.status(name)).state is state:
