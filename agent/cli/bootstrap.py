@@ -75,7 +75,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
         asking.aside(told.remark) as prepare,
     ):
         told.found(notices.lines)
-        confirm = confirmation(request, host, asking)
+        confirm = confirmation(request, host, replaced(asking, notice=told.remark))
         known = "" if asking.fetched else recipe
         done = engine.make_so(
             host,

@@ -247,7 +247,11 @@ def test_one_that_could_not_be_taken_back_stays_cordoned(
     assert not there.unschedulable
 
 
-def test_what_is_done_to_the_node_is_in_the_log(joined: Machine, there: ScheduledNode) -> None:
+@pytest.mark.parametrize("waits", [False, True], ids=["at the end", "when it is there"])
+def test_what_is_done_to_the_node_is_in_the_log(
+    joined: Machine, there: ScheduledNode, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    monkeypatch.setattr("agent.cli.join._waits", lambda *_: waits)
     there.has_pod("web", REPLICAS)
     to_new(joined, "--drain")
     log = joined.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
