@@ -382,6 +382,24 @@ def test_a_name_that_is_not_taken_does_not_restart_the_machine_for_ever(
         assert "this machine was renamed a-longer-name-7k2p and restarted, and is" in answer.error_lines[-1]
 
 
+def test_a_name_that_somebody_changed_later_is_given_again(windows: Machine) -> None:
+    def codes(comment: str) -> list[int]:
+        """Of one user data, before and after the restart that it asks for."""
+        given = windows.give("named", f"#cloud-config\n# {comment}\nhostname: first\n")
+        found = [carry_out(windows, given).code]
+        restart(windows)
+        return [*found, carry_out(windows, given).code]
+
+    assert codes("of the image") == [1003, 0]
+    windows.host.power.rename("others")
+    restart(windows)
+    assert codes("of the next deployment") == [1003, 0]
+    assert windows.host.facts.host_name() == "first"
+    windows.wmcb("reset")
+    restart(windows)
+    assert windows.host.facts.host_name() == "WIN1"
+
+
 def restart(machine: Machine) -> None:
     sandbox = SandboxMachine(machine.place, run_services=False)
     sandbox.shut_down()
