@@ -182,7 +182,10 @@ def _servers(node: Node | None) -> Iterator[str]:
 
 
 def _host_name(keys: dict[str, Node], findings: Findings) -> str | None:
-    given = next((keys[key] for key in ("hostname", "set_hostname", "fqdn") if key in keys), None)
+    order = ["hostname", "set_hostname", "fqdn"]
+    if written_files.flag(keys.get("prefer_fqdn_over_hostname")):
+        order.reverse()
+    given = next((keys[key] for key in order if key in keys), None)
     if given is None or given.value is None:
         return None
     if written_files.flag(keys.get("preserve_hostname")):
@@ -192,5 +195,8 @@ def _host_name(keys: dict[str, Node], findings: Findings) -> str | None:
     if not _HOST_NAME.fullmatch(name):
         why = "a name of letters, digits and hyphens is expected, up to its first dot at most 63 of them"
         findings.error(given.origin, why)
+        return None
+    if name.isdigit():
+        findings.error(given.origin, "Windows takes no name of digits alone for a machine")
         return None
     return name

@@ -366,6 +366,11 @@ HOST_NAMES = {
     "set_hostname": ("set_hostname: win-1", "win-1"),
     "fqdn": ("fqdn: win-1.example.com", "win-1"),
     "both": ("fqdn: a.example\nhostname: b", "b"),
+    "both, and the whole is preferred": (
+        "fqdn: a.example\nhostname: b\nprefer_fqdn_over_hostname: true",
+        "a",
+    ),
+    "only one, and the whole is preferred": ("hostname: b\nprefer_fqdn_over_hostname: true", "b"),
     "long": ("hostname: my-cluster-md-windows-7f6d5-abcde", "my-cluster-md-windows-7f6d5-abcde"),
     "kept": ("hostname: a\npreserve_hostname: true", None),
     "none": ("hostname:", None),
@@ -381,6 +386,11 @@ def test_host_names(name: str) -> None:
 @pytest.mark.parametrize("said", ["a_b", "-a", "[a]", "a" * 64, "''"])
 def test_bad_host_names(said: str) -> None:
     assert "at $.hostname: a name of letters, digits and hyphens" in error(config(f"hostname: {said}"))
+
+
+@pytest.mark.parametrize("said", ["12345", "'12345'", "12345.example"])
+def test_a_name_of_digits_alone_is_none_for_windows(said: str) -> None:
+    assert "at $.hostname: Windows takes no name of digits alone" in error(config(f"hostname: {said}"))
 
 
 YAML: dict[str, tuple[bytes, str]] = {
