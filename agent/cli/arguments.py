@@ -109,6 +109,7 @@ OUTPUT = Option("--output", "for people, or for programs", choices=("text", "jso
 SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder="DIR")
 SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
+_NOWHERE: Mapping[str, str] = {}
 
 
 def parse(
@@ -118,11 +119,13 @@ def parse(
     program: str = "wmcb",
     *,
     last_counts: bool = False,
+    elsewhere: Mapping[str, str] = _NOWHERE,
 ) -> Request:
     """Options may stand anywhere, as `--name value` or `--name=value`; `common` are those of every command.
 
     What people try first is understood: `--version` for the command version, `help plan` for `plan --help`.
     `program` is what somebody is told to ask for help. `last_counts`: of an option that is given twice.
+    `elsewhere`: commands that there are none of, and what to call instead.
     """
     known = _known(commands, common)
     words: list[str] = []
@@ -132,8 +135,14 @@ def parse(
         word = rest.pop(0)
         if word == "--version" and not words:
             words.append("version")
+        elif word == "/?":
+            values[HELP.name] = ""
         elif word.startswith("-"):
-            option, value = _option(word, rest, known, program)
+            option, value = _option(word, rest, known)
+            if option is None:
+                name, spoken = word.partition("=")[0], [*words, *_words(rest)]
+                near = suggestion(name, _options_of(spoken, commands, common), program)
+                raise BadUsage(f"unknown option {name}{near}", where=name)
             if last_counts and not option.repeated:
                 values.pop(option.name, None)
             if value is not None:
@@ -143,12 +152,15 @@ def parse(
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
+    if instead := elsewhere.get(" ".join(words)):
+        raise BadUsage(f"there is no command {' '.join(words)}: {instead}")
     return _request(words, values, commands, common, program)
 
 
 def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str, Option]:
     known = {}
-    for option in [*common, *(option for command in commands for option in command.options)]:
+    of_commands = (option for command in commands for option in (*command.options, *command.unlisted))
+    for option in (*common, *of_commands):
         known[option.name] = option
         if option.short:
             known[option.short] = option
@@ -163,16 +175,27 @@ def _add(values: dict[str, str], option: Option, value: str) -> None:
     values[option.name] = value
 
 
-def _option(
-    word: str, rest: list[str], known: Mapping[str, Option], program: str
-) -> tuple[Option, str | None]:
-    """With None for a switch that is said to be off."""
+def _options_of(words: Sequence[str], commands: Sequence[Command], common: Sequence[Option]) -> list[str]:
+    """Their names, of the command that these words begin with, or of the one without a name."""
+    for number in range(len(words), -1, -1):
+        command, _ = _called(words[:number], commands)
+        if command is not None:
+            return [option.name for option in (*common, *command.options)]
+    return [option.name for option in _known(commands, common).values()]
+
+
+def _words(arguments: Iterable[str]) -> list[str]:
+    return [each for each in arguments if not each.startswith("-")]
+
+
+def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Option | None, str | None]:
+    """With None for an option that is unknown, and for a switch that is said to be off."""
     name, equals, value = word.partition("=")
     if name not in known and known.get(word[:2]) and known[word[:2]].placeholder:
         name, equals, value = word[:2], "=", word[2:]  # as in -v5
     option = known.get(name)
     if option is None:
-        raise BadUsage(f"unknown option {name}{suggestion(name, known, program)}", where=name)
+        return None, None
     if not option.placeholder:
         if equals and value == "false":
             return option, None
@@ -180,7 +203,7 @@ def _option(
             raise BadUsage(f"{name} takes no value", where=name)
         return option, ""
     if not equals:
-        if not rest:
+        if not rest or rest[0].partition("=")[0] in known:
             raise BadUsage(f"{name} needs a value: {name} {option.placeholder}", where=name)
         value = rest.pop(0)
     if option.choices and value not in option.choices:
@@ -203,8 +226,8 @@ def _request(
         allowed = [option.name for option in (*common, *command.options, *command.unlisted)]
         for option in values:
             if option not in allowed:
-                text = f"{command.shown} has no option {option}{suggestion(option, allowed, program)}"
-                raise BadUsage(text, where=option)
+                near = suggestion(option, _options_of(words, commands, common), program)
+                raise BadUsage(f"{command.shown} has no option {option}{near}", where=option)
         return Request(words, command, values, operand)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
     if HELP.name in values and below:

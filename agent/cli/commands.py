@@ -67,6 +67,7 @@ COMMANDS = (
             options.FORGET,
             OUTPUT,
         ),
+        unlisted=(options.FORCE,),
         examples=("wmcb reset --dry-run", "wmcb reset"),
     ),
     Command(
@@ -122,3 +123,11 @@ COMMANDS = (
         examples=("sc start wmcb",),
     ),
 )
+
+ELSEWHERE = {
+    "daemon status": "wmcb status says how the machine is, sc query wmcb whether the service runs",
+    "daemon start": "sc start wmcb starts the service",
+    "daemon stop": "sc stop wmcb stops the service, wmcb daemon pause what it repairs",
+    "daemon restart": "sc stop wmcb, then sc start wmcb restarts the service",
+}
+"""What people try, and what does it: the service is Windows' to start and to stop."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Request, parse
-from agent.cli.commands import COMMANDS
+from agent.cli.commands import COMMANDS, ELSEWHERE
 from agent.cli.failure import DONE, Failure, Unexpected
 from agent.cli.streams import say, tell
 
@@ -30,7 +30,7 @@ def run(arguments: Sequence[str], called: str = "wmcb") -> int:
             refuse_what_is_elsewhere(arguments)
             request = parse(arguments, OF_KUBEADM, COMMON_OF_KUBEADM, called, last_counts=True)
             return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
-        return _run(parse(arguments, COMMANDS), COMMANDS, called, COMMON)
+        return _run(parse(arguments, COMMANDS, elsewhere=ELSEWHERE), COMMANDS, called, COMMON)
     except Failure as failure:
         return ended(failure, arguments, called)
     except Exception as error:  # noqa: BLE001 - the last resort

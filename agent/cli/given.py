@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cached_property, partial
 from pathlib import Path, PureWindowsPath
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
     from agent.host.port import Completed, Host
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 18
 """Larger ones a heap does not keep: each would be asked of Windows anew, and be filled with zeros."""
 
@@ -193,6 +195,8 @@ def _found(request: Request, option: Option, host: Host, otherwise: str) -> Give
 
 def named_file(request: Request, where: str, name: str, host: Host) -> GivenFile:
     """`where` is the option, or the place in a document, that names it. Raises BadUsage."""
+    if not name:
+        raise BadUsage(f"{where}: its value is empty; name a file", where=where)
     file = _of_the_sandbox(where, name, host) if is_sandbox(request) else None
     if file is None:
         is_machine = sys.platform == "win32" and not is_sandbox(request)
@@ -278,6 +282,8 @@ def _beginning(path: Path, limit: int) -> bytes:
 
 def _refuse_what_is_read_once(where: str, name: str) -> None:
     """A file is looked at before it is read; a pipe would be empty by then."""
+    if _URL.match(name):
+        raise BadInput.of(where, name, "a URL is not taken here; fetch it first, and name the file")
     path = Path(name)
     is_pipe = path.exists() and not path.is_file() and not path.is_dir()
     if name == "-" or is_pipe:

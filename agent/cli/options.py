@@ -29,6 +29,7 @@ START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (6
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
 FORGET = Option("--forget", "leave all as it is; only forget it")
+FORCE = Option("--force", "refused: nobody is asked here", short="-f")
 DELETE_NODE = Option("--delete-node", "also the Node in the cluster")
 DELETE_AS = Option("--kubeconfig", "of somebody who may delete it", placeholder="FILE")
 END_PODS = Option("--end-pods", "also what containerd still runs of its pods")

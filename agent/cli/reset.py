@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 def run(request: Request) -> int:
     """Takes away what wmcb put on the machine, its own memory and logs with it."""
+    if request.command and options.FORCE in request.command.unlisted and request.has(options.FORCE):
+        text = f"reset asks nobody, so there is no {options.FORCE.name}: leave it out"
+        raise BadUsage(text, where=options.FORCE.name)
     if request.has(options.FORGET):
         return _forget(request)
     check_options(request)

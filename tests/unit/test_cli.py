@@ -46,6 +46,15 @@ WRONG = [
     Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose takes no value"),
     Wrong("an option twice", ("version", "--output=text", "--output=text"), "--output is given twice"),
     Wrong("a command's version", ("plan", "--version"), "unknown option --version; "),
+    Wrong("an option in a value's place", ("--ignition", "--kubelet", "K"), "--ignition needs a value: --ig"),
+    Wrong("another's option, misspelt", ("status", "--drian"), "unknown option --drian; see wmcb --help"),
+    Wrong("an option before its command", ("--kubecnfig", "reset"), "unknown option --kubecnfig; did you "),
+    Wrong("no name's option", ("--fore",), "unknown option --fore; see wmcb --help"),
+    Wrong("a force that is not needed", ("reset", "--force"), "reset asks nobody, so there is no --force"),
+    Wrong("the same in short", ("reset", "-f"), "reset asks nobody, so there is no --force: leave it out"),
+    Wrong("a force of another", ("status", "-f"), "status has no option --force"),
+    Wrong("the service's state", ("daemon", "status"), "there is no command daemon status: wmcb status says"),
+    Wrong("the service's start", ("daemon", "start"), "there is no command daemon start: sc start wmcb"),
     Wrong("help on another unheard of", ("help", "xyzzy"), "unknown command xyzzy; see wmcb --help"),
     Wrong("help on a command unheard of", ("xyzzy", "--help"), "unknown command xyzzy; see wmcb --help"),
 ]  # fmt: skip
@@ -92,6 +101,7 @@ def test_version_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         ("--help",),
         ("-h",),
         ("help",),
+        ("/?",),
         ("help", "daemon", "run"),
         ("daemon", "--help"),
         *((*command.name.split(), "--help") for command in COMMANDS),
@@ -189,7 +199,7 @@ def test_a_command_that_fails_says_so_in_one_line(
 def test_ctrl_c_is_answered_from_the_first_import_on(
     form: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(dispatch, "parse", interrupted)

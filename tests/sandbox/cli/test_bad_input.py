@@ -212,6 +212,8 @@ def test_a_kubelet_that_is_no_program(content: bytes, says: str, machine: Machin
 OPTIONS = [
     (("--ignition", "{nowhere}"), "--ignition {nowhere}: there is no such file"),
     (("--ignition", "{folder}"), "--ignition {folder}: it is a folder; name a file"),
+    (("--ignition", "http://h/w.ign"), "--ignition http://h/w.ign: a URL is not taken here; fetch it first"),
+    (("--kubelet", ""), "--kubelet: its value is empty; name a file"),
     (("--kubelet", "{nowhere}"), "--kubelet {nowhere}: there is no such file"),
     (("--kubelet", "{folder}"), "--kubelet {folder}: it is a folder; name a file"),
     (("--kubelet", r"C:\nowhere.exe"), r"--kubelet C:\nowhere.exe: "),
