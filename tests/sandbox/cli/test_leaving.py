@@ -175,18 +175,18 @@ class PowerCut(BaseException):
     pass
 
 
-@pytest.mark.parametrize("step", [3, 27], ids=["before", "after its credentials went"])
+@pytest.mark.parametrize("gone", [ARGUMENTS, KUBELET_CONF], ids=["its arguments", "its credentials"])
 def test_killed_after_its_node_was_deleted(
-    joined: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, step: int
+    joined: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
     cluster.server.at(NODE, ok({}))
-    add, steps = Journal.add, iter(range(step))
+    add = Journal.add
 
     def dies(*_: object, **__: object) -> None:
         raise PowerCut
 
     def added(journal: Journal, made: Step) -> None:
-        if next(steps, None) is None:
+        if joined.host.files.observe(PureWindowsPath(gone)) is None:
             raise PowerCut
         add(journal, made)
 
@@ -197,9 +197,10 @@ def test_killed_after_its_node_was_deleted(
     answer = joined.wmcb("reset", "--delete-node")
     assert answer.code == 0, answer.err
     assert "none is deleted" not in answer.err
-    if step == 27:
-        left = "the Node other stays in the cluster, unless the run that was cut off deleted it"
-        assert f"  {left}: kubectl delete node other" in answer.out.splitlines()
+    unsure = "unless the run that was cut off deleted it: kubectl delete node other"
+    left = f"  the Node other stays in the cluster, {unsure}"
+    assert (left in answer.out.splitlines()) is (gone == KUBELET_CONF)
+    assert ("the Node other is deleted" in answer.err) is (gone == ARGUMENTS)
 
 
 @pytest.mark.parametrize("option", ["--delete-node", "--kubeconfig", "--end-pods"])
