@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from agent.cli.given import GivenFile
     from agent.host.port import Completed, Host
 
+_BAD_EXE_FORMAT = 193
+_NOT_RUNNABLE = (
+    "Windows cannot run it: it is damaged, or was cut short; fetch it again, and compare its checksum"
+)
 CHECK = "kubelet"
 """Its id among those of the preflight checks."""
 
@@ -48,6 +52,8 @@ def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProg
     if fault := fault_of_program(file.head(HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, file.objection(fault))
     said = said_release(request)
+    if said:
+        _judge(said, f"{options.KUBELET_VERSION.name} {request.value(options.KUBELET_VERSION, '')}", asking)
     return KubeletProgram(file, cache(lambda: said) if said else _asked(request, host, file, asking))
 
 
@@ -82,22 +88,26 @@ def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Cal
         asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
         return Kubelet
     answer = file.version or begin_to_ask(host, file)
-    return cache(lambda: _release(answer, file, asking))
+    return cache(lambda: release_of(answer, file, asking))
 
 
-def _release(result: Callable[[], Completed], file: GivenFile, asking: Asking) -> Kubelet:
+def release_of(result: Callable[[], Completed], file: GivenFile, asking: Asking) -> Kubelet:
+    """What the program says, when it has answered. Raises BadUsage for one that is no kubelet."""
     try:
         answer = result()
     except HostError as fault:
-        asking.object_to(CHECK, file.objection(str(fault)))
+        why = _NOT_RUNNABLE if fault.code == _BAD_EXE_FORMAT else str(fault)
+        asking.object_to(CHECK, file.objection(why))
         return Kubelet()
     told = Kubelet.of_version(answer.output.decode(errors="replace"))
     if answer.exit_code or told is None:
         asking.object_to(CHECK, file.objection("it does not answer --version as a kubelet does"))
         return Kubelet()
-    if not OLDEST <= told.minor <= NEWEST:
-        known = f"1.{OLDEST} to 1.{NEWEST}"
-        asking.warn(
-            f"{file.option} {file.shown}: its release 1.{told.minor} is none of those known here, {known}"
-        )
+    _judge(told, f"{file.option} {file.shown}", asking)
     return told
+
+
+def _judge(release: Kubelet, said_by: str, asking: Asking) -> None:
+    if not OLDEST <= release.minor <= NEWEST:
+        known = f"1.{OLDEST} to 1.{NEWEST}"
+        asking.warn(f"{said_by}: release 1.{release.minor} is none of those known here, {known}")
