@@ -11,6 +11,7 @@ from agent.cli.failure import BadUsage, Failure
 from agent.cli.given import given_file, named_file, named_folder
 from agent.cli.inputs import USER_DATA
 from agent.cli.join_cluster import admitted, find_cluster
+from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.machine import runs_programs
 from agent.cli.wanted import tell_report
 from agent.engine import run as engine
@@ -48,6 +49,7 @@ _CHECKS = {
 _START, _WAIT = "kubelet-start", "kubelet-wait-bootstrap"
 """Phases of kubeadm's."""
 _LARGEST_PATCH = 1 << 20
+_ENDINGS_OF_DOCUMENTS = (".yaml", ".yml", ".json", ".conf")
 _PIPE = "npipe:////./pipe/"
 
 
@@ -145,10 +147,14 @@ def _named(request: Request, option: Option, place: str, given: str) -> tuple[st
 
 def _configuration(request: Request, host: Host, asking: Asking) -> JoinConfiguration:
     given, file = _join_options(request), _file_option(request)
+    if request.operand.lower().endswith(_ENDINGS_OF_DOCUMENTS):
+        text = f"HOST:PORT is expected here; {join_options.CONFIG.name} FILE takes a JoinConfiguration"
+        raise BadUsage(f"{request.operand}: {text}", where="HOST:PORT")
     if file is None:
         outcome = from_options(given)
     else:
         document = given_file(request, file, host)
+        refuse_another_kind(document, options.KUBEADM_CONFIG)
         outcome = read(document.shown, document.read())
         if outcome.configuration is not None:
             tell_report(outcome.report, asking)

@@ -23,6 +23,7 @@ from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
 from agent.cli.inputs import USER_DATA, asking_for, confirmation
 from agent.cli.join_options import CONFIG
+from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.cli.machine import open_machine
 from agent.cli.plan_documents import user_data_document
@@ -84,7 +85,9 @@ class _Run:
         if not self._host.access.is_administrator():
             findings = machine_findings(self._request, self._host, self._asking, None)
             refuse_unfit([each for each in findings if each.check == ADMINISTRATOR_CHECK], self._asking)
-        raw = given_file(self._request, options.USER_DATA, self._host).read()
+        given = given_file(self._request, options.USER_DATA, self._host)
+        refuse_another_kind(given, options.USER_DATA)
+        raw = given.read()
         title = f"{USER_DATA} {hashlib.sha256(raw).hexdigest()[:16]}"
         data = self._loaded(raw, {})
         try:

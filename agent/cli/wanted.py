@@ -11,6 +11,7 @@ from agent.cli import options, values
 from agent.cli.asking import last_of
 from agent.cli.failure import BadInput
 from agent.cli.given import given_file
+from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
 from agent.cli.platform_identity import platform_identity
@@ -74,6 +75,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
     document = given_file(request, asking.ignition, host)
     most = values.seconds(request, options.MAX_TIME, math.inf)
     fetch = IgnitionFetch(asking.notice, most, asking.fetched)
+    refuse_another_kind(document, options.IGNITION)
     outcome = ignition.load(document.shown, document.read(), fetch)
     wished = wish()
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)

@@ -22,6 +22,8 @@ from unit.fetch.servers import Server, closed_port, ok
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from agent.cli.arguments import Option
+
 UNIT = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf\n"
 
 
@@ -113,6 +115,35 @@ def test_a_bad_document_is_one_line(case: Bad, machine: Machine) -> None:
     place = str(machine.folder / "worker.ign")
     assert line.startswith((f"wmcb: {place} ", f"wmcb: {place}: ", "wmcb: kubelet.service "))
     assert case.says.format(file=place) in line
+
+
+JOIN = "# a node\napiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
+JOIN_IN_JSON = '{"apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "JoinConfiguration"}'
+USER_DATA = "#cloud-config\nwrite_files: []\n"
+TEMPLATE = "## template: jinja\n#cloud-config\n"
+MULTIPART = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
+MISTAKEN = [
+    (options.IGNITION, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
+    (options.IGNITION, JOIN_IN_JSON, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
+    (options.IGNITION, USER_DATA, "it is cloud-init user data; wmcb --user-data FILE takes that"),
+    (options.IGNITION, MULTIPART, "it is cloud-init user data; wmcb --user-data FILE takes that"),
+    (options.KUBEADM_CONFIG, ignition(), "it is an Ignition; wmcb --ignition FILE takes that"),
+    (options.KUBEADM_CONFIG, TEMPLATE, "it is cloud-init user data; wmcb --user-data FILE takes that"),
+    (options.USER_DATA, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
+]
+
+
+@pytest.mark.parametrize(("option", "document", "says"), MISTAKEN)
+def test_a_document_of_another_option(option: Option, document: str, says: str, machine: Machine) -> None:
+    given = machine.give("given.txt", document)
+    words = () if option is options.USER_DATA else machine.node[2:]
+    line = left_alone(machine, lambda: machine.wmcb(option.name, given, *words))
+    assert line == f"wmcb: {option.name} {given}: {says}"
+
+
+def test_a_document_in_the_place_of_an_address(machine: Machine) -> None:
+    line = left_alone(machine, lambda: machine.wmcb("join", "join.yaml"))
+    assert line == ("wmcb: join.yaml: HOST:PORT is expected here; --config FILE takes a JoinConfiguration")
 
 
 def test_several_faults_are_a_line_each(machine: Machine) -> None:
