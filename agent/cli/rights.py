@@ -14,6 +14,7 @@ from agent.host.sddl import (
     SYSTEM,
     USERS,
     WRITE_DAC,
+    WRITE_OWNER,
     AceFlags,
     AceKind,
     BadSddl,
@@ -35,13 +36,13 @@ _NAMES = {
     "LA": "the account Administrator",
 }
 _USUAL_OWNERS = (SYSTEM, ADMINISTRATORS)
-_DELETE, _DELETE_CHILD, _WRITE_OWNER = 0x0001_0000, 0x0040, 0x0008_0000
+_DELETE, _DELETE_CHILD = 0x0001_0000, 0x0040
 _DEEDS = {
     "read": 0x0001,
     "run": 0x0020,
     "write": 0x0002 | 0x0004,
     "delete": _DELETE | _DELETE_CHILD,
-    "say who may": WRITE_DAC | _WRITE_OWNER,
+    "say who may": WRITE_DAC | WRITE_OWNER,
 }
 """By any of the bits. For a folder the same bits list, pass through, and add."""
 

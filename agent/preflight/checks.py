@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
-from agent.preflight import machine, ports, room, runtime
+from agent.preflight import machine, ports, room, roots, runtime
 from agent.preflight.finding import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _CHECKS: Mapping[str, Check] = {
     "clock": machine.clock,
     "reboot-pending": machine.reboot_pending,
     "disk": room.disk,
+    "drive-rights": roots.drives,
     "containerd-service": runtime.service,
     runtime.PIPE_CHECK: runtime.pipe,
     "port-10250": ports.kubelet,

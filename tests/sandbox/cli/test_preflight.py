@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import pytest
 from agent.cli.checking import CLUSTER_CHECK, IDS, SKEW_CHECK
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, StartType
 from agent.host.sandbox.power import SandboxClock
+from agent.host.sddl import SecurityDescriptor
 from agent.preflight import runtime
 from agent.records import replaced
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
@@ -70,6 +72,31 @@ def test_the_machine_alone(machine: Machine) -> None:
 def verdicts_of(machine: Machine, *words: str) -> dict[str, str]:
     answer = machine.wmcb(*words, "--output", "json")
     return {check["id"]: check["verdict"] for check in answer.document["checks"]}
+
+
+OPEN_ROOTS = {
+    "of which users may remove anything": ("O:BAD:P(A;OICI;FA;;;BA)(A;;0x40;;;WD)", "warning"),
+    "whose rights users may change": ("O:BAD:P(A;OICI;FA;;;BA)(A;;WD;;;BU)", "warning"),
+    "that users may own": ("O:BAD:P(A;OICI;FA;;;BA)(A;;WO;;;AU)", "warning"),
+    "without any rights": ("O:BAD:NO_ACCESS_CONTROL", "warning"),
+    "where users may make folders": (
+        "O:BAD:P(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)(A;CI;LC;;;BU)(A;OICIIO;FA;;;CO)(A;OICIIO;0x1301bf;;;AU)",
+        "ok",
+    ),
+}
+
+
+@pytest.mark.parametrize("opened, verdict", OPEN_ROOTS.values(), ids=OPEN_ROOTS)
+def test_a_drive_of_which_users_can_take_folders_away(machine: Machine, opened: str, verdict: str) -> None:
+    root = PureWindowsPath("C:\\")
+    machine.host.files.set_descriptor(root, SecurityDescriptor.parse(opened))
+    assert verdicts_of(machine, "preflight", *machine.node)["drive-rights"] == verdict
+    answer = machine.wmcb(*machine.node)
+    assert answer.code == 0
+    assert (r"drive-rights: users may rename or remove what is in C:\," in answer.err) == (
+        verdict == "warning"
+    )
+    assert machine.host.files.descriptor(root) == SecurityDescriptor.parse(opened)
 
 
 class Unfit(NamedTuple):

@@ -1,0 +1,42 @@
+"""Whether users could exchange the node's folders where they lie: at the root of a drive."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.host.protection import granted_to_others
+from agent.host.sddl import WRITE_DAC, WRITE_OWNER
+from agent.preflight.finding import Verdict
+from agent.spec import Directory
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.preflight.situation import Situation
+
+_DELETE_CHILD = 0x40
+_EXCHANGES = _DELETE_CHILD | WRITE_DAC | WRITE_OWNER
+"""Where users may make folders, as they may in C:\\, none of them can rename another's."""
+
+
+def drives(situation: Situation) -> tuple[Verdict, str]:
+    """A warning: a drive is more than the node's, so its owner has to say who may do what there."""
+    wants = situation.specification.wants if situation.specification else ()
+    roots = {PureWindowsPath(want.path.anchor) for want in wants if isinstance(want, Directory)}
+    opened = [str(root) for root in sorted(roots) if _is_open(situation.host, root)]
+    if not opened:
+        return Verdict.GOOD, "no user can rename what lies at its root"
+    named = ", ".join(opened)
+    return Verdict.WARNING, (
+        f"users may rename or remove what is in {named}, the node's folders too, and put others there: "
+        "take the right to delete there from them, or to say who may"
+    )
+
+
+def _is_open(host: Host, root: PureWindowsPath) -> bool:
+    try:
+        descriptor = host.files.descriptor(root)
+    except NotFound:
+        return False  # that there is no such drive is said of the disk
+    return bool(granted_to_others(descriptor, host.access.caller()) & _EXCHANGES)
