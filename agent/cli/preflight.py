@@ -50,10 +50,7 @@ def show(request: Request) -> int:
     wished = wishes(request, host, asking, program)
     specification, of_document = _document(request, host, asking, wished)
     of_machine = machine_findings(request, host, asking, specification)
-    found = [
-        *of_machine,
-        *(each.forgiven() if each.check in asking.ignored else each for each in (of_program, of_document)),
-    ]
+    found = [*of_machine, of_program, of_document]
     passed = all(each.verdict is not Verdict.ERROR for each in found)
     if request.wants_json:
         say(_document_of(found, passed=passed))
@@ -69,8 +66,21 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
         program = kubelet_program(request, host, replaced(asking, ignored=()))
         told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"
     except BadUsage as fault:
-        return None, Finding(programs.CHECK, Verdict.ERROR, str(fault))
+        return _forgiven(request, host, asking, Finding(programs.CHECK, Verdict.ERROR, str(fault)))
     return program, Finding(programs.CHECK, Verdict.GOOD, told)
+
+
+def _forgiven(
+    request: Request, host: Host, asking: Asking, finding: Finding
+) -> tuple[KubeletProgram | None, Finding]:
+    """If a run would go on in spite of it, too: a file that is not there cannot be copied."""
+    if finding.check not in asking.ignored:
+        return None, finding
+    try:
+        program = kubelet_program(request, host, replaced(asking, notice=lambda _: None))
+    except BadUsage:
+        return None, finding
+    return program, finding.forgiven()
 
 
 def _document(
@@ -79,7 +89,7 @@ def _document(
     check = IGNITION_CHECK if asking.join is None else CLUSTER_CHECK
     if asking.join is None and not request.has(asking.ignition):
         return None, _not_given(check, asking.ignition.name)
-    try:
+    try:  # nobody can be forgiven this: without a document there is no node
         specification = wanted_node(request, host, asking, lambda: wished)
     except Failure as fault:
         return None, Finding(check, Verdict.ERROR, str(fault))

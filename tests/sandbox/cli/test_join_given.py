@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.cli.given import program
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.cli.test_under_kubeadm import configuration
 from sandbox.cli.test_upgrade import OWN
@@ -139,3 +140,14 @@ def test_a_link_that_is_called_a_patch(windows: Machine, cluster: Cluster, here:
         2,
         f"wmcb: --patches patches/{FILE}: it leads to a folder, where a file has to be",
     )
+
+
+def test_patches_that_are_not_there_cannot_be_ignored(windows: Machine, cluster: Cluster) -> None:
+    file = windows.give("patched.yaml", patched(windows, cluster, "/etc/nowhere"))
+    text = Path(file).read_text().replace("patches:", "skipPhases: [preflight]\npatches:")
+    words = ("--kubeadm-config", windows.give("skipping.yaml", text), "--kubelet-version", "1.36")
+    windows.put(r"C:\k\kubelet.exe", program())
+    assert windows.wmcb("plan", *words).code == 2
+    answer = windows.wmcb("preflight", *words)
+    assert answer.code == 3
+    assert "patches.directory C:/etc/nowhere: there is no such folder" in answer.out

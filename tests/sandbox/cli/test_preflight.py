@@ -394,6 +394,14 @@ def test_what_is_given_is_checked_too(
     assert says in told
 
 
+@pytest.mark.parametrize("option", ["--kubelet", "--ignition"])
+def test_what_is_not_there_cannot_be_ignored(option: str, machine: Machine) -> None:
+    usual = dict(zip(machine.node[::2], machine.node[1::2], strict=True)) | {option: "nowhere"}
+    words = (*(word for pair in usual.items() for word in pair), "--ignore-preflight-errors", "all")
+    assert machine.wmcb(*words).code == machine.wmcb("plan", *words).code == 2
+    assert machine.wmcb("preflight", *words).code == 3
+
+
 def test_a_program_that_is_none_is_installed_if_somebody_insists(machine: Machine) -> None:
     strange = machine.give("strange.exe", program(0xAA64))
     words = ("--ignition", str(WORKER), "--kubelet", strange, "--kubelet-version=1.31")
