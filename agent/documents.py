@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
+from agent.json_faults import json_fault
 from agent.records import field, frozen
 from agent.yaml_events import MOST_VALUES, Builder, Place
 
@@ -102,7 +103,7 @@ def _read_json(text: str) -> Reading:
     try:
         value = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as fault:
-        _refuse(f"it is not JSON: {fault.msg}", at=(fault.lineno, fault.colno))
+        _refuse(f"it is not JSON: {json_fault(fault)}", at=(fault.lineno, fault.colno))
     except _NoJsonNumber as fault:
         _refuse(f"{fault} is no JSON number")
     except _KeyTwice:

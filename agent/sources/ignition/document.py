@@ -12,6 +12,7 @@ import json
 import re
 from typing import NoReturn
 
+from agent.json_faults import json_fault
 from agent.sources.ignition.findings import Finding, Findings
 from agent.sources.ignition.positions import (
     duplicate_keys,
@@ -80,7 +81,7 @@ class Document:
                 parse_constant=_no_number,
             )
         except json.JSONDecodeError as fault:
-            why = f"it is not JSON: {fault.msg[:1].lower()}{fault.msg[1:]}"
+            why = f"it is not JSON: {json_fault(fault)}"
             _refuse(self.name, why, (fault.lineno, fault.colno))
         except _NoNumber as fault:
             spot = line_and_column(self._text, word_outside_strings(self._text, fault.word))

@@ -56,7 +56,7 @@ SOURCE = "$.storage.files.0.contents.source"
 
 DOCUMENTS = [
     Bad("empty", lambda: "", "{file}: it is empty; an Ignition configuration is expected"),
-    Bad("not JSON", lambda: "variant: fcos", "{file} line 1, column 1: it is not JSON: expecting value"),
+    Bad("not JSON", lambda: "variant: fcos", "{file} line 1, column 1: it is not JSON: a value is"),
     Bad("not text", lambda: b"\x80", "{file} line 1, column 1: it is not UTF-8"),
     Bad("cut off", lambda: '{"ignition":', "{file} line 1, column 13: it is not JSON"),
     Bad("a list", lambda: "[]", "{file} line 1, column 1: an Ignition configuration is a JSON object"),

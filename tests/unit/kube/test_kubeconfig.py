@@ -129,7 +129,7 @@ REFUSED = [
     ("clusters: [{name: a}, {name: a}]", "a.conf: clusters[1].name: another one before it has the same name"),
     ("kind: ConfigMap", "a.conf: kind: it has to be Config"),
     ("apiVersion: v2", "a.conf: apiVersion: it has to be v1"),
-    ("{", "a.conf line 1, column 2: it is not JSON: Expecting property name enclosed in double quotes"),
+    ("{", "a.conf line 1, column 2: it is not JSON: it ends too early; was it cut short?"),
     ("a: [", "a.conf line 2, column 1: it is not YAML"),
     ("- 1", "a.conf: a mapping of settings was expected"),
     (inside("{token: 123456.1234567890123456}"), "a.conf: users[0].user.token: text was expected; what"),

@@ -34,8 +34,13 @@ COMMA_TOO_MANY = (1, 8) if sys.version_info >= (3, 13) else (2, 1)
         pytest.param(b"#!/bin/sh\n", "cloud-init user data", (None, None), id="script"),
         pytest.param(b"MZ\x90\x00\x03", "it is not UTF-8", (1, 3), id="program"),
         pytest.param(b"kind: Pod", "it is not JSON", (1, 1), id="yaml"),
-        pytest.param(b'{"a": 1,\n}', "it is not JSON", COMMA_TOO_MANY, id="comma-too-many"),
-        pytest.param(b'{"a": 1}\n{}', "it is not JSON: extra data", (2, 1), id="two-documents"),
+        pytest.param(
+            b'{"a": 1,\n}',
+            "it is not JSON: a comma comes before the closing bracket",
+            COMMA_TOO_MANY,
+            id="comma-too-many",
+        ),
+        pytest.param(b'{"a": 1}\n{}', "it is not JSON: it goes on after its end", (2, 1), id="two-documents"),
         pytest.param(b'{"a": "x', "it is not JSON", (1, 7), id="cut"),
         pytest.param(
             b'{"a": "x\ny"}', "it is not JSON: invalid control character", (1, 9), id="newline-in-text"

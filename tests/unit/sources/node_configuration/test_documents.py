@@ -121,7 +121,7 @@ def test_json_may_stand_beside_yaml() -> None:
 def test_what_is_wrong_in_json_is_told_by_its_line_in_the_whole_text() -> None:
     outcome = node_configuration.read("node.yaml", f'{HEAD}---\n{{"kind": }}\n'.encode())
     assert told(outcome.report) == [
-        "error: node.yaml line 4, column 10: it is not JSON: Expecting value",
+        "error: node.yaml line 4, column 10: it is not JSON: a value is expected here",
     ]
 
 

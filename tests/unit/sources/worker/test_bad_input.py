@@ -65,7 +65,7 @@ _WRONG_HASH = {"hash": "sha256-" + "0" * 64}
 _RIGHT_HASH = {"hash": "sha256-" + hashlib.sha256(b"as it is").hexdigest()}
 
 CASES: dict[str, tuple[Any, str]] = {
-    "not JSON": (b"kubelet: yes", "worker.ign line 1, column 1: it is not JSON: expecting value"),
+    "not JSON": (b"kubelet: yes", "worker.ign line 1, column 1: it is not JSON: a value is expected here"),
     "empty": (b"", "worker.ign: it is empty"),
     "nested too deeply": (b"[" * 100_000, "worker.ign: lists and objects are nested too deeply"),
     "no version": ({"ignition": {}}, "worker.ign line 2, column 14 at $.ignition: ignition.version must say"),
