@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -14,11 +15,15 @@ from agent.cli.outlook import remarks_on, show_preview
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
+from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
 from agent.spec import Specification
+from service.installation import SERVICE, place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent.cli.arguments import Request
     from agent.cli.engine_run import Told
     from agent.engine.run import Done
@@ -45,7 +50,7 @@ def run(request: Request) -> int:
         done = _leave(host, leaving, told)
     told.log.remove()
     if done.plan.changes:
-        done = replaced(done, left=(*done.left, *leaving.left()))
+        done = replaced(done, left=(*done.left, *leaving.left(), *_resident(host)))
     if request.wants_json:
         from agent.cli import plan_documents
 
@@ -66,6 +71,12 @@ def _leave(host: Host, leaving: Leaving, told: Told) -> Done:
         raise engine.TakenBack(undone) from failure.__cause__
     leaving.when_done()
     return done
+
+
+def _resident(host: Host) -> Iterator[str]:
+    with suppress(HostError):
+        if host.services.read(SERVICE) is not None:
+            yield f"the resident service and {place(host)} stay: wmcb daemon uninstall removes both"
 
 
 def _forget(request: Request) -> int:

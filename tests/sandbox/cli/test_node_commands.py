@@ -127,6 +127,14 @@ def test_a_lost_memory_can_be_forgotten(node: Machine) -> None:
     assert node.wmcb(*node.node).code == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there the exe itself is installed")
+def test_reset_names_the_resident_service_that_stays(node: Machine) -> None:
+    assert node.wmcb("daemon", "install").code == 0
+    told = node.wmcb("reset").out.splitlines()
+    stays = r"  the resident service and C:\Program Files\wmcb stay: wmcb daemon uninstall removes both"
+    assert told == ["the machine is as it was before wmcb", stays]
+
+
 def test_reset_leaves_nothing(machine: Machine) -> None:
     machine.host.services.start("containerd")
     before = machine.picture()
