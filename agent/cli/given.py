@@ -285,7 +285,10 @@ def _refuse_what_is_read_once(where: str, name: str) -> None:
     if _URL.match(name):
         raise BadInput.of(where, name, "a URL is not taken here; fetch it first, and name the file")
     path = Path(name)
-    is_pipe = path.exists() and not path.is_file() and not path.is_dir()
+    try:
+        is_pipe = path.exists() and not path.is_file() and not path.is_dir()
+    except OSError as denied:  # a folder on the way that may not be looked into
+        raise BadInput.of(where, name, _why(denied)) from denied
     if name == "-" or is_pipe:
         fault = "a regular file is needed, and no pipe or device; save it first"
         raise BadInput.of(where, name, fault)
@@ -311,7 +314,14 @@ def _why(fault: OSError | HostError) -> str:
     if isinstance(fault, FileNotFoundError):
         return "there is no such file"
     if isinstance(fault, OSError):
-        if fault.errno is not None and Path(str(fault.filename or "")).is_dir():
+        if _is_folder(fault):
             return "it is a folder; name a file"
         return f"it cannot be read (error {fault.errno}: {fault.strerror})"
     return str(fault)
+
+
+def _is_folder(fault: OSError) -> bool:
+    try:
+        return fault.errno is not None and Path(str(fault.filename or "")).is_dir()
+    except OSError:
+        return False
