@@ -83,6 +83,13 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
     return "\n".join(lines)
 
 
+_AGAIN = "run wmcb again, with the options that made this node, to make that right"
+_OF_USER_DATA = (
+    "run wmcb upgrade to make right what the join made; what else of this user data has changed stays so, "
+    "as it is carried out once: put it right by hand, or run wmcb reset and carry it out anew"
+)
+
+
 def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
     if status.under_way:
         return "a run is under way on this machine: ask again when it has ended"
@@ -90,7 +97,9 @@ def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
         return "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
     if not otherwise:
         return None
-    again = "run wmcb again, with the options that made this node, to make that right"
+    from agent.cli.inputs import USER_DATA
+
+    again = _OF_USER_DATA if status.title.startswith(USER_DATA) else _AGAIN
     in_the_way = [each.record.target.key.name for each in otherwise if _of_another_type(each)]
     return f"move {', '.join(in_the_way)} away, then {again}" if in_the_way else again
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from sandbox.cli.test_join import Cluster, cluster, windows
@@ -30,3 +31,21 @@ def test_it_stays(windows: Machine, cluster: Cluster, given: str) -> None:
     assert carry_out(windows, given).out.startswith("nothing to do")
     assert windows.wmcb("reset").code == 0
     assert r"file C:\opt\first.txt" not in things(windows)
+
+
+def test_the_advice_for_drift_can_be_followed(windows: Machine, cluster: Cluster, given: str) -> None:
+    assert carry_out(windows, given).code == 0
+    windows.put(r"C:\etc\kubernetes\kubelet.conf", kubeconfig_of(cluster.server.url, ROOT).encode())
+    assert windows.wmcb("upgrade", "--kubelet-version", "1.36").code == 0
+    joined, own = r"C:\var\lib\kubelet\config.yaml", r"C:\opt\first.txt"
+    windows.put(joined, b"kind: KubeletConfiguration\n")
+    windows.host.files.remove(PureWindowsPath(own))
+    status = windows.wmcb("status")
+    assert status.code == 1
+    assert "run wmcb upgrade to make right what the join made" in status.out
+    assert windows.wmcb("upgrade", "--kubelet-version", "1.36").code == 0
+    after = windows.wmcb("status")
+    assert joined not in after.out
+    assert f"{own} is gone" in after.out
+    windows.put(own, b"first")
+    assert windows.wmcb("status").code == 0, "put right by hand"
