@@ -25,7 +25,7 @@ from agent.cli.inputs import USER_DATA, asking_for, confirmation
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
-from agent.cli.machine import open_machine
+from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
 from agent.cli.streams import say
@@ -79,6 +79,7 @@ class _Run:
         self._made: list[Done] = []
         self._notes: Sequence[Note] = ()
         self._failed: list[str] = []
+        self._not_run: list[str] = []
         self._boot = str(host.clock.boot())
 
     def carry_out(self) -> int:
@@ -125,9 +126,10 @@ class _Run:
 
     def _ended(self, exit_code: int, line: str) -> int:
         if self._request.wants_json:
-            say(user_data_document(self._made, self._notes, [line, *self._failed], exit_code))
+            remarks = [line, *self._failed, *self._not_run]
+            say(user_data_document(self._made, self._notes, remarks, exit_code))
         else:
-            say(line)
+            say("\n  ".join([line, *self._not_run]))
         return exit_code
 
     def _make_so(
@@ -135,7 +137,14 @@ class _Run:
     ) -> None:
         done = engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
         self._made.append(done)
-        self._tell_failed(told, [change.target.key for change in done.plan.changes])
+        changed = [change.target.key for change in done.plan.changes]
+        self._tell_failed(told, changed)
+        if is_sandbox(self._request):
+            self._not_run += [
+                f"{key} was not run, but written down as run: a sandbox has none of Windows' shells"
+                for key in changed
+                if key.kind == CommandWant.kind and not failure_of(self._host, key.name)
+            ]
 
     def _tell_failed(self, told: Told, keys: Iterable[Key]) -> None:
         """What failed ends nothing, as with cloudbase-init; but who misses a node looks for it."""
