@@ -28,7 +28,7 @@ _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
 _LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
 """What below a folder is open to others: its own descriptor hands nothing down to what is there already."""
-_HARMLESS = FILE_READ | FILE_EXECUTE
+_TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
 _TELLS_CONTENT = 0x21
 """FILE_READ_DATA, and FILE_EXECUTE, with which a file can be mapped. Of private folders the names are no
 secret: the kubelet itself lets users list some of those that it makes."""
@@ -75,7 +75,14 @@ class DirectoryResource(Kind):
             found[_APART] = wanted[_APART]  # nothing that could be otherwise
         for protection, field in _LOOKS.items():
             if field in wanted:
-                exposed = _exposed(host, path, protection, _names(wanted.get(_APART)))
+                forbidden = _forbidden(protection)
+                if (
+                    there.descriptor
+                    and not granted_to_others(there.descriptor, host.access.caller()) & forbidden
+                ):
+                    # All is born closed in one that is closed: what can be read there was opened on purpose.
+                    forbidden = _TO_CHANGE
+                exposed = _exposed(host, path, forbidden, _names(wanted.get(_APART)))
                 found[field] = dict(islice(exposed, _MOST_EXPOSED + 1))
         return found
 
@@ -139,7 +146,7 @@ def _is_ours(descriptor: SecurityDescriptor) -> bool:
 def _is_open(host: Host, folder: PureWindowsPath, descriptor: SecurityDescriptor | None) -> bool:
     return (
         descriptor is not None
-        and bool(granted_to_others(descriptor, host.access.caller()) & ~_HARMLESS)
+        and bool(granted_to_others(descriptor, host.access.caller()) & _TO_CHANGE)
         and not _is_open_on_purpose(host, folder)
     )
 
@@ -165,8 +172,13 @@ def _names(value: Value) -> frozenset[str]:
     return frozenset(str(name).lower() for name in value) if isinstance(value, list) else frozenset()
 
 
+def _forbidden(protection: Protection) -> int:
+    """What others may not do with a file below."""
+    return _TO_CHANGE | _TELLS_CONTENT if protection is Protection.PRIVATE else _TO_CHANGE
+
+
 def _exposed(
-    host: Host, folder: PureWindowsPath, protection: Protection, apart: frozenset[str]
+    host: Host, folder: PureWindowsPath, forbidden: int, apart: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     """What is below a folder and open to plain users, with its descriptor.
 
@@ -175,9 +187,8 @@ def _exposed(
     """
     caller = host.access.caller()
     granted = lru_cache(maxsize=256)(granted_to_others)  # hundreds of files have the same few
-    of_file = ~_HARMLESS | _TELLS_CONTENT if protection is Protection.PRIVATE else ~_HARMLESS
     for name, kind, descriptor in _looked_at(host, folder, apart):
-        if granted(descriptor, caller) & (of_file if kind is FileKind.FILE else ~_HARMLESS):
+        if granted(descriptor, caller) & (forbidden if kind is FileKind.FILE else _TO_CHANGE):
             yield name, descriptors.text(descriptor)
 
 
@@ -215,7 +226,7 @@ def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
         if field not in before:
             continue
         former = _mapping(before[field])
-        for name, _ in list(_exposed(host, folder, protection, _names(before.get(_APART)))):
+        for name, _ in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(_APART)))):
             if name not in former:
                 _protect(host, folder / name, protection)
         for name, descriptor in former.items():
