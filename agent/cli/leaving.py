@@ -45,7 +45,6 @@ class Leaving:
         self._ends_pods = request.has(options.END_PODS)
         self._deletes_node = request.has(options.DELETE_NODE)
         self._is_cut_off = engine.interrupted(host) is not None
-        self._has_stopped = False
         self._lost: list[str] = []
         self._name, self._no_name = _node_name(host)
 
@@ -77,7 +76,6 @@ class Leaving:
 
         What may be refused comes first: nothing of this can be given back.
         """
-        self._has_stopped = True
         if self._deletes_node and self._name:
             self._delete(only_try=False)
             self._notice(f"the Node {self._name} is deleted")
@@ -87,21 +85,22 @@ class Leaving:
                 f"but {many(len(shims), 'pod')} of containerd's had to end; the kubelet starts its own"
             )
             _end(self._host, shims)
+        if self._ends_pods:
+            self._forget_addresses()
+
+    def _forget_addresses(self) -> None:
+        """Now that no pod has any: the folders that this lies in go with the rest."""
+        try:
+            remove_tree(self._host.files, _CNI_STATE)
+        except NotFound:
+            return
+        except HostError as fault:
+            self._notice(f"warning: {fault}")
+        self._lost.append(f"but {_CNI_STATE} was removed: the addresses that pods had")
 
     def lost(self) -> Sequence[str]:
         """What a reset that is taken back does not give back."""
         return self._lost
-
-    def when_done(self) -> None:
-        """Addresses that pods have are needed until it is sure that none of them starts here again."""
-        if not (self._ends_pods and self._has_stopped):
-            return
-        try:
-            remove_tree(self._host.files, _CNI_STATE)
-        except NotFound:
-            pass
-        except HostError as fault:
-            self._notice(f"warning: {fault}")
 
     def left(self) -> Iterator[str]:
         """A line for each thing that stays."""

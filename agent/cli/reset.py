@@ -65,12 +65,10 @@ def run(request: Request) -> int:
 def _leave(host: Host, leaving: Leaving, told: Told) -> Done:
     leaving.check()
     try:
-        done = engine.reset(host, RELEASE, told, leaving.when_stopped)
+        return engine.reset(host, RELEASE, told, leaving.when_stopped)
     except engine.TakenBack as failure:
         undone = replaced(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__
-    leaving.when_done()
-    return done
 
 
 def _resident(host: Host) -> Iterator[str]:
