@@ -202,18 +202,19 @@ class Keeping:
         return is_new
 
     def _is_paused(self) -> bool:
-        pause = pausing.read(self._host)
-        if pause is None:
+        if (pause := pausing.read(self._host)) is None:
             return False
         self._agenda.clear()
         self._let_go()
-        end = "it is ended by wmcb daemon resume"
+        end = "it is ended by wmcb daemon resume" if pause.until is None else "for a time that was given"
+        self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {end}")
+        # Once more: of what came before the watch for its end had begun nobody tells.
+        if (pause := pausing.read(self._host)) is None:
+            return False
         if pause.until is not None:
             left = max(0.0, pause.until - self._host.clock.now())
             # Somebody may set the clock.
             self._agenda.after(min(left, FULL_LOOK_SECONDS), Errand.ALL)
-            end = "for a time that was given"
-        self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {end}")
         return True
 
     def _has_resumed(self) -> bool:

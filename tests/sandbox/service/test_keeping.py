@@ -339,6 +339,22 @@ def test_during_a_pause_nothing_is_repaired(keeper: Keeper) -> None:
     assert events == [Event.PAUSED, Event.KEEPING, Event.PAUSED, Event.RESUMED, Event.REPAIRED, Event.STARTED]
 
 
+def test_a_pause_that_ends_before_its_end_is_watched_for_is_over(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow = keeper.watches.follow
+
+    def resumed_just_before(*subjects: Any) -> None:
+        pausing.resume(keeper.host)
+        follow(*subjects)
+
+    pausing.pause(keeper.host, None)
+    monkeypatch.setattr(keeper.watches, "follow", resumed_just_before)
+    keeper.crash()
+    assert not stopped(keeper.host, "kubelet")
+    assert keeper.watches.services == {"kubelet"}
+
+
 def test_a_pause_ends_by_itself(keeper: Keeper) -> None:
     pausing.pause(keeper.host, keeper.clock.now() + 7200)
     keeper.happened(OWN)
