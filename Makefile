@@ -5,7 +5,7 @@ LAB := PYTHONPATH=tests $(BIN)/python -m lab
 SUITES := suite-contract suite-unit
 SOURCES := agent service tests packaging/exe
 
-.PHONY: test lint exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
+.PHONY: test lint suites exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
 
 .venv/ready: packaging/locks/linux-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -20,7 +20,9 @@ lint: .venv/ready
 	$(BIN)/mypy --platform win32 agent service
 	$(BIN)/lint-imports
 
-test: lint
+test: lint suites
+
+suites: .venv/ready
 	$(BIN)/pytest --numprocesses=auto
 
 # A Windows machine that is a folder becomes a node, is changed by hand and made right again, told step by step.

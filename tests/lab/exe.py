@@ -18,6 +18,7 @@ from lab import cache, machine, means, namespace, repository, toolchains, window
 from lab import prefix as prefixes
 
 WORK = repository.ROOT / "build"
+_FINDINGS = WORK / "build" / "findings.json"
 LAUNCHER, LOG_RUNNER, SIGNED = "launcher.exe", "wmcb-log.exe", "signed.exe"
 # How build.spec is told what it cannot find out under Wine.
 _TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}", "WMCB_LOG_RUNNER": rf"build\{LOG_RUNNER}"}
@@ -32,15 +33,26 @@ def build(place: str = namespace.REPOSITORY.target) -> int:
     if signing.wanted():
         means.ensure("osslsigncode")
     commit = _make_programs()
+    _copy(cache.folder() / _FINDINGS.name, _FINDINGS)
     code = _enter(place, commit)
     if code == 0 and signing.wanted():
         code = _sign(place, commit)
     if code == 0:
+        _copy(_FINDINGS, cache.folder() / _FINDINGS.name)
         exe = repository.ROOT / "dist" / "wmcb.exe"
         cache.say(
             f"built {exe.name}, {exe.stat().st_size / 1e6:.1f} MB, in {time.monotonic() - started:.1f} s"
         )
     return code
+
+
+def _copy(kept: Path, to: Path) -> None:
+    """What PyInstaller found, which says itself what it was found of: a new checkout need not ask it."""
+    if kept.exists():
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=to.parent, delete=False) as file:
+            file.write(kept.read_bytes())
+        Path(file.name).replace(to)
 
 
 def build_again() -> int:

@@ -12,7 +12,7 @@ import sys
 from hypothesis import HealthCheck, settings
 
 # Linux has looked for what readers do not bear already; Windows is there for what only it does otherwise.
-_EXAMPLES = 15 if sys.platform == "win32" else 150
+_EXAMPLES = 15 if sys.platform == "win32" else 75
 
 settings.register_profile(
     "any machine",

@@ -181,7 +181,7 @@ def _shown(path: str) -> str:
 
 def _mode(permissions: Node | None, subject: str, findings: Findings) -> int:
     """A slip of the pen opens no file that may have been meant to be private."""
-    if permissions is None or permissions.value is None:
+    if permissions is None or permissions.value in (None, ""):
         return DEFAULT_MODE
     mode = _number(permissions)
     if mode is None:

@@ -63,8 +63,8 @@ bootcmd:
 RESTART = 1003
 EACH_BOOT = ("boot hook", "bootcmd")
 ONCE = ("runcmd, before the join", "runcmd, after the join")
-JOIN_STRIDE, RESET_STRIDE = 4, 5
-"""Within the join it is each fourth (test_killed kills at each); and a reset does not follow each time."""
+JOIN_STRIDE, RESET_STRIDE = 8, 10
+"""Within the join it is each eighth (test_killed kills at each); and a reset does not follow each time."""
 
 
 def carry_out(power: Power, place: str, user_data: str) -> int:
