@@ -22,8 +22,9 @@ lint: .venv/ready
 
 test: lint suites
 
+# One more worker than there are processors: some tests wait for what is held, or for a process.
 suites: .venv/ready
-	$(BIN)/pytest --numprocesses=auto
+	$(BIN)/pytest --numprocesses=$$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 # A Windows machine that is a folder becomes a node, is changed by hand and made right again, told step by step.
 run: .venv/ready
