@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from lab.node import Node
 
 MEGABYTE = 1_000_000
+RESIDENT_MEGABYTES = 48
+"""Against growth; seen are 45 to 46. Each thread costs one under Wine, which begins some of its own."""
 CONFIG = r"C:\etc\kubernetes\kubelet.conf"
 CA = r"C:\etc\kubernetes\ca.crt"
 MADE = r"C:\ProgramData\wmcb\made"
@@ -100,7 +102,7 @@ def test_a_node_is_kept(kept: Machine) -> None:
     _comes(node, kept.runs, "the kubelet runs")
     assert kept.wmcb("status").code == 0
     (daemon,) = [each for each in node.processes("wmcb.exe") if each.command[-2:] == ("daemon", "run")]
-    assert daemon.resident_bytes <= 46 * MEGABYTE
+    assert daemon.resident_bytes <= RESIDENT_MEGABYTES * MEGABYTE
 
 
 def test_during_a_pause_it_leaves_the_node_alone_also_after_a_reboot(kept: Machine) -> None:

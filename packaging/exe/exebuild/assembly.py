@@ -32,6 +32,34 @@ RESIDENT = (
     "service.program",
     "agent.host.windows.service_program",
 )
+"""What the service loads on any machine."""
+KEEPING = (
+    "agent.cli.machine",
+    "agent.cli.run_log",
+    "agent.host.event_sources",
+    "agent.host.loopback",
+    "agent.host.windows.access",
+    "agent.host.windows.clock",
+    "agent.host.windows.environment",
+    "agent.host.windows.events",
+    "agent.host.windows.facts",
+    "agent.host.windows.file_watch",
+    "agent.host.windows.files",
+    "agent.host.windows.local_services",
+    "agent.host.windows.power",
+    "agent.host.windows.processes",
+    "agent.host.windows.registry",
+    "agent.resources.certificates",
+    "agent.resources.credentials",
+    "agent.resources.directory",
+    "agent.resources.environment_variable",
+    "agent.resources.event_source",
+    "agent.resources.file",
+    "agent.resources.service",
+    "service.keeping",
+    "service.watching",
+)
+"""What it loads in order to keep a node."""
 PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
 
 _LAUNCHER, _LOG_RUNNER = "WMCB_LAUNCHER", "WMCB_LOG_RUNNER"
@@ -58,7 +86,7 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
     # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
-    together = ["wmcb_start", "wmcb_built", *freezing.imported_by(repository, RESIDENT)]
+    together = ["wmcb_start", "wmcb_built", *freezing.imported_by(repository, RESIDENT + KEEPING)]
     order = [*(name for name in together if name in code), *sorted(set(code) - set(together))]
     table = modules.build([FrozenModule(name, code[name], name in packages) for name in order])
 
