@@ -104,8 +104,12 @@ class ContainerRuntime:
         """Each with `config` as the kubelet gave it."""
         return list(self._state()["containers"].values())
 
-    def _state(self) -> dict[str, dict[str, Any]]:
-        state: dict[str, dict[str, Any]] = json.loads(self._tell("GET", "/state"))
+    def network(self) -> str:
+        """From which pods get their addresses: the Node's, once the kubelet has told."""
+        return str(self._state()["pod_cidr"])
+
+    def _state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads(self._tell("GET", "/state"))
         return state
 
     def _answers(self) -> bool:
