@@ -6,6 +6,7 @@ All that it tells is seen from outside the product: by Linux, by Wine's tools, b
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -28,6 +29,7 @@ from lab import (
     windows_python,
     wine,
 )
+from lab.namespace import HOST_NAME
 from lab.snapshot import Snapshot, files_below
 from lab.waiting import until
 
@@ -88,14 +90,23 @@ class Node:
                 stderr=log,
             )
         until(self._server_listens, "the wineserver listens", 10, self._server_log.read_text)
+        # Wine takes Linux' host name at each start for its own, also where Windows was given another one.
+        named = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', self._dns_name()]
         with (self._place / "boot.log").open("wb") as log:
             subprocess.run(
-                wine.command([wine.LOADER, "wineboot.exe"], self._environment()),
+                wine.command([*named, wine.LOADER, "wineboot.exe"], self._environment()),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 check=True,
             )
+
+    def _dns_name(self) -> str:
+        """What it was told to be called from its next start on. Read while nothing runs on it."""
+        text = (self._place / "prefix" / "system.reg").read_text()
+        _, _, key = text.partition("\n[System\\\\ControlSet001\\\\Services\\\\Tcpip\\\\Parameters]")
+        told = re.search(r'^"Hostname"="(.*)"$', key.partition("\n\n")[0], re.MULTILINE)
+        return told[1] if told else HOST_NAME
 
     def power_off(self) -> None:
         """Ends all that runs on it, without asking any of it; the registry is kept."""
@@ -246,6 +257,17 @@ class Node:
         self.prefer_files({PureWindowsPath(path).name for path in paths})
         library = wine.outside(programs.PLACE) / "planted.dll"
         return [Planted(self.copy_in(library, path)) for path in paths]
+
+    def holding(self, text: str) -> list[str]:
+        """What has a text in it, in UTF-8 or as Windows has texts: files that are not as they were when the
+        machine was new, by their paths, and the registry's hives.
+        """
+        forms = (text.encode(), text.encode("utf-16-le"))
+        drive = self._place / "changes" / "drive_c"
+        files = (path for path in drive.rglob("*") if path.is_file() and not path.is_symlink())
+        found = [path for path in files if any(form in path.read_bytes() for form in forms)]
+        hives = [hive for hive in ("HKLM", "HKU") if text in (self._export(hive) or "")]
+        return sorted("C:\\" + str(path.relative_to(drive)).replace("/", "\\") for path in found) + hives
 
     # Registry
 

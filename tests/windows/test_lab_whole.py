@@ -48,6 +48,14 @@ def test_what_a_program_leaves_is_told(node: Node) -> None:
     ]
 
 
+def test_a_text_is_found_wherever_it_was_left(node: Node) -> None:
+    (node.c / "small").write_bytes(b"\0\xffhunter2\n")
+    (node.c / "windows" / "large").write_bytes("x hunter2".encode("utf-16-le"))
+    node.run("reg.exe", "add", r"HKLM\Software\Lab", "/v", "Left", "/d", "is hunter2")
+    assert node.holding("hunter2") == [r"C:\small", r"C:\windows\large", "HKLM"]
+    assert node.holding("hunter3") == []
+
+
 COUNTING = r"""
 import itertools, pathlib, time
 for number in itertools.count():
