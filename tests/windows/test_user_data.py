@@ -11,32 +11,83 @@ if TYPE_CHECKING:
 
 _EXE = r"C:\k\wmcb.exe"
 _USER_DATA = r"C:\user-data"
-_TEXT = r"""#cloud-config
+_TEXT = r"""MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="here"
+
+--here
+Content-Type: text/cloud-config
+
 bootcmd:
-- 'echo x >> C:\boots'
+- 'if exist C:\hooks echo x >> C:\boots'
 runcmd:
 - 'echo x >> C:\begun'
+- 'echo this is what it says'
 - 'cmd /c "if not exist C:\restarted (echo x > C:\restarted & exit 1003)" & if errorlevel 1003 exit /b 1003'
 - 'echo x >> C:\ended'
+--here
+Content-Type: text/cloud-boothook
+
+rem cmd
+echo x >> C:\hooks
+--here--
 """
 
 
 def _counts(node: Node) -> tuple[int, ...]:
-    paths = [node.path(rf"C:\{name}") for name in ("boots", "begun", "ended")]
+    paths = [node.path(rf"C:\{name}") for name in ("hooks", "boots", "begun", "ended")]
     return tuple(path.read_text().count("x") if path.exists() else 0 for path in paths)
 
 
 def test_what_asks_for_a_restart_is_gone_on_with_after_it(node: Node) -> None:
     node.copy_in(SHIPPED, _EXE)
     node.path(_USER_DATA).write_text(_TEXT)
-    for code, counts in ((1003, (1, 1, 0)), (1003, (1, 1, 0))):
+    for code, counts in ((1003, (1, 1, 1, 0)), (1003, (1, 1, 1, 0))):
         assert node.run(_EXE, "--user-data", _USER_DATA).code == code
         assert _counts(node) == counts, "in one boot nothing is run twice"
     node.reboot()
     for said in ("this user data has been carried out", "nothing to do"):
         done = node.run(_EXE, "--user-data", _USER_DATA)
         assert (done.code, done.out.startswith(said)) == (0, True), done
-        assert _counts(node) == (2, 2, 1)
+        assert _counts(node) == (2, 2, 2, 1)
     node.reboot()
     assert node.run(_EXE, "--user-data", _USER_DATA).code == 0
-    assert _counts(node) == (3, 2, 1), "boot commands alone"
+    assert _counts(node) == (3, 3, 2, 1), "boot hooks and boot commands alone"
+
+
+def test_what_its_commands_say_is_kept_and_nobody_else_reads_it(node: Node) -> None:
+    node.copy_in(SHIPPED, _EXE)
+    node.path(_USER_DATA).write_text("#cloud-config\nruncmd:\n- echo to be read later\n- exit /b 3\n")
+    done = node.run(_EXE, "--user-data", _USER_DATA)
+    assert done.code == 0, "as with cloudbase-init, a command that fails ends nothing"
+    assert "command runcmd ended with exit code 3" in done.err
+    (log,) = node.path(r"C:\ProgramData\wmcb\logs").glob("command-*.log")
+    assert log.name in done.err
+    assert "to be read later" in log.read_text()
+    assert not log.stat().st_mode & 0o007
+
+
+_RENAMING = r"""#cloud-config
+hostname: a-longer-name-7k2p.example
+runcmd:
+- 'hostname > C:\named'
+"""
+_NAME = "import win32api; print(win32api.GetComputerNameEx(5))"
+
+
+def test_a_machine_has_its_name_before_any_command_runs(node: Node) -> None:
+    """Cluster API's names are longer than the 15 characters that cloudbase-init leaves."""
+    node.copy_in(SHIPPED, _EXE)
+    node.path(_USER_DATA).write_text(_RENAMING)
+    former = node.python("-c", _NAME).out.strip()
+    for _ in range(2):
+        asked = node.run(_EXE, "--user-data", _USER_DATA)
+        assert asked.code == 1003, asked.err
+        assert "this machine is a-longer-name-7k2p when it has been restarted" in asked.out
+        assert not node.path(r"C:\named").exists()
+    node.reboot()
+    assert node.run(_EXE, "--user-data", _USER_DATA).code == 0
+    assert node.path(r"C:\named").exists()
+    assert node.python("-c", _NAME).out.strip() == "a-longer-name-7k2p"
+    assert node.run(_EXE, "reset").code == 0
+    node.reboot()
+    assert node.python("-c", _NAME).out.strip() == former
