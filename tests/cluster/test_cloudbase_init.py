@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -45,7 +48,17 @@ def machine(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -
 
 
 def _user_data(machine: Joiner, name: str) -> bytes:
-    text = (_RENDERED / f"{name}.yaml").read_text()
+    rendered = _RENDERED / name
+    if rendered.suffix != ".ign":
+        return _of_this_cluster(machine, rendered.read_text()).encode()
+    document = json.loads(rendered.read_text())
+    (file,) = (each for each in document["storage"]["files"] if each["path"] == "/etc/kubeadm.yml")
+    configuration = unquote(file["contents"]["source"].removeprefix("data:,"))
+    file["contents"]["source"] = f"data:,{quote(_of_this_cluster(machine, configuration))}"
+    return json.dumps(document).encode()
+
+
+def _of_this_cluster(machine: Joiner, text: str) -> str:
     changes = {
         _ADDRESS: machine.cluster.address,
         _HASH: machine.cluster.ca_hash,
@@ -56,7 +69,7 @@ def _user_data(machine: Joiner, name: str) -> bytes:
     for said, meant in changes.items():
         assert said in text or said.startswith("name")
         text = text.replace(said, meant)
-    return text.replace(_ZONE, "zone-b").encode()
+    return text.replace(_ZONE, "zone-b")
 
 
 def _command(machine: Joiner, web: Web, name: str) -> tuple[str, ...]:
@@ -81,20 +94,28 @@ def _log(machine: Joiner) -> str:
     return machine.machine.path(cloudbase_init.LOG).read_text(errors="replace")
 
 
-@pytest.mark.parametrize("rendered", ["worker-templated", "worker-everything"])
+def _secrets(machine: Joiner) -> list[str]:
+    """Of the tokens that there are, or were."""
+    path = "/api/v1/namespaces/kube-system/secrets?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken"
+    tokens = machine.cluster.api.items(path)
+    return [base64.b64decode(each["data"]["token-secret"]).decode() for each in tokens]
+
+
+@pytest.mark.parametrize(
+    "rendered", ["worker-templated.yaml", "worker-everything.yaml", "ignition-worker-everything.ign"]
+)
 def test_by_a_local_script(machine: Joiner, web: Web, rendered: str) -> None:
     cloudbase_init.serve(web, _user_data(machine, rendered), "instance", machine.name)
     _add_script(machine)
     _boot(machine, web, "local-scripts")
     check_joined(machine)
     assert machine.has(_SENTINEL), _log(machine)
-    for path in (_CONFIGURATION, _USER_DATA):
-        assert not machine.has(path), "a token is in it"
-    assert machine.has(r"C:\tools\new") == (rendered == "worker-everything")
+    assert [place for secret in _secrets(machine) for place in machine.machine.holding(secret)] == []
+    assert machine.has(r"C:\tools\new") == ("everything" in rendered)
 
 
 def test_by_user_data_and_the_name_of_kubeadm(machine: Joiner, web: Web) -> None:
-    cloudbase_init.serve(web, _user_data(machine, "worker-commands"), "instance", machine.name)
+    cloudbase_init.serve(web, _user_data(machine, "worker-commands.yaml"), "instance", machine.name)
     # Where Wine's services find it without being started anew.
     machine.machine.copy_in(SHIPPED, r"C:\windows\kubeadm.exe")
     _boot(machine, web, "user-data")
@@ -116,7 +137,7 @@ POWER_FAILS = {
 
 @pytest.mark.parametrize("when", POWER_FAILS)
 def test_the_next_boot_finishes_it(machine: Joiner, web: Web, when: str) -> None:
-    cloudbase_init.serve(web, _user_data(machine, "worker-commands"), "instance", machine.name)
+    cloudbase_init.serve(web, _user_data(machine, "worker-commands.yaml"), "instance", machine.name)
     _add_script(machine)
     running = machine.machine.start(*_command(machine, web, "local-scripts"))
     until(lambda: running.ended or machine.has(POWER_FAILS[when]), when)
