@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,13 +18,14 @@ from lab.waiting import until
 from windows.exe import DOWNLOADED, SHIPPED, download
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
     from lab.running import Result, Running
+    from lab.standin_kubelet import Behaviour
 
     Timed = Callable[[str], AbstractContextManager[None]]
 
@@ -103,19 +107,34 @@ def check_joined(joiner: Joiner) -> None:
     assert not joiner.has(BOOTSTRAP)
 
 
+OTHER_BITS = re.compile(r"C:\\k(\\kubelet\.exe)?: (\w+), mode \d+, (.*) became \2, mode \d+, \3")
+"""What was there before gets its descriptor back, of which Wine makes other permission bits."""
+OF_THE_KUBELET = (r"C:\var\lib\kubelet", r"C:\var\log\kubelet", r"C:\ProgramData\wmcb\logs")
+
+
+def check_again(joiner: Joiner, words: tuple[str, ...]) -> None:
+    """A second run: the kubelet goes on, and nothing is changed but what it writes itself."""
+    runs, before = joiner.machine.processes("kubelet.exe"), joiner.machine.snapshot()
+    again = joiner.wmcb(*words)
+    assert again.code == 0, again.err
+    assert again.out.startswith("nothing to do")
+    changed = before.changes_until(joiner.machine.snapshot())
+    assert [line for line in changed if not line.startswith(OF_THE_KUBELET)] == []
+    assert [each.pid for each in joiner.machine.processes("kubelet.exe")] == [each.pid for each in runs]
+
+
 def test_by_options(joiner: Joiner, timed: Timed) -> None:
     somebody = joiner.machine.path(r"C:\given\admin.conf")
     somebody.parent.mkdir()
     joiner.cluster.kubeconfig(somebody, "somebody", ["system:masters"])
     before = joiner.machine.snapshot()
+    token = joiner.cluster.fresh_bootstrap_token()
     with timed("wmcb join, whole"):
-        done = joiner.wmcb(*joiner.by_options())
+        done = joiner.wmcb(*joiner.by_options(token))
     assert done.code == 0, done.err
     check_joined(joiner)
-
-    again = joiner.wmcb(*joiner.by_options())
-    assert again.code == 0, again.err
-    assert again.out.startswith("nothing to do")
+    assert joiner.machine.holding(token.partition(".")[2]) == []
+    check_again(joiner, joiner.by_options())
 
     joiner.reboot()
     check_joined(joiner)
@@ -127,15 +146,15 @@ def test_by_options(joiner: Joiner, timed: Timed) -> None:
     gone = joiner.wmcb("reset", "--delete-node", "--kubeconfig", r"C:\given\admin.conf")
     assert gone.code == 0, gone.err
     assert joiner.cluster.node(joiner.name) is None
-    # Of a folder that was there before, Wine gives back the descriptor as other permission bits.
-    changed = [line for line in before.changes_until(joiner.machine.snapshot()) if r"C:\k" not in line]
-    assert changed == []
+    changed = before.changes_until(joiner.machine.snapshot())
+    assert [line for line in changed if not OTHER_BITS.fullmatch(line)] == []
 
 
 def test_by_a_configuration(joiner: Joiner) -> None:
     done = joiner.wmcb(*joiner.by_file())
     assert done.code == 0, done.err
     check_joined(joiner)
+    check_again(joiner, joiner.by_file())
     assert joiner.node()["metadata"]["labels"]["pool"] == "blue"
     taints = [(each["key"], each.get("value"), each["effect"]) for each in joiner.node()["spec"]["taints"]]
     assert ("os", "windows", "NoSchedule") in taints
@@ -158,6 +177,21 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     assert list(joiner.machine.path(r"C:\etc\kubernetes").iterdir()) == []
     assert shim.ended
     assert not joiner.has(r"C:\var")
+
+
+def test_phase_by_phase(joiner: Joiner) -> None:
+    """As Cluster API's retries and careful people do it; and called by a name that is a hard link."""
+    joiner.machine.path(r"C:\given").mkdir()
+    joiner.machine.path(r"C:\given\join.yaml").write_text(joiner.join_configuration(JOIN))
+    os.link(joiner.machine.path(DOWNLOADED), joiner.machine.path(r"C:\download\kubeadm.exe"))
+    before = joiner.machine.snapshot()
+    for phase in ("preflight", "kubelet-start", "kubelet-wait-bootstrap"):
+        words = ("join", "phase", phase, "--config", r"C:\given\join.yaml")
+        done = joiner.machine.run(r"C:\download\kubeadm.exe", *words, seconds=180)
+        assert done.code == 0, f"{phase}: {done.err}"
+        if phase == "preflight":
+            assert before.changes_until(joiner.machine.snapshot()) == []
+    check_joined(joiner)
 
 
 def pod_of_containerd(machine: Node) -> Running:
@@ -193,14 +227,17 @@ runcmd:
 """
 
 
-def test_by_user_data(joiner: Joiner) -> None:
-    configuration = "".join(f"      {line}\n" for line in joiner.join_configuration(JOIN).splitlines())
-    sentinel = "/run/cluster-api/bootstrap-success.complete"
+def give_user_data(joiner: Joiner, configuration: str, more: str = "") -> tuple[str, ...]:
+    """The words that have it carried out."""
+    indented = "".join(f"      {line}\n" for line in configuration.splitlines())
+    text = USER_DATA.format(configuration=indented, sentinel="/run/cluster-api/bootstrap-success.complete")
     joiner.machine.path(r"C:\given").mkdir()
-    joiner.machine.path(r"C:\given\user-data").write_text(
-        USER_DATA.format(configuration=configuration, sentinel=sentinel)
-    )
-    asked = ("--user-data", r"C:\given\user-data")
+    joiner.machine.path(r"C:\given\user-data").write_text(text + more)
+    return ("--user-data", r"C:\given\user-data")
+
+
+def test_by_user_data(joiner: Joiner) -> None:
+    asked = give_user_data(joiner, joiner.join_configuration(JOIN))
     done = joiner.wmcb(*asked)
     assert done.code == 0, done.err
     check_joined(joiner)
@@ -210,6 +247,22 @@ def test_by_user_data(joiner: Joiner) -> None:
     joiner.reboot()
     again = joiner.wmcb(*asked)
     assert again.out.startswith("nothing to do"), again.err
+    check_joined(joiner)
+
+
+def test_a_machine_that_is_given_its_long_name_first(joiner: Joiner) -> None:
+    """Longer than NetBIOS' 15 characters, as Cluster API's are; the Node is called by all of it."""
+    name = "windows-workers-md-0-7k2pq-xv9zl"
+    configuration = joiner.join_configuration(JOIN).replace(f"  name: {joiner.name}\n", "")
+    asked = give_user_data(joiner, configuration, f"hostname: {name}.example.com\n")
+    assert joiner.wmcb(*asked).code == 1003
+    assert not joiner.has(r"C:\before.txt")
+    joiner.name = name
+    joiner.reboot()
+    done = joiner.wmcb(*asked)
+    assert done.code == 0, done.err
+    check_joined(joiner)
+    joiner.reboot()
     check_joined(joiner)
 
 
@@ -276,6 +329,51 @@ def test_through_upgrades_that_work_and_fail(joiner: Joiner) -> None:
     assert f"the Node {joiner.name} is cordoned" in failed.err
     assert not joiner.node()["spec"].get("unschedulable")
     check_joined(joiner)
+
+
+@contextmanager
+def configured(cluster: Cluster, more: str) -> Iterator[None]:
+    """What the cluster says of all its kubelets, with something more."""
+    place = "/api/v1/namespaces/kube-system/configmaps/kubelet-config"
+    before = cluster.api.get(place)["data"]["kubelet"]
+    cluster.api.patch(place, {"data": {"kubelet": f"{before}{more}\n"}})
+    try:
+        yield
+    finally:
+        cluster.api.patch(place, {"data": {"kubelet": before}})
+
+
+FAILING: dict[str, Behaviour] = {
+    "it exits at once": {"exit_at_once": 1},
+    "it is never well": {"unwell": True},
+}
+
+
+@pytest.mark.parametrize("behaviour", FAILING.values(), ids=FAILING)
+def test_the_clusters_configuration_is_taken_anew_and_with_the_old_kubelet_given_back(
+    joiner: Joiner, behaviour: Behaviour
+) -> None:
+    done = joiner.wmcb(*joiner.by_file())
+    assert done.code == 0, done.err
+    check_joined(joiner)
+    os.link(joiner.machine.path(DOWNLOADED), joiner.machine.path(r"C:\download\kubeadm.exe"))
+    with configured(joiner.cluster, "maxPods: 77"):
+        upgraded = joiner.machine.run(r"C:\download\kubeadm.exe", "upgrade", "node", seconds=180)
+    assert upgraded.code == 0, upgraded.err
+    check_joined(joiner)
+    assert joiner.kubelet_configuration()["maxPods"] == 77
+
+    config = joiner.machine.path(r"C:\var\lib\kubelet\config.yaml")
+    before = (config.read_bytes(), joiner.machine.path(KUBELET).read_bytes())
+    failing: Behaviour = {"version": kubernetes.RELEASE, **behaviour}
+    StandinKubelet(joiner.machine, r"C:\given\failing.exe", **failing)
+    with configured(joiner.cluster, "maxPods: 78"):
+        failed = joiner.wmcb("upgrade", "--kubelet", r"C:\given\failing.exe", "--start-timeout", "5")
+    assert failed.code == 1
+    assert "the machine is as it was before" in failed.err
+    assert (config.read_bytes(), joiner.machine.path(KUBELET).read_bytes()) == before
+    check_joined(joiner)
+    assert joiner.kubelet_configuration()["maxPods"] == 77
 
 
 def test_the_unedited_kubelet_takes_what_a_join_gives(joiner: Joiner) -> None:
