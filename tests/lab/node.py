@@ -189,7 +189,8 @@ class Node:
                 raise AssertionError(f"{running.line} ended too soon: {running.wait()}")
             time.sleep(0.001)  # what it does next must not be done
         for process in self.processes(name):
-            os.kill(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # of two, one may end because the other one has
+                os.kill(process.pid, signal.SIGKILL)
         until(lambda: not self.processes(name), f"{name} is gone")
         return running.wait()
 
