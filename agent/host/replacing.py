@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agent.host.errors import AccessDenied, HostError, InUse, ProgramRunning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import PureWindowsPath
 
     from agent.host.port import Clock
@@ -74,12 +74,15 @@ def put_in_place(
     """`Files.write`: returns where a running program was put aside, if there was one."""
     volume.check_target(path)
     temporary = path.with_name(f"wmcb-{os.urandom(8).hex()}.tmp")
-    handle = volume.create(temporary, descriptor)
+    with _told_of(path):
+        handle = volume.create(temporary, descriptor)
     try:
         try:
             for block in (content,) if isinstance(content, bytes) else content:
-                volume.write(handle, block)
-            volume.flush(handle)
+                with _told_of(path):
+                    volume.write(handle, block)
+            with _told_of(path):
+                volume.flush(handle)
         finally:
             volume.close(handle)
         # Windows denies access to a target that somebody has open. Whether that was it, a host can only ask
@@ -90,6 +93,15 @@ def put_in_place(
         with suppress(HostError):
             patiently(clock, lambda: volume.remove(temporary))
         raise
+
+
+@contextmanager
+def _told_of(path: PureWindowsPath) -> Iterator[None]:
+    """Whatever a file is called until it is whole, a person knows it by the name that it is to get."""
+    try:
+        yield
+    except HostError as failure:
+        raise type(failure)(failure.action, str(path), failure.code, failure.advice) from failure
 
 
 def patiently(

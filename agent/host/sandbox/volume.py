@@ -69,7 +69,7 @@ class SandboxVolume:
         return handle
 
     def write(self, handle: int, block: bytes) -> None:
-        with telling("write to", "a new file"):
+        with telling("write", "a new file"):
             rest = memoryview(block)
             while rest:
                 rest = rest[os.write(handle, rest) :]

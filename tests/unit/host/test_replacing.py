@@ -216,3 +216,19 @@ def test_what_waiting_does_not_cure_is_not_tried_again(kind: type[HostError]) ->
     with pytest.raises(kind):
         patiently(clock, attempt)
     assert clock.pauses == []
+
+
+@pytest.mark.parametrize("call", ["create", "write", "flush"])
+def test_what_fails_is_told_by_the_name_that_the_file_is_to_have(call: str) -> None:
+    with pytest.raises(NoSpace) as failure:
+        put(RecordingVolume({call: [112]}))
+    assert str(failure.value) == f"cannot {call} {TARGET}: the disk is full (Windows error 112)"
+
+
+def test_what_fails_in_the_content_is_told_as_it_is() -> None:
+    def content() -> Iterator[bytes]:
+        yield b"ne"
+        raise host_error("read", "the source", 5)
+
+    with pytest.raises(AccessDenied, match="cannot read the source"):
+        put(RecordingVolume(), content())
