@@ -14,12 +14,17 @@ import pytest
 from agent.release import RELEASE
 from lab.fixtures import demand_the_lab
 from lab.node import Node
+from lab.repository import ROOT
+from lab.standin_kubelet import StandinKubelet
 from windows.exe import DIST, DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download, lay_out, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lab.web import Web
+
 MEGABYTE = 1_000_000
+WORKER = ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign"
 BOTH = pytest.mark.parametrize("exe", [DOWNLOADED, INSTALLED], ids=["downloaded", "installed"])
 
 
@@ -279,19 +284,37 @@ PLACES = {
 }
 
 
+# By how each ends: what talks to servers, asks WMI and makes services loads more than the others.
+KUBELET = ("--kubelet", r"C:\given\kubelet.exe")
+LOADING: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("version", "--output=json"), 0),
+    (("preflight",), 3),
+    (("plan", "--ignition", r"C:\given\pointer.ign", *KUBELET, "--max-time=1"), 2),
+    (("--ignition", r"C:\given\worker.ign", *KUBELET, "--runtime-service=none"), 0),
+    (("status",), 0),
+    (("reset",), 0),
+    (("daemon", "install"), 0),
+    (("daemon", "uninstall"), 0),
+)
+
+
 @pytest.fixture
-def planted(node: Node) -> dict[str, list[str]]:
+def planted(node: Node, secure_web: Web) -> dict[str, list[str]]:
     """Runs the exe with a library of each name in each place: who loaded one, by place."""
     download(node)
+    StandinKubelet(node, r"C:\given\kubelet.exe", version="1.31.0")
+    node.copy_in(WORKER, r"C:\given\worker.ign")
+    pointer = {"version": "3.2.0", "config": {"merge": [{"source": secure_web.url("/worker")}]}}
+    node.path(r"C:\given\pointer.ign").write_text(json.dumps({"ignition": pointer}))
     marks = {place: node.plant(*(rf"{folder}\{name}" for name in WANTED)) for place, folder in PLACES.items()}
-    for arguments in (["version", "--output=json"], ["daemon", "install"], ["daemon", "uninstall"]):
+    for arguments, code in LOADING:
         result = node.run(
             DOWNLOADED,
             *arguments,
             folder=PLACES["the current folder"],
             environment={"PATH": PLACES["a folder on PATH"] + r";C:\windows\system32;C:\windows"},
         )
-        assert result.code == 0, result.err
+        assert result.code == code, f"{arguments}: {result.err}"
     return {
         place: [f"{mark.place.name} by {by}" for mark in found for by in mark.loaded_by]
         for place, found in marks.items()
