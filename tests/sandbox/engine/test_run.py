@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -518,6 +519,41 @@ def test_a_damaged_memory_is_told(host: Host, content: bytes, told: str) -> None
         host.files.write(STATE / memory, content, PROGRAM_FILE)
     with pytest.raises(CannotBeSo, match=told):
         run(host, nodes.node())
+
+
+FORMAT_1 = pathlib.Path(__file__).parents[2] / "data" / "memory" / "format-1"
+"""What the first release remembered of `nodes.node()`, in the middle of an upgrade of its program."""
+
+
+def upgraded_half_way(host: Host) -> dict[str, object]:
+    """As that release left it. What the machine was like before the upgrade."""
+    run(host, nodes.node())
+    before = without_state(host)
+    host.services.stop("kubelet")
+    host.files.write(nodes.KUBELET, b"MZ 2", PROGRAM_FILE)
+    for file in (path for path in FORMAT_1.rglob("*") if path.is_file()):
+        place = STATE.joinpath(*file.relative_to(FORMAT_1).parts)
+        host.files.write(place, file.read_bytes(), PRIVATE_FILE)
+    host.files.remove(STATE / "node.json.copy")
+    return before
+
+
+def test_what_the_first_format_remembers_is_taken_back(host: Host) -> None:
+    before = upgraded_half_way(host)
+    assert status(host).interrupted
+    assert take_back(host, Silent()) is not None
+    assert without_state(host) == before
+    assert status(host).is_well
+
+
+def test_what_the_first_format_remembers_is_finished_and_reset(host: Host) -> None:
+    bare = picture(host)
+    upgraded_half_way(host)
+    run(host, nodes.node(program=b"MZ 2"))
+    assert host.files.read(nodes.KUBELET) == b"MZ 2"
+    assert status(host).is_well
+    reset(host, "test", Silent())
+    assert picture(host) == bare
 
 
 def test_no_secret_is_open_to_users(host: Host) -> None:
