@@ -1,0 +1,73 @@
+"""`wmcb join` by a kubeconfig of the cluster, from a file or a web server, in place of a token and a hash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cluster.test_join import Joiner, check_joined
+from lab.cluster.cluster import CLUSTER_INFO
+from lab.fixtures import secure_web, web_authority
+from lab.web import Page
+from windows.test_fetching import WINDOWS_TRUST
+
+if TYPE_CHECKING:
+    from lab.certificates import Authority
+    from lab.cluster.cluster import Cluster
+    from lab.cluster.runtime import ContainerRuntime
+    from lab.node import Node
+    from lab.running import Result
+    from lab.web import Web
+
+__all__ = ["secure_web", "web_authority"]
+
+FILE = r"C:\given\discovery.conf"
+PATH = "/discovery.conf"
+
+
+@pytest.fixture
+def joiner(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> Joiner:
+    made = Joiner(cluster, container_runtime, node)
+    made.install()
+    return made
+
+
+@pytest.fixture
+def kubeconfig(cluster: Cluster) -> str:
+    """Of the cluster, with nobody's credentials."""
+    told: str = cluster.api.get(CLUSTER_INFO)["data"]["kubeconfig"]
+    assert "token" not in told
+    return told
+
+
+def join(joiner: Joiner, where: str) -> Result:
+    token = joiner.cluster.fresh_bootstrap_token()
+    words = ("join", "--discovery-file", where, "--tls-bootstrap-token", token)
+    return joiner.wmcb(*words, "--cri-socket", joiner.runtime.endpoint, "--runtime-service", "none")
+
+
+def test_a_file(joiner: Joiner, kubeconfig: str) -> None:
+    file = joiner.machine.path(FILE)
+    file.parent.mkdir()
+    file.write_text(kubeconfig)
+    done = join(joiner, FILE)
+    assert done.code == 0, done.err
+    check_joined(joiner)
+
+
+def test_a_web_server_that_windows_trusts(
+    joiner: Joiner, kubeconfig: str, secure_web: Web, web_authority: Authority
+) -> None:
+    secure_web.pages[PATH] = Page(kubeconfig.encode())
+    refused = join(joiner, secure_web.url(PATH))
+    assert (refused.code, refused.out) == (1, "")
+    assert "which is not trusted here" in refused.err
+    assert secure_web.requests == []
+
+    joiner.machine.copy_in(web_authority.certificate, r"C:\authority.crt")
+    trusted = joiner.machine.python("-c", WINDOWS_TRUST, r"C:\authority.crt")
+    assert trusted.code == 0, trusted.err
+    done = join(joiner, secure_web.url(PATH))
+    assert done.code == 0, done.err
+    check_joined(joiner)
