@@ -6,11 +6,15 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent import log_runner
-from lab import repository
+from cluster.test_ignition import Worker
+from lab import kubernetes, repository
 from lab.waiting import until
 
 if TYPE_CHECKING:
+    from lab.cluster.cluster import Cluster
     from lab.cluster.kubelet_node import KubeletNode
+    from lab.cluster.runtime import ContainerRuntime
+    from lab.node import Node
 
 BUILT = repository.ROOT / "build" / log_runner.NAME
 LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
@@ -39,3 +43,21 @@ def test_the_real_kubelets_log(bare_node: KubeletNode) -> None:
     assert "ended with exit code 0" in machine.path(str(LOG)).read_text().splitlines()[-1]
     bare_node.start()
     bare_node.wait_until_ready()
+
+
+def test_by_kubernetes_own_runner_where_it_lies_beside(
+    cluster: Cluster, container_runtime: ContainerRuntime, node: Node
+) -> None:
+    worker = Worker(cluster, container_runtime, node)
+    worker.install()
+    node.copy_in(kubernetes.log_runner(), r"C:\given\kube-log-runner.exe")
+    done = worker.wmcb()
+    assert done.code == 0, done.err
+    worker.wait_until_ready()
+    (runner,) = node.processes("kube-log-runner.exe")
+    assert f"--log-file={LOG}" in runner.command
+    assert not node.processes(log_runner.NAME)
+    assert "Running kubelet as a Windows service!" in node.path(str(LOG)).read_text()
+    worker.reboot()
+    worker.wait_until_ready()
+    assert worker.wmcb().out.startswith("nothing to do")

@@ -32,6 +32,7 @@ LINUX = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm
 WINDOWS = ("kubeadm", "kubelet", "kube-proxy")
 
 _PACKAGE = "k8s.io/kubernetes/cmd/"
+_LOG_RUNNER = "k8s.io/component-base/logs/kube-log-runner"
 _MAJOR, _MINOR, _PATCH = RELEASE.split(".")
 # Without these the programs say that they are v0.0.0, and kubeadm refuses a cluster as too new for itself.
 _VERSION = {"gitVersion": f"v{RELEASE}", "gitMajor": _MAJOR, "gitMinor": _MINOR}
@@ -91,7 +92,7 @@ def prepare() -> tuple[Path, ...]:
     inside.
     """
     means.ensure("etcd", "openssl")
-    return linux(), windows(), kubelet(), container_runtime()
+    return linux(), windows(), kubelet(), log_runner(), container_runtime()
 
 
 def linux() -> Path:
@@ -110,6 +111,16 @@ def kubelet() -> Path:
     """The kubelet that can run under Wine: as released, but for EDITS."""
     key = cache.digest(LOCKS / "lab.txt", MODULE, repr(EDITS), *_FLAGS)
     return cache.built("kubernetes-kubelet", key, _build_edited_kubelet) / "kubelet.exe"
+
+
+def log_runner() -> Path:
+    """kube-log-runner.exe, as released."""
+
+    def build(into: Path) -> None:
+        _go(MODULE, "build", *_FLAGS, "-o", f"{into}/", _LOG_RUNNER, system="windows")
+
+    key = cache.digest(LOCKS / "lab.txt", MODULE, _LOG_RUNNER, *_FLAGS)
+    return cache.built("kubernetes-log-runner", key, build) / "kube-log-runner.exe"
 
 
 def container_runtime() -> Path:
