@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.progress import Silent
-from agent.engine.repairing import Drift, Unfinished, drifted, put_by, repair
-from agent.engine.run import LOCK, Busy
+from agent.engine.repairing import Drift, drifted, put_by, repair
+from agent.engine.run import LOCK, Busy, Unfinished
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.resources.kind import CannotBeSo

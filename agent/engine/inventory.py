@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agent.engine.target import Record
+from agent.engine.target import NODE, Record
 from agent.records import field, frozen
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
@@ -16,8 +16,20 @@ if TYPE_CHECKING:
     from agent.engine.state_folder import StateFolder
     from agent.spec import Key
 
-FORMAT = 1
+FORMAT = 2
 """Of the file. One that is older is read; one that is newer was written by a newer wmcb and is refused."""
+_WITHOUT_PARTS = 1
+"""Written where it says all: a wmcb that knows no parts would take another's for the node's own."""
+
+
+@frozen
+class Origin:
+    """Of a part."""
+
+    title: str = ""
+    """Where the specification came from."""
+    recipe: str = ""
+    """A hash of all that the specification was made of; empty where nobody can say that."""
 
 
 @frozen
@@ -26,10 +38,18 @@ class Inventory:
     """In the order in which they were made."""
     run: str = ""
     """Which run wrote it: that run's journal, should it still be there, is no longer of use."""
-    title: str = ""
-    """Where the specification came from."""
-    recipe: str = ""
-    """A hash of all that the specification was made of; empty where nobody can say that."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Of each part that there is something of."""
+
+    @property
+    def title(self) -> str:
+        return self.title_of(NODE)
+
+    def title_of(self, part: str) -> str:
+        return self.origins.get(part, Origin()).title
+
+    def recipe_of(self, part: str) -> str:
+        return self.origins.get(part, Origin()).recipe
 
     @classmethod
     def load(cls, folder: StateFolder) -> Inventory:
@@ -57,16 +77,25 @@ class Inventory:
         records = [Record.from_document(each) for each in document["resources"]]
         check_kinds(place, (record.target.key for record in records))
         by_key = {record.target.key: record for record in records}
-        return cls(by_key, document["run"], document["title"], document.get("recipe", ""))
+        origins = {NODE: Origin(document["title"], document.get("recipe", ""))}
+        for name, part in document.get("parts", {}).items():
+            origins[name] = Origin(part["title"], part["recipe"])
+        return cls(by_key, document["run"], origins)
 
     def save(self, folder: StateFolder) -> None:
+        others = {name: origin for name, origin in self.origins.items() if name != NODE}
+        has_parts = others or any(record.parts != (NODE,) for record in self.records.values())
         document = {
-            "format": FORMAT,
+            "format": written_format(has_parts=bool(has_parts)),
             "run": self.run,
             "title": self.title,
-            "recipe": self.recipe,
+            "recipe": self.recipe_of(NODE),
             "resources": [record.document() for record in self.records.values()],
         }
+        if others:
+            document["parts"] = {
+                name: {"title": origin.title, "recipe": origin.recipe} for name, origin in others.items()
+            }
         folder.write(folder.inventory, json.dumps(document, indent=1).encode())
 
 
@@ -84,6 +113,10 @@ def check_kinds(file: str, keys: Iterable[Key]) -> None:
             raise CannotBeSo(
                 f"{file} was written by a newer wmcb (it names a {name}, unknown here); use that one"
             ) from fault
+
+
+def written_format(*, has_parts: bool) -> int:
+    return FORMAT if has_parts else _WITHOUT_PARTS
 
 
 def check_format(file: str, found: object) -> None:

@@ -11,8 +11,8 @@ import json
 import os
 from typing import TYPE_CHECKING, cast
 
-from agent.engine.inventory import FORMAT, check_format, check_kinds
-from agent.engine.target import to_document, to_key
+from agent.engine.inventory import check_format, check_kinds, written_format
+from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
 from agent.records import frozen
 from agent.resources.kind import CannotBeSo
@@ -69,24 +69,33 @@ class Journal:
         *,
         torn: bool,
         repairs: bool,
+        part: str,
     ) -> None:
         """`torn`: there is something after its lines, and nothing can be added to that.
 
-        `repairs`: all of it makes things as the inventory says they are.
+        `repairs`: all of it makes things as the inventory says they are. `part`: what the run is about.
         """
         self._folder = folder
         self.run = run
         self.repairs = repairs
+        self.part = part
         self._steps = list(steps)
         self._lines = list(lines)
         self._torn = torn
 
     @classmethod
-    def begin(cls, folder: StateFolder, version: str, *, repairs: bool = False) -> Journal:
+    def begin(cls, folder: StateFolder, version: str, *, repairs: bool = False, part: str = NODE) -> Journal:
         run = os.urandom(8).hex()  # to import secrets draws in far more
-        line = _line({"format": FORMAT, "run": run, "wmcb": version, "repairs": repairs})
+        head: dict[str, Value] = {
+            "format": written_format(has_parts=part != NODE),
+            "run": run,
+            "wmcb": version,
+            "repairs": repairs,
+            "part": part,
+        }
+        line = _line(head)
         folder.write(folder.journal, line)
-        return cls(folder, run, (), (line,), torn=False, repairs=repairs)
+        return cls(folder, run, (), (line,), torn=False, repairs=repairs, part=part)
 
     @classmethod
     def unfinished(cls, folder: StateFolder) -> Journal | None:
@@ -104,8 +113,15 @@ class Journal:
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
             check_kinds(str(folder.journal), (step.key for step in done))
-            torn, repairs = b"".join(lines) != content, bool(head.get("repairs"))
-            return cls(folder, head["run"], done, lines, torn=torn, repairs=repairs)
+            return cls(
+                folder,
+                head["run"],
+                done,
+                lines,
+                torn=b"".join(lines) != content,
+                repairs=bool(head.get("repairs")),
+                part=str(head.get("part", NODE)),
+            )
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(
                 f"{folder.journal} is damaged; it says what an interrupted run had changed: look at it, "

@@ -22,7 +22,7 @@ from agent.engine.planning import (
     disturbed_by,
     users_first,
 )
-from agent.engine.run import LOCK, Busy, alone, clean_up, end_properly, unfinished
+from agent.engine.run import LOCK, Busy, Unfinished, alone, clean_up, end_properly, unfinished
 from agent.engine.state_folder import StateFolder
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
@@ -49,10 +49,6 @@ _ON_THE_WAY = ("START_PENDING", "STOP_PENDING", "CONTINUE_PENDING", "PAUSE_PENDI
 
 _LARGEST_MADE = 1 << 20
 _BATCH = 8
-
-
-class Unfinished(Exception):
-    """Somebody's run was cut off here: it is for him to finish it, or to take it back."""
 
 
 @frozen

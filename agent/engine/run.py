@@ -9,12 +9,13 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from agent.engine.inventory import Inventory, needed_contents
+from agent.engine.inventory import Inventory, Origin, needed_contents
 from agent.engine.journal import Journal
 from agent.engine.making import Making
+from agent.engine.parts import remembered, share
 from agent.engine.planning import Match, Plan, differences, plan
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import Record, Target
+from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
 from agent.host.errors import HostError
 from agent.records import frozen
@@ -24,8 +25,10 @@ from agent.spec import Specification
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from agent.engine.parts import Share
     from agent.engine.planning import Change, Difference
     from agent.engine.progress import Progress
+    from agent.engine.target import Target
     from agent.engine.undoing import Undone
     from agent.host.port import Host
     from agent.resources.kind import State
@@ -40,6 +43,10 @@ _PAUSE_SECONDS = 0.05
 
 class Busy(Exception):
     """Another run is under way on this machine."""
+
+
+class Unfinished(Exception):
+    """Somebody's run was cut off here: it is for him to finish it, or to take it back."""
 
 
 class TakenBack(Exception):
@@ -64,9 +71,10 @@ def preview(host: Host, specification: Specification, *, beside: bool = False) -
     folder = StateFolder.of(host)
     folder.check()
     inventory = Inventory.load(folder)
-    remembered = _remembered(inventory, unfinished(folder, inventory))
-    others = _others(specification, remembered) if beside else {}
-    return plan(host, specification, _without(others, remembered))
+    journal = unfinished(folder, inventory)
+    own = journal if journal is not None and journal.part == NODE else None
+    mine = share(specification, inventory, remembered(inventory, own), NODE, beside=beside)
+    return plan(host, mine.specification, mine.remembered)
 
 
 def interrupted(host: Host) -> int | None:
@@ -74,7 +82,9 @@ def interrupted(host: Host) -> int | None:
     folder = StateFolder.of(host)
     folder.check()
     journal = unfinished(folder, Inventory.load(folder))
-    return None if journal is None or host.processes.is_held(LOCK) else len(journal.steps)
+    if journal is None or journal.part != NODE or host.processes.is_held(LOCK):
+        return None
+    return len(journal.steps)
 
 
 def make_so(
@@ -88,8 +98,9 @@ def make_so(
     stopped: Callable[[], None] | None = None,
     beside: bool = False,
     recipe: str = "",
+    part: str | None = NODE,
 ) -> Done:
-    """Raises CannotBeSo and Busy before anything is changed, TakenBack for what failed after that.
+    """Raises CannotBeSo, Busy and Unfinished before anything is changed, TakenBack for what failed then.
 
     `confirm` is called when all is made and well, unless there was nothing to make; also by the run that
     finishes an interrupted one. What it raises is a failure like any other: the run is taken back.
@@ -98,30 +109,31 @@ def make_so(
     the one that finishes an interrupted run. What it raises ends the run. `stopped` is called when all that
     must not run meanwhile does not any more; what it raises is a failure.
 
-    What wmcb made before and is not wanted now goes, unless this is to be `beside` it. `recipe` is a hash of
-    all that the specification was made of, for `as_made`.
+    What wmcb made of this `part` before and is not wanted now goes, unless this is to be `beside` it; None is
+    for all parts. `recipe` is a hash of all that the specification was made of, for `as_made`.
     """
     with alone(host):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
         end_properly(host, folder, inventory)
-        journal = unfinished(folder, inventory)
-        remembered = _remembered(inventory, journal)
-        others = _others(specification, remembered) if beside else {}
+        journal = _to_go_on_from(host, folder, inventory, progress, part)
+        known = remembered(inventory, journal)
+        mine = share(specification, inventory, known, part, beside=beside)
+        specification = mine.specification
         if journal is not None:
             progress.resuming(len(journal.steps))
-        planned = plan(host, specification, _without(others, remembered))
+        planned = plan(host, specification, mine.remembered)
         progress.planned(planned)
+        origins = _origins(inventory, specification, recipe, part, beside=beside)
         if journal is None and not planned.changes:
-            records = _beside(others, _records(host, specification, planned, {}, inventory, {}), remembered)
-            known = specification.title in ("", inventory.title) and recipe in ("", inventory.recipe)
-            if records == inventory.records and known:
+            records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
+            if records == inventory.records and _are_known(origins, inventory):
                 return Done(planned)
         if prepare is not None and journal is None and planned.pauses:
             prepare()
         folder.ensure()
-        journal = journal or Journal.begin(folder, version)
+        journal = journal or Journal.begin(folder, version, part=part or NODE)
         try:
             tidy(host, (change.target.key for change in planned.changes))
             making = Making(host, folder, journal, progress)
@@ -131,10 +143,9 @@ def make_so(
                 confirm()
             making.end_what_is_over(specification)
             first = journal.first_before()
-            records = _records(host, specification, planned, making.settled, inventory, first)
-            records = _beside(others, records, remembered)
-            title = specification.title or (inventory.title if beside else "")
-            Inventory(records, journal.run, title, recipe).save(folder)
+            records = _records(host, mine, planned, making.settled, inventory, first, part)
+            records = _beside(mine, records, known)
+            Inventory(records, journal.run, origins).save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
@@ -154,7 +165,7 @@ def as_made(host: Host, recipe: str) -> Done | None:
         folder = StateFolder.of(host)
         folder.check()
         inventory = Inventory.load(folder)
-        if not recipe or inventory.recipe != recipe:
+        if not recipe or inventory.recipe_of(NODE) != recipe:
             return None
         found = _status(host, folder, inventory)
     except CannotBeSo:
@@ -188,7 +199,7 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
 
 def reset(host: Host, version: str, progress: Progress, stopped: Callable[[], None] | None = None) -> Done:
     """Takes away what wmcb put on this machine, and gives back what it replaced."""
-    return make_so(host, Specification(), version, progress, stopped=stopped)
+    return make_so(host, Specification(), version, progress, stopped=stopped, part=None)
 
 
 def forget(host: Host) -> None:
@@ -290,44 +301,64 @@ def _is_over(journal: Journal, inventory: Inventory) -> bool:
     return journal.repairs or journal.run == inventory.run
 
 
-def _remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, Record]:
-    """Ours, with what an interrupted run may have made: it is wanted, or it goes."""
-    remembered = dict(inventory.records)
-    manners = {step.key: step.manner for step in journal.steps} if journal else {}
-    for key, before in journal.first_before().items() if journal else ():
-        remembered.setdefault(key, Record(Target(key, {}, manners[key], ()), before, {}))
-    return remembered
+def _to_go_on_from(
+    host: Host, folder: StateFolder, inventory: Inventory, progress: Progress, part: str | None
+) -> Journal | None:
+    """What an interrupted run of this part left. That of another is taken back first: only those who know
+    what it was to make can finish it. The node's own is somebody's, who is to say which. Raises Unfinished,
+    and TakenBack for what cannot be taken back.
+    """
+    journal = unfinished(folder, inventory)
+    if journal is None or part in (None, journal.part):
+        return journal
+    if journal.part == NODE:
+        raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
+    outcome = _take_back(host, folder, inventory, journal, progress)
+    if outcome.trouble:
+        raise TakenBack(outcome) from CannotBeSo("a run that was interrupted could not be taken back")
+    return None
 
 
-def _others(specification: Specification, remembered: Mapping[Key, Record]) -> dict[Key, Record]:
-    wanted = specification.by_key()
-    return {key: record for key, record in remembered.items() if key not in wanted}
+def _origins(
+    inventory: Inventory, specification: Specification, recipe: str, part: str | None, *, beside: bool
+) -> Mapping[str, Origin]:
+    """Of what is on the machine when this has been made so."""
+    if part is None:
+        return {}
+    title = specification.title or (inventory.title_of(part) if beside else "")
+    others = {name: origin for name, origin in inventory.origins.items() if name != part}
+    return {**others, part: Origin(title, recipe)} if part == NODE or title or recipe else others
+
+
+def _are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
+    """As far as they say something."""
+    return len(origins) >= len(inventory.origins) and all(
+        origin.title in ("", inventory.title_of(part)) and origin.recipe in ("", inventory.recipe_of(part))
+        for part, origin in origins.items()
+    )
 
 
 def _beside(
-    others: Mapping[Key, Record], records: Mapping[Key, Record], remembered: Mapping[Key, Record]
+    mine: Share, records: Mapping[Key, Record], remembered: Mapping[Key, Record]
 ) -> dict[Key, Record]:
     """In the order in which they were made first: what is used comes before what uses it."""
-    together = {**others, **records}
+    together = {**mine.others, **records}
     return {key: together[key] for key in (*remembered, *records) if key in together}
-
-
-def _without(others: Mapping[Key, Record], remembered: Mapping[Key, Record]) -> Mapping[Key, Record]:
-    return {key: record for key, record in remembered.items() if key not in others}
 
 
 def _records(
     host: Host,
-    specification: Specification,
+    mine: Share,
     planned: Plan,
     settled: Mapping[Key, State | None],
     inventory: Inventory,
     first_before: Mapping[Key, State | None],
+    part: str | None,
 ) -> dict[Key, Record]:
     looked_at: dict[Key, Change | Match] = {match.target.key: match for match in planned.unchanged}
     looked_at |= {change.target.key: change for change in planned.changes}
     records = {}
-    for want in specification.wants:
+    for want in mine.specification.wants:
         key = want.key
         target, found = looked_at[key].target, looked_at[key].found
         known, now = inventory.records.get(key), settled.get(key, found)
@@ -336,8 +367,15 @@ def _records(
         if known and now is None and known.target.kind.is_over(host, known.target.manner):
             records[key] = known  # whatever it would have to be now, it is not needed any more
         else:
-            records[key] = Record(target, known.before if known else first_before.get(key, now), now)
+            before = known.before if known else first_before.get(key, now)
+            records[key] = Record(target, before, now, _parts(target, known, part or NODE))
     return records
+
+
+def _parts(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
+    """Who wanted it as well, as it was, learns in a run of his own that it is another now."""
+    is_same = known is not None and known.target.wanted == target.wanted
+    return known.parts if known is not None and is_same else (part,)
 
 
 def _kept_otherwise(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 
+NODE = ""
+"""The part of what makes the machine a node: bootstrap, join, user data."""
+
+
 @frozen
 class Target:
     key: Key
@@ -65,9 +69,12 @@ class Record:
     """How it was before wmcb first touched it."""
     settled: State | None
     """How it was found after it had been made as wanted; None for what had done its duty by then."""
+    parts: tuple[str, ...] = (NODE,)
+    """Which want it; how it is to be is said by the first (agent.engine.parts)."""
 
     def document(self) -> dict[str, Value]:
-        return self.target.document() | {"before": self.before, "settled": self.settled}
+        document = self.target.document() | {"before": self.before, "settled": self.settled}
+        return document if self.parts == (NODE,) else document | {"parts": list(self.parts)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Record:
@@ -75,6 +82,7 @@ class Record:
             Target.from_document(document),
             cast("State | None", document["before"]),
             cast("State | None", document["settled"]),
+            tuple(cast("Sequence[str]", document.get("parts", (NODE,)))),
         )
 
 

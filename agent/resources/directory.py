@@ -59,6 +59,9 @@ class DirectoryResource(Kind):
         said = {"belongs_to_node": want.belongs_to_node, "shared": want.shared}
         return {name: True for name, is_so in said.items() if is_so}
 
+    def is_content(self, manner: State) -> bool:
+        return bool(manner.get("shared"))
+
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         path = PureWindowsPath(name)
         there = host.files.examine(path)

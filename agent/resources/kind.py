@@ -110,6 +110,10 @@ class Kind:
         """Whether it has done its duty, and is not to be there any more, though it is still asked for."""
         return False
 
+    def is_content(self, manner: State) -> bool:  # noqa: ARG002 - most have a will of their own
+        """Whether it is enough that somebody wants it, however that is."""
+        return False
+
     def shown(self, field: str, value: Value, manner: State) -> str:  # noqa: ARG002 - nothing to hide
         """For a person. Of a secret no more than lets two of them be told apart."""
         return "nothing" if value is None else str(value)

@@ -1,0 +1,272 @@
+"""The node's own part, and that of somebody who keeps it otherwise: what each made, and what both want."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.parts import Taken
+from agent.engine.progress import Silent
+from agent.engine.run import TakenBack, Unfinished, make_so, reset, status, take_back
+from agent.host.protection import PRIVATE_FILE
+from agent.spec import Directory, EnvironmentVariable, File, Inline, Protection, Service, Specification
+from sandbox.engine import nodes
+from sandbox.engine.nodes import CONFIG, ETC, K
+from sandbox.engine.world import Killed, Power, picture, powered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.engine.run import Done
+    from agent.host.port import Host
+    from agent.spec import Want
+
+PART = "followed"
+STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
+TOOLS = PureWindowsPath(r"C:\tools")
+TOOL, TEXT = TOOLS / "tool.exe", TOOLS / "text.txt"
+
+
+def tools(text: bytes = b"1", *more: Want, tool: bool = True) -> Specification:
+    exporter = [File(TOOL, Inline(b"MZ"), Protection.PROGRAM), Service("exporter", TOOL)] if tool else []
+    wants = [Directory(TOOLS, Protection.PROGRAM), File(TEXT, Inline(text)), *exporter, *more]
+    return Specification.of(wants, title="ConfigMap nodes/windows")
+
+
+def node(host: Host, specification: Specification | None = None) -> Done:
+    return make_so(host, specification or nodes.node(), "test", Silent())
+
+
+def part(host: Host, specification: Specification, recipe: str = "r") -> Done:
+    return make_so(host, specification, "test", Silent(), part=PART, recipe=recipe)
+
+
+def machine(host: Host) -> dict[str, object]:
+    return picture(host, but=(STATE,))
+
+
+def test_what_a_part_wants_no_more_goes_and_all_else_stays(host: Host) -> None:
+    host.environment.set("REGION", "before")
+    node(host)
+    made = machine(host)
+    part(host, tools(b"1", EnvironmentVariable("REGION", "eu")))
+    assert host.environment.get("REGION") == "eu"
+    part(host, tools(b"2", tool=False))
+    assert host.files.read(TEXT) == b"2"
+    assert host.services.read("exporter") is None
+    assert host.environment.get("REGION") == "before"
+    part(host, Specification(), recipe="")
+    assert machine(host) == made
+
+
+def test_again_nothing_changes_and_nothing_is_written(host: Host) -> None:
+    node(host)
+    part(host, tools())
+    written = host.files.read(STATE / "node.json")
+    assert part(host, tools()).plan.changes == ()
+    assert node(host).plan.changes == ()
+    assert host.files.read(STATE / "node.json") == written
+
+
+def test_the_node_made_anew_leaves_the_part(host: Host) -> None:
+    node(host)
+    part(host, tools())
+    node(host, nodes.node(config=b"{2}"))
+    assert host.files.read(TEXT) == b"1"
+    assert host.files.read(CONFIG) == b"{2}"
+    found = status(host)
+    assert found.is_well
+    assert found.title == "a small node"
+
+
+def test_a_reset_takes_all_parts(host: Host) -> None:
+    before = picture(host)
+    node(host)
+    part(host, tools())
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_a_part_that_fails_leaves_the_node_and_what_it_had(host: Host) -> None:
+    node(host)
+    part(host, tools())
+    made = picture(host)
+
+    def refuse() -> None:
+        raise RuntimeError
+
+    with pytest.raises(TakenBack):
+        make_so(host, tools(b"2", tool=False), "test", Silent(), refuse, part=PART)
+    assert picture(host) == made
+
+
+# What both want
+
+VARIABLE = EnvironmentVariable("NODE_ROLE", "worker")
+
+
+def without_variable() -> Specification:
+    *others, kubelet = nodes.wants()
+    assert isinstance(kubelet, Service)
+    kept = [each for each in others if each.key != VARIABLE.key]
+    reads = tuple(key for key in kubelet.reads if key != VARIABLE.key)
+    return Specification.of([*kept, Service("kubelet", nodes.KUBELET, reads=reads)], title="another node")
+
+
+def test_what_the_node_wants_alike_stays_when_the_part_wants_it_no_more(host: Host) -> None:
+    node(host)
+    made = machine(host)
+    part(host, Specification.of([VARIABLE], title="t"))
+    part(host, Specification(), recipe="")
+    assert machine(host) == made
+    assert status(host).is_well
+
+
+def test_it_is_left_to_the_part_when_the_node_wants_it_no_more(host: Host) -> None:
+    node(host)
+    part(host, Specification.of([VARIABLE], title="t"))
+    done = node(host, without_variable())
+    assert VARIABLE.key not in {change.target.key for change in done.plan.changes}, "it is not touched"
+    assert host.environment.get("NODE_ROLE") == "worker"
+    part(host, Specification(), recipe="")
+    assert host.environment.get("NODE_ROLE") is None
+
+
+def test_the_node_may_change_it_and_the_part_learns_of_that(host: Host) -> None:
+    node(host)
+    part(host, Specification.of([File(CONFIG, Inline(b"{}"))], title="t"))
+    node(host, nodes.node(config=b"{2}"))
+    with pytest.raises(Taken):
+        part(host, Specification.of([File(CONFIG, Inline(b"{}"))], title="t"))
+
+
+@pytest.mark.parametrize(
+    ("want", "line"),
+    [
+        pytest.param(
+            File(CONFIG, Inline(b"mine")),
+            rf"file {CONFIG} is wanted otherwise (sha256) than by a small node, which made it; only that can"
+            " change it",
+            id="a content",
+        ),
+        pytest.param(
+            Directory(ETC, Protection.PROGRAM),
+            rf"directory {ETC} is wanted otherwise (descriptor, exposed, open to users) than by a small node,"
+            " which made it; only that can change it",
+            id="a shared folder for itself",
+        ),
+        pytest.param(
+            File(CONFIG, Inline(b"{}"), until=TOOL),
+            rf"file {CONFIG} is wanted otherwise than by a small node, which made it; only that can"
+            " change it",
+            id="for a time only",
+        ),
+    ],
+)
+def test_what_is_wanted_otherwise_is_refused_before_anything_changes(
+    host: Host, want: Want, line: str
+) -> None:
+    node(host)
+    made = picture(host)
+    with pytest.raises(Taken) as refused:
+        part(host, Specification.of([Directory(TOOLS), want], title="t"))
+    assert str(refused.value) == line
+    assert refused.value.key == want.key
+    assert picture(host) == made
+
+
+def test_folders_on_the_way_are_shared_with_whoever_has_them(host: Host) -> None:
+    node(host)
+    made = machine(host)
+    own = [Directory(folder, Protection.PROGRAM, shared=True) for folder in (ETC, K)]
+    part(host, Specification.of([*own, File(K / "note.txt", Inline(b"1"))], title="t"))
+    assert status(host).is_well
+    part(host, Specification(), recipe="")
+    assert machine(host) == made
+
+
+def test_what_a_part_made_first_the_node_cannot_want_otherwise(host: Host) -> None:
+    node(host)
+    part(host, tools())
+    with pytest.raises(Taken, match="than by ConfigMap nodes/windows, which made it"):
+        node(host, Specification.of([*nodes.wants(), Directory(TOOLS), File(TEXT, Inline(b"otherwise"))]))
+
+
+# Runs that were cut off
+
+PLACES = range(0, 16, 2)
+
+
+def cut_off(host: Host, changes: int, run: Callable[[Host], object]) -> None:
+    with pytest.raises(Killed):
+        run(powered(host, Power(changes)))
+
+
+@pytest.mark.parametrize("changes", PLACES)
+def test_the_parts_own_is_taken_back_by_a_run_about_the_node(host: Host, changes: int) -> None:
+    node(host)
+    part(host, tools())
+    cut_off(host, changes, lambda powerless: part(powerless, tools(b"2", tool=False)))
+    node(host, nodes.node(config=b"{2}"))
+    assert host.files.read(TEXT) == b"1"
+    assert status(host).is_well
+    part(host, tools(b"2", tool=False))
+    assert status(host).is_well
+
+
+@pytest.mark.parametrize("changes", PLACES)
+def test_the_parts_own_is_finished_taken_back_or_reset(host: Host, changes: int) -> None:
+    before = picture(host)
+    node(host)
+    part(host, tools())
+    made = machine(host)
+    cut_off(host, changes, lambda powerless: part(powerless, tools(b"2", tool=False)))
+    take_back(host, Silent())
+    assert machine(host) == made
+    cut_off(host, changes, lambda powerless: part(powerless, tools(b"2", tool=False)))
+    part(host, tools(b"2", tool=False))
+    assert host.files.read(TEXT) == b"2"
+    assert host.services.read("exporter") is None
+    assert status(host).is_well
+    cut_off(host, changes, lambda powerless: part(powerless, tools()))
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+def test_the_nodes_own_is_somebodys_to_finish(host: Host) -> None:
+    node(host)
+    cut_off(host, 4, lambda powerless: node(powerless, nodes.node(config=b"{2}")))
+    cut = picture(host)
+    with pytest.raises(Unfinished):
+        part(host, tools())
+    assert picture(host) == cut
+
+
+# Memory
+
+
+def test_without_parts_it_is_written_so_that_an_older_wmcb_reads_it(host: Host) -> None:
+    node(host)
+    assert json.loads(host.files.read(STATE / "node.json"))["format"] == 1
+    part(host, tools())
+    document = json.loads(host.files.read(STATE / "node.json"))
+    assert document["format"] == 2
+    assert document["parts"] == {PART: {"title": "ConfigMap nodes/windows", "recipe": "r"}}
+    part(host, Specification(), recipe="")
+    assert json.loads(host.files.read(STATE / "node.json"))["format"] == 1
+
+
+def test_one_that_an_older_wmcb_wrote_is_the_nodes(host: Host) -> None:
+    node(host)
+    document = json.loads(host.files.read(STATE / "node.json"))
+    assert all("parts" not in resource for resource in document["resources"])
+    del document["recipe"]
+    host.files.write(STATE / "node.json", json.dumps(document).encode(), PRIVATE_FILE)
+    part(host, tools())
+    assert status(host).is_well
+    node(host, Specification.of([Directory(K, Protection.PROGRAM)]))
+    assert host.services.read("kubelet") is None
+    assert host.services.read("exporter") is not None
