@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent import node_credentials
 from agent.cli.failure import Failure
 from agent.fetch.proxies import of_environment
-from agent.host.errors import HostError
-from agent.host.protection import granted_to_others
-from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, config_map, node
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from agent.fetch.certificates import Certificate
     from agent.host.port import Host
     from agent.kube.answers import Object
-    from agent.kube.kubeconfig import Kubeconfig, ReadFile
+    from agent.kube.kubeconfig import Kubeconfig
     from agent.sources.kubeadm.model import JoinConfiguration
 
     Notice = Callable[[str], None]
@@ -80,23 +77,11 @@ def find_cluster(
 
 
 def own_kubeconfig(host: Host) -> Kubeconfig | None:
-    """Of a machine that is a node. Raises NotUsable, and Failure for what anybody may have put there.
-
-    The kubelet writes it before it has the certificate that is named there: until then it is no node.
-    """
-    if host.files.observe(KUBELET_CONF) is None:
-        return None
-    granted = granted_to_others(host.files.descriptor(KUBELET_CONF), host.access.caller())
-    if granted & ~(FILE_READ | FILE_EXECUTE):
-        raise Failure(
-            f"{KUBELET_CONF} can be changed by users, so that it may lead this machine into a cluster of "
-            "theirs; look at it, and remove it",
-            where=str(KUBELET_CONF),
-        )
-    own = kubeconfig.read(host.files.read(KUBELET_CONF), str(KUBELET_CONF))
-    user = own.user()
-    named = [KUBELET_CONF.parent / path for path in (user.certificate_path, user.key_path) if path]
-    return None if any(host.files.observe(path) is None for path in named) else own
+    """Of a machine that is a node. Raises NotUsable, and Failure for what anybody may have put there."""
+    try:
+        return node_credentials.own_kubeconfig(host, KUBELET_CONF)
+    except node_credentials.OpenToUsers as fault:
+        raise Failure(str(fault), where=str(KUBELET_CONF)) from fault
 
 
 def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Notice) -> None:
@@ -257,21 +242,9 @@ def _client(
     used: Kubeconfig, host: Host, seconds: float, notice: Notice, kept: Kept | None = None
 ) -> Iterator[Client]:
     limits, proxies = Limits(patience=seconds), of_environment(os.environ)
-    access = used.access(_reader(host, KUBELET_CONF))
+    access = used.access(node_credentials.reader(host, KUBELET_CONF))
     with Client(access, proxies=proxies, limits=limits, notice=notice, kept=kept) as client:
         yield client
-
-
-def _reader(host: Host, config: PureWindowsPath) -> ReadFile:
-    """A path in a kubeconfig starts at the kubeconfig's own folder."""
-
-    def read(path: str) -> bytes:
-        try:
-            return host.files.read(config.parent / PureWindowsPath(path))
-        except HostError as fault:
-            raise OSError(fault.code, str(fault)) from fault
-
-    return read
 
 
 def _waited_for(client: Client, name: str, seconds: float) -> Object:
