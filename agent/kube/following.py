@@ -44,14 +44,19 @@ class Following:
         fields: str = "",
         labels: str = "",
         notice: Callable[[str], None] = lambda _: None,
+        heard: Callable[[], None] = lambda: None,
         clock: Clock | None = None,
     ) -> None:
-        """`notice` is told, in a line for a person, of each failure after which it goes on."""
+        """`notice` is told, in a line for a person, of each failure after which it goes on.
+
+        `heard` is called for each word of the server's, also where nothing has changed.
+        """
         self._client = client
         self._path = path
         self._fields = fields
         self._labels = labels
         self._notice = notice
+        self._heard = heard
         self._clock = clock or SystemClock()
         self._over = threading.Event()
         self._sleep = clock.sleep if clock else self._wait
@@ -73,6 +78,7 @@ class Following:
                     yield self._state()
                 for event in self._events(end):
                     effort = self._effort(end)
+                    self._heard()
                     if self._take(event):
                         yield self._state()
             except Failed as fault:
@@ -103,6 +109,7 @@ class Following:
         limits = self._client.limits
         once = replaced(limits, patience=0.0, attempt=min(limits.attempt, left))
         listed = self._client.list(self._path, fields=self._fields, labels=self._labels, limits=once)
+        self._heard()
         before, self._known = self._known, {_name(thing): thing for thing in listed.items}
         self._version = listed.version
         return before != self._known
