@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from agent.engine.target import NODE
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
+from agent.resources.kind import NotWell
 from agent.spec import HealthCheck
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 10.0
 _ANSWER_WITHIN_SECONDS = 2.0
 _WELL = 200
+_ASK_AGAIN_SECONDS = 0.1
 
 
 class Health:
@@ -31,7 +34,7 @@ class Health:
         """What runs and has not been well for longer than it may, and how that shows. Asks each."""
         found = {}
         for key, check in _asked(records):
-            if not self._runs(key.name) or (lack := self._lack(check)) is None:
+            if not _runs(self._host, key.name) or (lack := _lack(self._host, check)) is None:
                 self._unwell_since.pop(key, None)
                 continue
             now = self._host.clock.monotonic()
@@ -43,21 +46,48 @@ class Health:
 
     def is_needed(self, records: Iterable[Record]) -> bool:
         """Whether anything runs that can be asked."""
-        return any(self._runs(key.name) for key, _ in _asked(records))
+        return any(_runs(self._host, key.name) for key, _ in _asked(records))
 
-    def _runs(self, name: str) -> bool:
-        try:
-            return self._host.services.status(name).state is ServiceState.RUNNING
-        except HostError:
-            return False
 
-    def _lack(self, check: HealthCheck) -> str | None:
-        subject = f"http://127.0.0.1:{check.port}{check.path}"
-        try:
-            answer = self._host.loopback.get(check.port, check.path, _ANSWER_WITHIN_SECONDS)
-        except HostError:
-            return f"{subject} has not answered"
-        return None if answer == _WELL else f"{subject} has answered {answer}"
+class Soundness:
+    """What makes the machine a node, the kubelet above all: where it is well now, it is to be so later."""
+
+    def __init__(self, host: Host, records: Iterable[Record]) -> None:
+        self._host = host
+        nodes_own = [record for record in records if record.parts[0] == NODE]
+        self._well = [
+            (key, check)
+            for key, check in _asked(nodes_own)
+            if _runs(host, key.name) and _lack(host, check) is None
+        ]
+
+    def confirm(self) -> None:
+        """Raises NotWell for what is not as well any more, and does not become so in the time that it has."""
+        for key, check in self._well:
+            deadline = self._host.clock.monotonic() + check.within_seconds
+            while (lack := self._fault(key, check)) is not None:
+                if self._host.clock.monotonic() >= deadline:
+                    raise NotWell(f"{key} is not well any more: {lack}")
+                self._host.clock.sleep(_ASK_AGAIN_SECONDS)
+
+    def _fault(self, key: Key, check: HealthCheck) -> str | None:
+        return _lack(self._host, check) if _runs(self._host, key.name) else "it does not run"
+
+
+def _runs(host: Host, name: str) -> bool:
+    try:
+        return host.services.status(name).state is ServiceState.RUNNING
+    except HostError:
+        return False
+
+
+def _lack(host: Host, check: HealthCheck) -> str | None:
+    subject = f"http://127.0.0.1:{check.port}{check.path}"
+    try:
+        answer = host.loopback.get(check.port, check.path, _ANSWER_WITHIN_SECONDS)
+    except HostError:
+        return f"{subject} has not answered"
+    return None if answer == _WELL else f"{subject} has answered {answer}"
 
 
 def _asked(records: Iterable[Record]) -> Iterable[tuple[Key, HealthCheck]]:

@@ -41,6 +41,7 @@ PROGRAM = "wmcb.exe"
 KUBEADM = "kubeadm.exe"
 """The same program, by the name under which it takes kubeadm's command lines."""
 RUNTIME = "runtime"
+_RUN = ("daemon", "run")
 
 _RESTART_AFTER_MILLISECONDS = (1_000, 5_000, 30_000)
 _HEALTHY_AFTER_SECONDS = 3600
@@ -51,10 +52,10 @@ def place(host: Host) -> PureWindowsPath:
     return host.facts.program_files() / "wmcb"
 
 
-def definition(host: Host) -> ServiceDefinition:
+def definition(host: Host, arguments: Sequence[str] = ()) -> ServiceDefinition:
     return ServiceDefinition(
         name=SERVICE,
-        command=(str(place(host) / PROGRAM), "daemon", "run"),
+        command=(str(place(host) / PROGRAM), *_RUN, *arguments),
         display_name="wmcb node agent",
         description="Keeps this machine a Kubernetes worker node, as its cluster wants it.",
         recovery=Recovery(
@@ -67,8 +68,17 @@ def definition(host: Host) -> ServiceDefinition:
     )
 
 
-def install(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -> Sequence[str]:
-    """Lays out what lies around the running `program`, and registers the service to start with Windows.
+def arguments(host: Host) -> Sequence[str]:
+    """What the service is told at its start: which ConfigMap to follow."""
+    there = host.services.read(SERVICE)
+    return () if there is None else there.definition.command[1 + len(_RUN) :]
+
+
+def install(
+    host: Host, program: PureWindowsPath, arguments: Sequence[str] = (), *, as_kubeadm: bool = False
+) -> Sequence[str]:
+    """Lays out what lies around the running `program`, and registers the service to start with Windows, told
+    these `arguments`.
 
     Returns what this Windows would not keep of the registration. Done again, it brings everything up to date,
     with `as_kubeadm` or without: once there, a kubeadm.exe stays.
@@ -82,10 +92,17 @@ def install(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -
     if registered is None or host.files.observe(registered) is None:
         # Else a node has its own, which stays when this goes.
         host.events.register(SERVICE, target / PROGRAM)
-    wanted = definition(host)
+    wanted = definition(host, arguments)
     if host.services.read(SERVICE) is None:
         return host.services.create(wanted)
     return host.services.change(wanted)
+
+
+def restart(host: Host, seconds: float) -> None:
+    """If it runs, so that it goes by what it is told now."""
+    if host.services.status(SERVICE).state is ServiceState.RUNNING:
+        _stop(host, seconds)
+        host.services.start(SERVICE)
 
 
 def _texts_of_events(host: Host) -> PureWindowsPath | None:

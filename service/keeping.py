@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agent.engine.inventory import Inventory
 from agent.engine.progress import Silent
 from agent.engine.repairing import Drift, drifted, put_by, repair
-from agent.engine.run import LOCK, Busy, Unfinished
+from agent.engine.run import LOCK, Busy, Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.resources.kind import CannotBeSo
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from agent.engine.repairing import Repaired
     from agent.engine.target import Record
     from agent.host.port import Host
+    from service.adopting import Adopting
+    from service.pausing import Pause
     from service.watching import Watches
 
 FULL_LOOK_SECONDS = 600.0
@@ -49,6 +51,7 @@ class Errand(enum.Enum):
     ALL = "look at everything"
     HEALTH = "ask whether what runs is well"
     COPIES = "keep copies of small files"
+    CLUSTER = "do what the cluster wants"
 
 
 class Keeping:
@@ -61,17 +64,21 @@ class Keeping:
         telling: Telling,
         version: str,
         watches: Watches,
+        adopting: Adopting | None = None,
     ) -> None:
+        """`adopting` where a ConfigMap is followed."""
         self._host = host
         self._signals = signals
         self._telling = telling
         self._version = version
         self._folder = StateFolder.of(host)
         self._watches = watches
+        self._adopting = adopting
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
         self._starts: dict[Key, Starts] = {}
         self._repeats = Repeats()
+        self._inventory = Inventory()
         self._records: Mapping[Key, Record] = {}
         self._run: str | None = None
         self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
@@ -114,6 +121,8 @@ class Keeping:
             self._agenda.after(0.0, Key("service", signal.subject))
         elif signal.source is Source.ASKED:
             self._agenda.after(0.0, Errand.ALL)
+        elif signal.source in (Source.CLUSTER, Source.CONTENTS):
+            self._agenda.after(0.0, Errand.CLUSTER)
         elif signal.source is Source.FILE:
             self._note_path(PureWindowsPath(signal.subject))
 
@@ -131,8 +140,12 @@ class Keeping:
     def _see_to(self, due: set[Key | Errand]) -> None:
         if self._host.processes.is_held(LOCK):
             raise Busy
+        self._take_back()
         is_new = self._read_memory()
+        if self._adopting is not None:
+            self._adopting.look(self._inventory)
         if self._is_paused():
+            self._report(is_paused=True)
             return
         if self._has_resumed() or is_new:
             due = {Errand.ALL, *due}
@@ -145,6 +158,26 @@ class Keeping:
         if Errand.COPIES in due:
             put_by(self._host)
         self._put_down_what_comes_again(due)
+        if self._adopting is not None and not due.isdisjoint((Errand.ALL, Errand.CLUSTER)):
+            self._adopt(self._adopting)
+        self._report(is_paused=False)
+
+    def _take_back(self) -> None:
+        """A run of our own that was cut off: what it was to make is seen anew."""
+        undone = take_back_part(self._host, Silent())
+        if undone is not None and undone.trouble:
+            self._trouble(f"a change that was cut off cannot be taken back: {'; '.join(undone.trouble)}")
+
+    def _report(self, *, is_paused: bool) -> None:
+        if self._adopting is not None:
+            self._adopting.report(is_paused=is_paused)
+
+    def _adopt(self, adopting: Adopting) -> None:
+        if adopting.adopt(self._inventory, self._let_go):
+            self._agenda.after(0.0, Errand.ALL)
+            self._agenda.after(0.0, Errand.COPIES)
+        elif adopting.again_seconds is not None:
+            self._agenda.after(adopting.again_seconds, Errand.CLUSTER)
 
     def _chosen(self, due: set[Key | Errand]) -> set[Key] | None:
         """None for everything."""
@@ -191,7 +224,7 @@ class Keeping:
         is_new = inventory.run != self._run
         if is_new:
             self._watches.renew()  # all of it may have been taken away, and made again
-            self._records, self._run = inventory.records, inventory.run
+            self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
             self._starts = {}
             if inventory.records:
                 services = ", ".join(self._services()) or "no service"
@@ -202,16 +235,19 @@ class Keeping:
         return is_new
 
     def _is_paused(self) -> bool:
-        if (pause := pausing.read(self._host)) is None:
+        by_cluster = self._adopting.pause if self._adopting is not None else None
+        pause = pausing.read(self._host)
+        if pause is None and by_cluster is None:
             return False
         self._agenda.clear()
         self._let_go()
-        end = "it is ended by wmcb daemon resume" if pause.until is None else "for a time that was given"
-        self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {end}")
+        why = _end_of(pause) if pause is not None else by_cluster
+        self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {why}")
         # Once more: of what came before the watch for its end had begun nobody tells.
-        if (pause := pausing.read(self._host)) is None:
+        pause = pausing.read(self._host)
+        if pause is None and by_cluster is None:
             return False
-        if pause.until is not None:
+        if pause is not None and pause.until is not None:
             left = max(0.0, pause.until - self._host.clock.now())
             # Somebody may set the clock.
             self._agenda.after(min(left, FULL_LOOK_SECONDS), Errand.ALL)
@@ -327,6 +363,10 @@ class Keeping:
             self._telling.tell_once("unseen", Event.TROUBLE, text)
         else:
             self._telling.is_over("unseen")
+
+
+def _end_of(pause: Pause) -> str:
+    return "it is ended by wmcb daemon resume" if pause.until is None else "for a time that was given"
 
 
 def _named(fields: Sequence[str]) -> str:

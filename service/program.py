@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.host.port import Host, ServiceControls
+    from service.adopting import Adopting
+    from service.followed import Followed
     from service.signals import Signals
+    from service.telling import Telling
 
     Log = Callable[[str], None]
 
@@ -27,8 +30,9 @@ def resident(
     is_node: Callable[[], bool],
     open_host: Callable[[], Host],
     open_log: Callable[[Host], Log],
+    followed: Followed | None = None,
 ) -> int:
-    """Runs as long as Windows lets it; its exit code.
+    """Runs as long as Windows lets it; its exit code. `followed` is the ConfigMap to follow, if any.
 
     Answers the SCM in this thread, and works in another: what is asked for is heard at once, and a step that
     takes too long is left to the journal. On a machine that is no node there is no other, and next to nothing
@@ -44,7 +48,7 @@ def resident(
     from service.signals import Signal, Signals, Source
 
     signals = Signals()
-    worker = threading.Thread(target=_keep, args=(signals, open_host, open_log), daemon=True)
+    worker = threading.Thread(target=_keep, args=(signals, open_host, open_log, followed), daemon=True)
     worker.start()
     while controls.next() not in _ENDING:
         signals.put(Signal(Source.ASKED))
@@ -54,7 +58,12 @@ def resident(
     return 0
 
 
-def _keep(signals: Signals, open_host: Callable[[], Host], open_log: Callable[[Host], Log]) -> None:
+def _keep(
+    signals: Signals,
+    open_host: Callable[[], Host],
+    open_log: Callable[[Host], Log],
+    followed: Followed | None,
+) -> None:
     import os
     import sys
 
@@ -69,6 +78,20 @@ def _keep(signals: Signals, open_host: Callable[[], Host], open_log: Callable[[H
     try:
         host = open_host()
         telling = Telling(host, open_log(host))
-        Keeping(host, signals, telling, RELEASE, Watches(host, signals)).run()
+        adopting = _adopting(host, signals, telling, followed) if followed else None
+        Keeping(host, signals, telling, RELEASE, Watches(host, signals), adopting).run()
     except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
         os._exit(1)  # Windows starts it again, by its recovery actions
+
+
+def _adopting(host: Host, signals: Signals, telling: Telling, followed: Followed) -> Adopting:
+    """Whoever follows nothing has none of this loaded: TLS alone takes more than all the rest."""
+    from agent.release import RELEASE
+    from service.adopting import Adopting
+    from service.cluster import Cluster
+    from service.contents import Contents
+    from service.reporting import Reports
+
+    cluster = Cluster(host, followed, signals)
+    contents, reports = Contents(host, signals), Reports(cluster, host.clock)
+    return Adopting(host, followed, cluster, contents, reports, telling, RELEASE)

@@ -32,12 +32,22 @@ class Event(enum.IntEnum):
     RESUMED = 18
     UNFINISHED = 19
     TROUBLE = 20
+    APPLIED = 21
+    REFUSED = 22
+    FAILED = 23
+    MISSING = 24
+    UNREACHABLE = 25
+    PENDING = 26
 
 
 _LEVELS = {
     Event.KEEPING: EventLevel.INFORMATION,
     Event.PAUSED: EventLevel.INFORMATION,
     Event.RESUMED: EventLevel.INFORMATION,
+    Event.APPLIED: EventLevel.INFORMATION,
+    Event.PENDING: EventLevel.INFORMATION,
+    Event.REFUSED: EventLevel.ERROR,
+    Event.FAILED: EventLevel.ERROR,
     Event.NOT_REPAIRED: EventLevel.ERROR,
     Event.TROUBLE: EventLevel.ERROR,
 }
@@ -68,6 +78,9 @@ class Telling:
         if self._standing.get(topic) != text:
             self._standing[topic] = text
             self.tell(event, text)
+
+    def stands(self, topic: object) -> bool:
+        return topic in self._standing
 
     def is_over(self, topic: object) -> bool:
         """From now on it would be told anew. Whether it stood."""

@@ -94,8 +94,11 @@ COMMANDS = (
         "daemon install",
         "make this the resident service of the machine",
         run="agent.cli.daemon:install",
-        options=(options.AS_KUBEADM,),
-        examples=("wmcb daemon install", "wmcb daemon install --kubeadm"),
+        options=(options.AS_KUBEADM, options.CONFIG_MAP, options.PUBLIC_KEY, options.UNFOLLOW),
+        examples=(
+            "wmcb daemon install",
+            "wmcb daemon install --config-map kube-system/windows-nodes",
+        ),
     ),
     Command(
         "daemon uninstall",
@@ -120,6 +123,7 @@ COMMANDS = (
         "daemon run",
         "be the resident service; Windows calls this",
         run="agent.cli.daemon:run",
+        options=(options.CONFIG_MAP, options.PUBLIC_KEY),
         examples=("sc start wmcb",),
     ),
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from agent.cli.arguments import Request
     from agent.host.port import Host
+    from service.followed import Followed
 
 STOP_WITHIN_SECONDS = 60.0
 SERVICE = "wmcb"
@@ -29,6 +30,7 @@ def run(request: Request) -> int:
     from agent.host.errors import NotAService
     from service.program import resident
 
+    followed = _given(request)
     try:
         if sys.platform == "win32" and not is_sandbox(request):
             # Of the host this part alone: a service starts often, and stays.
@@ -39,7 +41,8 @@ def run(request: Request) -> int:
             host = open_machine(request)
             serve, is_node = host.services.serve, lambda: _has_memory(host)
         return serve(
-            SERVICE, lambda controls: resident(controls, is_node, lambda: open_machine(request), _log_on)
+            SERVICE,
+            lambda controls: resident(controls, is_node, lambda: open_machine(request), _log_on, followed),
         )
     except NotAService as error:
         raise BadUsage(f"Windows runs this; start the service with: sc start {SERVICE}") from error
@@ -127,15 +130,96 @@ def install(request: Request) -> int:
     host = open_as_administrator(request)
     from service import installation
 
+    former, followed = installation.arguments(host), _followed(request, host)
+    arguments = followed.arguments() if followed else ()
     with _running_program(request, host) as program:
-        unsupported = installation.install(host, program, as_kubeadm=request.has(options.AS_KUBEADM))
+        unsupported = installation.install(
+            host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM)
+        )
+    if arguments != former:
+        installation.restart(host, STOP_WITHIN_SECONDS)
     for setting in unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
     place = installation.place(host)
     kubeadm = host.files.observe(place / installation.KUBEADM) is not None
     programs = f"{installation.PROGRAM} and {installation.KUBEADM} are" if kubeadm else "the program is"
     say(f"{programs} in {place}\nthe service {SERVICE} starts with Windows, or now by: sc start {SERVICE}")
+    if request.has(options.UNFOLLOW):
+        _give_back(request, host)
+    elif followed is not None:
+        say(f"it follows {followed}")
     return DONE
+
+
+def _followed(request: Request, host: Host) -> Followed | None:
+    """The one of before, unless another is given."""
+    if request.has(options.UNFOLLOW):
+        for option in (options.CONFIG_MAP, options.PUBLIC_KEY):
+            if request.has(option):
+                raise BadUsage(f"{options.UNFOLLOW.name} does not go with {option.name}", where=option.name)
+        return None
+    from service.followed import in_arguments
+    from service.installation import arguments
+
+    return _given(request, host) or in_arguments(arguments(host))
+
+
+def _given(request: Request, host: Host | None = None) -> Followed | None:
+    """The ConfigMap to follow. Its key is a file of `host`, or itself."""
+    if not request.has(options.CONFIG_MAP):
+        if request.has(options.PUBLIC_KEY):
+            text = f"{options.PUBLIC_KEY.name} goes with {options.CONFIG_MAP.name}"
+            raise BadUsage(text, where=options.PUBLIC_KEY.name)
+        return None
+    from agent.records import replaced
+    from service.followed import NoConfigMap, followed
+
+    place = request.value(options.CONFIG_MAP, "")
+    try:
+        found = followed(place)
+    except NoConfigMap as fault:
+        raise BadUsage.of(options.CONFIG_MAP.name, place, str(fault)) from fault
+    return replaced(found, key=_key(request, host)) if request.has(options.PUBLIC_KEY) else found
+
+
+def _key(request: Request, host: Host | None) -> str:
+    """As minisign writes it in one line."""
+    from agent.cli.given import given_file
+    from agent.sources.signatures import NoKey, public_key
+
+    given = request.value(options.PUBLIC_KEY, "")
+    try:
+        public_key(given)
+    except NoKey:
+        if host is None:
+            raise
+    else:
+        return given
+    file = given_file(request, options.PUBLIC_KEY, host)
+    text = file.read().decode(errors="replace")
+    try:
+        public_key(text)
+    except NoKey as fault:
+        raise file.objection(str(fault)) from fault
+    return text.split()[-1]
+
+
+def _give_back(request: Request, host: Host) -> None:
+    """What the ConfigMap had made that was followed until now."""
+    from agent.cli.engine_run import recorded
+    from agent.cli.progress import display
+    from agent.cli.wording import many
+    from agent.engine.run import make_so
+    from agent.release import RELEASE
+    from agent.spec import Specification
+    from service import standing
+    from service.followed import PART
+
+    with recorded(host, "take away what a ConfigMap made", display(request)) as told:
+        done = make_so(host, Specification(), RELEASE, told, part=PART)
+    standing.forget(host)
+    taken = many(len(done.plan.changes), "resource")
+    say(f"it follows no ConfigMap; of what one had made, {taken} were taken away")
 
 
 def uninstall(request: Request) -> int:

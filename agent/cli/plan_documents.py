@@ -30,6 +30,12 @@ that two of them can be told apart within one document.
         resources   resource, there (whether it exists), differences as above
         logs        by path, the last lines of what the services' programs write
         pause       null, or of the resident service's repairs: until (seconds since 1970, null for no end)
+        following   null, or of the ConfigMap that the resident service follows: config_map (namespace/name),
+                    is_signed (whether it has to be), state ("waiting" until it has been seen, "applied",
+                    "pending", "refused", "failed", "missing"), error (a line, or null), applied (a hash of
+                    what it wants of this node, as that was made last), resource_version (in which that was
+                    first seen), turn (when this node's turn comes, in seconds since 1970, or null), pause
+                    (null, or the reason that the cluster gives for one)
 
 What a run shows of these on standard output is all of it: warnings and progress go to standard error.
 """
@@ -98,7 +104,9 @@ def user_data_document(
     return document(**_of_plan(plan), left=left, remarks=list(remarks), exit_code=exit_code)
 
 
-def status_document(status: Status, logs: Logs, pause: Pause | None) -> str:
+def status_document(
+    status: Status, logs: Logs, pause: Pause | None, following: Mapping[str, Value] | None
+) -> str:
     return document(
         title=status.title,
         interrupted=status.interrupted,
@@ -113,6 +121,7 @@ def status_document(status: Status, logs: Logs, pause: Pause | None) -> str:
         ],
         logs={str(path): list(lines) for path, lines in logs.items()},
         pause=None if pause is None else {"until": None if pause.until is None else int(pause.until)},
+        following=following,
     )
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import shown_plan
+from agent.cli import shown_following, shown_plan
 from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.daemon import paused_until
@@ -34,18 +34,20 @@ def show(request: Request) -> int:
     host = open_to_look(request)
     with looking():
         status = engine.status(host)
-        pause = pausing.read(host)
+        pause, following = pausing.read(host), shown_following.following(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.wants_json:
         from agent.cli import plan_documents
 
-        say(plan_documents.status_document(status, logs, pause))
+        say(plan_documents.status_document(status, logs, pause, shown_following.document(following)))
     elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")
     else:
         say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=request.has(VERBOSE)))
         if pause is not None:
             say(f"the resident service's repairs are paused {paused_until(pause.until)}")
+        if following is not None:
+            say(f"the resident service {shown_following.line(following)}")
     return DONE if status.is_well else FAILED
 
 

@@ -66,14 +66,14 @@ class Done:
     """What this machine made its own of, where it does not keep a setting as given."""
 
 
-def preview(host: Host, specification: Specification, *, beside: bool = False) -> Plan:
-    """What `make_so` would do."""
+def preview(host: Host, specification: Specification, *, beside: bool = False, part: str = NODE) -> Plan:
+    """What `make_so` would do. Raises CannotBeSo."""
     folder = StateFolder.of(host)
     folder.check()
     inventory = Inventory.load(folder)
     journal = unfinished(folder, inventory)
-    own = journal if journal is not None and journal.part == NODE else None
-    mine = share(specification, inventory, remembered(inventory, own), NODE, beside=beside)
+    own = journal if journal is not None and journal.part == part else None
+    mine = share(specification, inventory, remembered(inventory, own), part, beside=beside)
     return plan(host, mine.specification, mine.remembered)
 
 
@@ -197,6 +197,12 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
         return _take_back(host, folder, inventory, journal, progress)
 
 
+def take_back_part(host: Host, progress: Progress) -> Undone | None:
+    """The same of a run that was about another part than the node's own: nobody else would finish it."""
+    journal = Journal.unfinished(StateFolder.of(host))
+    return None if journal is None or journal.repairs or journal.part == NODE else take_back(host, progress)
+
+
 def reset(host: Host, version: str, progress: Progress, stopped: Callable[[], None] | None = None) -> Done:
     """Takes away what wmcb put on this machine, and gives back what it replaced."""
     return make_so(host, Specification(), version, progress, stopped=stopped, part=None)
@@ -268,7 +274,7 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
 
 @contextmanager
 def alone(host: Host) -> Iterator[None]:
-    """Raises Busy, but for what the resident service repairs just now: that has ended in a moment."""
+    """Raises Busy, but for what the resident service does just now: that has ended in a moment."""
     deadline = host.clock.monotonic() + _MOMENT_SECONDS
     while True:
         with host.processes.exclusive(LOCK) as mine:
@@ -276,15 +282,15 @@ def alone(host: Host) -> Iterator[None]:
                 yield
                 return
         now = host.clock.monotonic()
-        if now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_repaired(host)):
+        if now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_kept(host)):
             raise Busy("another wmcb is at work on this machine; wait until it has ended")
         host.clock.sleep(_PAUSE_SECONDS)
 
 
-def _is_repaired(host: Host) -> bool:
+def _is_kept(host: Host) -> bool:
     with suppress(HostError, CannotBeSo):
         journal = Journal.unfinished(StateFolder.of(host))
-        return journal is not None and journal.repairs
+        return journal is not None and (journal.repairs or journal.part != NODE)
     return False
 
 

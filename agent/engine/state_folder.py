@@ -60,6 +60,16 @@ class StateFolder:
         return self.path / "pause"
 
     @property
+    def following(self) -> PureWindowsPath:
+        """What became of the ConfigMap that the resident service follows."""
+        return self.path / "following.json"
+
+    @property
+    def fetched(self) -> PureWindowsPath:
+        """Contents that a run will need, by their hash."""
+        return self.path / "fetched"
+
+    @property
     def _reserve(self) -> PureWindowsPath:
         return self.path / "reserve"
 
@@ -222,10 +232,12 @@ class StateFolder:
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
-        with suppress(NotFound):
-            remove_tree(self.host.files, self.made)
+        for folder in (self.made, self.fetched):
+            with suppress(NotFound):
+                remove_tree(self.host.files, folder)
         # The copy first: alone it would count.
-        for path in (self.inventory_copy, self.inventory, self.journal, self._reserve, self.pause):
+        own = (self.inventory_copy, self.inventory, self.journal, self._reserve, self.pause, self.following)
+        for path in own:
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):

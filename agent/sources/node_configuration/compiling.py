@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.records import frozen, replaced
+from agent.records import field, frozen, replaced
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration.model import Maintenance, RemoteFile, Unobtainable
 from agent.sources.report import Entry, Report, Severity
@@ -22,6 +22,8 @@ class Compiled:
     specification: Specification | None
     """None where the report is fatal."""
     report: Report
+    origins: Mapping[Key, Origin] = field(default_factory=dict)
+    """Where each of the resources was said, but for folders on the way to others."""
 
 
 def chosen(
@@ -46,14 +48,14 @@ def compile_node(documents: Iterable[NodeConfiguration], obtain: Obtain, title: 
         work.add(document)
     work.check()
     specification = None if work.entries else work.specification(title)
-    return Compiled(specification, Report(tuple(work.entries)))
+    return Compiled(specification, Report(tuple(work.entries)), work.origins)
 
 
 class _Work:
     def __init__(self, obtain: Obtain) -> None:
         self._obtain = obtain
         self._wants: dict[Key, Want] = {}
-        self._origins: dict[Key, Origin] = {}
+        self.origins: dict[Key, Origin] = {}
         self.entries: list[Entry] = []
 
     def add(self, document: NodeConfiguration) -> None:
@@ -63,7 +65,7 @@ class _Work:
             if want is None:
                 continue
             other = self._wants.setdefault(want.key, want)
-            origin = self._origins.setdefault(want.key, item.origin)
+            origin = self.origins.setdefault(want.key, item.origin)
             if origin is not item.origin and not (want.key in before and _same(want, other)):
                 there = origin.error("").where
                 self._wrong(item.origin, f"{want.key} is wanted twice, first by {there}; keep one of them")
@@ -88,7 +90,7 @@ class _Work:
     def check(self) -> None:
         folders = {Key("", want.key.name) for want in self._folders().values()}
         for key, want in self._wants.items():
-            origin = self._origins[key]
+            origin = self.origins[key]
             if isinstance(want, File) and Key("", key.name) in folders:
                 self._wrong(origin, "it would be a file where there has to be a folder")
             for reference in _references(want):

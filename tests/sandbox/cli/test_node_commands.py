@@ -281,7 +281,9 @@ def test_a_program_that_this_system_cannot_run_is_not_said_to_run(machine: Machi
 def test_a_status_for_programs(node: Machine) -> None:
     node.host.files.remove(KUBELET)
     document = node.wmcb("status", "--output", "json").document
-    assert set(document) == {"format", "title", "interrupted", "under_way", "resources", "logs", "pause"}
+    assert set(document) == {
+        "format", "title", "interrupted", "under_way", "resources", "logs", "pause", "following"
+    }  # fmt: skip
     gone = [each for each in document["resources"] if not each["there"]]
     assert [each["resource"] for each in gone] == [["file", str(KUBELET)]]
 

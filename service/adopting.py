@@ -1,0 +1,363 @@
+"""Makes a node what a ConfigMap wants of it: when, whether at all, and what is remembered of that.
+
+What cannot be read, is not signed, or cannot be made leaves all as it is. Only `adopt` changes the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.engine.inventory import Inventory
+from agent.engine.parts import Taken
+from agent.engine.progress import Silent
+from agent.engine.run import TakenBack, make_so, preview
+from agent.engine.state_folder import StateFolder
+from agent.engine.target import NODE
+from agent.host.errors import HostError
+from agent.records import replaced
+from agent.resources.kind import CannotBeSo, NotWell
+from agent.sources.node_configuration import compile_node, turn
+from agent.spec import File, Service
+from service import standing
+from service.contents import Fetched
+from service.desired import Refused, desired, told
+from service.followed import PART
+from service.health import Soundness
+from service.reporting import Report
+from service.standing import Standing, State
+from service.telling import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agent.engine.planning import Plan
+    from agent.host.port import Host
+    from agent.kube.answers import Object
+    from agent.sources.node_configuration.compiling import Compiled
+    from service.cluster import Cluster
+    from service.contents import Contents
+    from service.desired import Desired
+    from service.followed import Followed
+    from service.reporting import Reports
+    from service.telling import Telling
+
+PAUSED = "wmcb/paused"
+"""An annotation of the Node: nothing is changed or repaired while it has a value other than false."""
+
+_MOST_CUT_OFF = 3
+_FIRST_PAUSE_SECONDS = 10.0
+_LONGEST_PAUSE_SECONDS = 600.0
+_KUBECONFIG = "--kubeconfig="
+_UNREACHABLE, _NOT_DONE = "unreachable", "not done"
+
+
+class Adopting:
+    """Works in the one thread that decides."""
+
+    def __init__(
+        self,
+        host: Host,
+        followed: Followed,
+        cluster: Cluster,
+        contents: Contents,
+        reports: Reports,
+        telling: Telling,
+        version: str,
+    ) -> None:
+        self._host = host
+        self._followed = followed
+        self._cluster = cluster
+        self._contents = contents
+        self._reports = reports
+        self._telling = telling
+        self._version = version
+        self._standing = Standing(followed.place)
+        self._is_read = False
+        self._desired: Desired | None = None
+        self._sight: object = None
+        """What `_desired` was made of."""
+        self._verified_run: str | None = None
+        """The run whose inventory has all that is wanted, as was seen in a run of our own."""
+        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self.again_seconds: float | None = None
+        """When there is something to do though nothing has happened."""
+
+    @property
+    def pause(self) -> str | None:
+        """Who wants nothing to be changed or repaired, and why; None for nobody."""
+        if (reason := self._standing.paused_by_node) is not None:
+            return _because(f"its Node's annotation {PAUSED}", reason)
+        if (reason := self._standing.paused_by_document) is not None:
+            return _because(str(self._followed), reason)
+        return None
+
+    def report(self, *, is_paused: bool) -> None:
+        """To the cluster, as soon as that can be told."""
+        now = self._standing
+        if now.state is not State.WAITING:
+            state = "paused" if is_paused else now.state.value
+            self._reports.put(Report(str(self._followed), state, now.error, now.applied, now.version))
+
+    # What there is to know
+
+    def look(self, inventory: Inventory) -> None:
+        """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
+        kubeconfig = _kubeconfig(inventory)
+        self._cluster.follow(kubeconfig)
+        if kubeconfig is None:
+            self._standing, self._is_read = Standing(self._followed.place), False
+            self._desired = self._sight = None
+            return
+        self._remember()
+        self._tell_of_trouble()
+        node, seen = self._cluster.node, self._cluster.config_map
+        if node is None or seen is None:
+            return
+        paused = node.annotations.get(PAUSED)
+        self._stand(paused_by_node=None if paused in (None, "false") else paused)
+        sight = (seen, node.name, node.labels)
+        if sight != self._sight:
+            self._sight, self._desired = sight, None
+            self._contents.try_again()
+            self._pause_seconds = _FIRST_PAUSE_SECONDS
+            if seen.thing is None:
+                self._miss()
+            else:
+                self._read(seen.thing, node.name, node.labels)
+
+    def _remember(self) -> None:
+        if self._is_read:
+            return
+        known = standing.read(self._host)
+        if known is not None and known.followed == self._followed.place:
+            self._standing = known
+        self._is_read = True
+
+    def _tell_of_trouble(self) -> None:
+        if (trouble := self._cluster.trouble) is None:
+            if self._telling.is_over(_UNREACHABLE):
+                self._telling.note(f"the cluster can be reached again, and {self._followed} is followed")
+        elif not self._telling.stands(_UNREACHABLE):
+            text = f"{self._followed} cannot be followed: {trouble}; until then all stays as it is"
+            self._telling.tell_once(_UNREACHABLE, Event.UNREACHABLE, text)
+
+    def _miss(self) -> None:
+        text = f"there is no {self._followed}; what it made stays"
+        self._telling.tell_once(_NOT_DONE, Event.MISSING, text)
+        self._stand(state=State.MISSING, error="", turn=None)
+
+    def _read(self, config_map: Object, node: str, labels: Mapping[str, str]) -> None:
+        try:
+            found = desired(self._followed, config_map, node, labels)
+            self._check_time(found)
+        except Refused as fault:
+            self._refuse(str(fault))
+            return
+        self._desired = found
+        if self._standing.state is not State.APPLIED:
+            self._stand(state=State.PENDING, error="", turn=None)
+        if found.signed_at is not None:
+            self._stand(signed_at=found.signed_at, signed_by=found.signed_by)
+        self._stand(paused_by_document=found.pause)
+
+    def _check_time(self, found: Desired) -> None:
+        """One that was signed earlier was signed as rightly, and may be what the last one put an end to."""
+        last = self._standing
+        if last.signed_at is None or last.signed_by != found.signed_by:
+            return
+        if found.signed_at is None:
+            raise Refused(
+                f"{self._followed}: its signature does not say when it was made, and that of the one before "
+                "did; sign it with minisign, without a comment of your own"
+            )
+        if found.signed_at < last.signed_at:
+            raise Refused(
+                f"{self._followed}: it was signed {last.signed_at - found.signed_at} seconds before one that "
+                "was seen already; to go back to what it says, sign it anew"
+            )
+
+    # What is to be done
+
+    def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
+        """Makes it so, if it is time for that; whether anything was begun. `let_go` is called before anything
+        is changed. Raises Busy, Unfinished, HostError and CannotBeSo before that.
+        """
+        self.again_seconds = None
+        wanted = self._desired
+        if wanted is None or self._is_so(wanted, inventory):
+            return False
+        if wanted.content == self._standing.failed:
+            self._fail(self._standing.failed_by)
+            return False
+        if not self._has_turn(wanted, inventory):
+            return False
+        try:
+            compiled = compile_node(wanted.documents, self._contents.obtain, str(self._followed))
+            planned = self._planned(compiled)
+            if not self._contents.at_hand(_to_be_written(planned)):
+                return False
+        except Refused as fault:
+            self._refuse(str(fault))
+            if self._contents.has_failed:
+                self._try_again_later()
+            return False
+        if planned.changes:
+            let_go()
+        self._make_so(wanted, compiled, inventory)
+        return True
+
+    def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
+        if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
+            return False
+        self._stand_as_applied(wanted)
+        return True
+
+    def _has_turn(self, wanted: Desired, inventory: Inventory) -> bool:
+        """A node that has nothing yet has nothing to wait with."""
+        if inventory.recipe_of(PART) in ("", wanted.digest):
+            return True
+        node = self._cluster.node
+        assert node is not None
+        now = self._host.clock.now()
+        others = [each for each in wanted.documents if each.digest not in self._standing.documents]
+        turns = [turn(node.name, each.rollout, now) for each in others]
+        if all(each.has_come for each in turns):
+            return True
+        times = [each.at for each in turns if not each.has_come]
+        at = None if None in times else max(time for time in times if time is not None)
+        self._stand(state=State.PENDING, error="", turn=at)
+        self._telling.tell_once(_NOT_DONE, Event.PENDING, f"{self._followed}: {_waits(at)}")
+        if at is not None:
+            # Somebody may set the clock.
+            self.again_seconds = min(max(0.0, at - now), _LONGEST_PAUSE_SECONDS)
+        return False
+
+    def _planned(self, compiled: Compiled) -> Plan:
+        """Raises Refused, HostError."""
+        if compiled.specification is None:
+            raise Refused(told(compiled.report.errors))
+        try:
+            return preview(self._host, compiled.specification, part=PART)
+        except CannotBeSo as fault:
+            raise Refused(self._at_its_place(fault, compiled)) from fault
+
+    def _at_its_place(self, fault: CannotBeSo, compiled: Compiled) -> str:
+        if isinstance(fault, Taken) and (origin := compiled.origins.get(fault.key)):
+            return told([origin.error(str(fault))])
+        return f"{self._followed}: {fault}"
+
+    def _try_again_later(self) -> None:
+        self._contents.try_again()
+        self.again_seconds = self._pause_seconds
+        self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+
+    def _make_so(self, wanted: Desired, compiled: Compiled, inventory: Inventory) -> None:
+        specification = compiled.specification
+        assert specification is not None
+        if not self._may_begin(wanted):
+            return
+        sound = Soundness(self._host, inventory.records.values())
+        try:
+            done = make_so(
+                self._host,
+                specification,
+                self._version,
+                Silent(),
+                sound.confirm,
+                recipe=wanted.digest,
+                part=PART,
+            )
+        except TakenBack as failure:
+            self._stand(failed=wanted.content)
+            self._fail(_why(failure))
+        except CannotBeSo as fault:
+            self._refuse(self._at_its_place(fault, compiled))
+        else:
+            self._contents.clear()
+            self._verified_run = Inventory.load(StateFolder.of(self._host)).run
+            self._stand_as_applied(wanted)
+            if done.plan.changes:
+                changes = ", ".join(f"{each.action.value} {each.target.key}" for each in done.plan.changes)
+                self._telling.tell(Event.APPLIED, f"{self._followed} was made so: {changes}")
+            for line in done.left:
+                self._telling.note(line)
+        finally:
+            self._stand(begun="", times=0)
+
+    def _may_begin(self, wanted: Desired) -> bool:
+        """What is begun again and again, and never comes to an end, may be what cuts it off."""
+        times = self._standing.times if self._standing.begun == wanted.content else 0
+        if times == _MOST_CUT_OFF:
+            self._stand(failed=wanted.content, begun="", times=0)
+            self._fail(f"it was cut off {times} times")
+            return False
+        self._stand(begun=wanted.content, times=times + 1, failed="", failed_by="")
+        return True
+
+    # What became of it
+
+    def _stand_as_applied(self, wanted: Desired) -> None:
+        self._telling.is_over(_NOT_DONE)
+        is_new = self._standing.applied != wanted.digest
+        self._stand(
+            state=State.APPLIED,
+            error="",
+            turn=None,
+            applied=wanted.digest,
+            version=wanted.version if is_new else self._standing.version or wanted.version,
+            documents=wanted.hashes,
+        )
+
+    def _refuse(self, text: str) -> None:
+        self._telling.tell_once(_NOT_DONE, Event.REFUSED, f"{text}; nothing was changed")
+        self._stand(state=State.REFUSED, error=text, turn=None)
+
+    def _fail(self, text: str) -> None:
+        line = f"{self._followed} could not be made so: {text}; not tried again until it is changed"
+        self._telling.tell_once(_NOT_DONE, Event.FAILED, line)
+        self._stand(state=State.FAILED, error=text, turn=None, failed_by=text)
+
+    def _stand(self, **changes: object) -> None:
+        now = replaced(self._standing, **changes)
+        if now != self._standing:
+            self._standing = now
+            standing.write(self._host, now)
+
+
+def _kubeconfig(inventory: Inventory) -> PureWindowsPath | None:
+    """Of the kubelet that makes this machine a node."""
+    for key, record in inventory.records.items():
+        command = record.target.wanted.get("command")
+        if key.kind != Service.kind or record.parts[0] != NODE or not isinstance(command, list):
+            continue
+        for word in map(str, command):
+            if word.startswith(_KUBECONFIG):
+                return PureWindowsPath(word.removeprefix(_KUBECONFIG))
+    return None
+
+
+def _to_be_written(planned: Plan) -> list[Fetched]:
+    """Contents that are elsewhere, of files that do not hold them."""
+    written = [change.target.want for change in planned.changes]
+    contents = [want.content for want in written if isinstance(want, File)]
+    return [content for content in contents if isinstance(content, Fetched)]
+
+
+def _because(who: str, reason: str) -> str:
+    return f"{who} wants it{f' ({reason})' if reason else ''}"
+
+
+def _waits(at: float | None) -> str:
+    if at is None:
+        return "this node does not take part in its rollout yet"
+    return time.strftime("this node's turn comes at %Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def _why(failure: TakenBack) -> str:
+    cause = failure.__cause__
+    known = isinstance(cause, HostError | NotWell | CannotBeSo)
+    text = str(cause) if known else f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())}"
+    trouble = "; ".join(failure.undone.trouble)
+    return f"{text}; taken back" if not trouble else f"{text}; not all could be taken back: {trouble}"

@@ -1,0 +1,201 @@
+"""What there is to see of the cluster: the ConfigMap that is followed, and the machine's own Node.
+
+By threads that only wait, one for each, with the kubelet's own credentials: two watches, each on one object,
+so that a node costs its API server the same however many there are. What they have seen lies here for the one
+that works, and stays when the cluster cannot be reached any more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from typing import TYPE_CHECKING
+
+from agent import node_credentials
+from agent.fetch.proxies import of_environment
+from agent.host.errors import HostError
+from agent.kube.answers import at, text_at
+from agent.kube.client import Client
+from agent.kube.failure import Failed
+from agent.kube.following import Following
+from agent.records import field, frozen
+from service.signals import Signal, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import PureWindowsPath
+
+    from agent.fetch.proxies import Proxies
+    from agent.host.port import Host
+    from agent.kube.access import Access
+    from agent.kube.answers import Object
+    from service.followed import Followed
+    from service.signals import Signals
+
+NODES = "/api/v1/nodes"
+SAME_CREDENTIALS_SECONDS = 600.0
+"""The kubelet gets new ones long before the old ones are over."""
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+_NODE = re.compile(r"CN=system:node:([^,]+)")
+
+
+@frozen
+class Seen:
+    thing: Object | None = None
+    """None where there is none of that name."""
+
+
+@frozen
+class Node:
+    """As much of it as counts here: a kubelet changes it every few minutes."""
+
+    name: str
+    uid: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+class Unknown(Exception):
+    """As whom this machine is to ask, or whether it is a node yet. One line."""
+
+
+class Cluster:
+    def __init__(self, host: Host, followed: Followed, signals: Signals) -> None:
+        self._host = host
+        self._followed = followed
+        self._signals = signals
+        self._path: PureWindowsPath | None = None
+        self._watchers: list[_Watcher] = []
+        self.config_map: Seen | None = None
+        """None until anything is known of it."""
+        self.node: Node | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing is heard of it just now."""
+        return next((watcher.trouble for watcher in self._watchers if watcher.trouble), None)
+
+    def follow(self, path: PureWindowsPath | None) -> None:
+        """By this kubeconfig from now on; None for nothing any more."""
+        if path == self._path:
+            return
+        for watcher in self._watchers:
+            watcher.stop()
+        self._path, self._watchers = path, []
+        self.config_map = self.node = None
+        if path is not None:
+            namespace, name = self._followed.namespace, self._followed.name
+            config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
+            self._watchers = [
+                _Watcher(self, lambda _: (config_maps, name), self._take_config_map),
+                _Watcher(self, lambda node: (NODES, node), self._take_node),
+            ]
+
+    def identity(self) -> tuple[str, Access]:
+        """Under which Node's name this machine asks, and as whom. Raises Failed, HostError, Unknown."""
+        path = self._path
+        if path is None:
+            raise Unknown("this machine is no node")
+        try:
+            own = node_credentials.own_kubeconfig(self._host, path)
+        except node_credentials.OpenToUsers as fault:
+            raise Unknown(str(fault)) from fault
+        if own is None:
+            raise Unknown(f"{path} is not there yet: the kubelet has no credentials")
+        access = own.access(node_credentials.reader(self._host, path))
+        certificate = access.own_certificate()
+        found = _NODE.search(certificate.subject) if certificate else None
+        if found is None:
+            raise Unknown(f"{path} has no certificate of a node's (system:node:NAME)")
+        return found[1], access
+
+    def proxies(self) -> Proxies:
+        return of_environment({**os.environ, **self._host.environment.list()})
+
+    def tell(self) -> None:
+        self._signals.put(Signal(Source.CLUSTER))
+
+    def _take_config_map(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
+        self._changed(config_map=Seen(thing))
+
+    def _take_node(self, name: str, thing: Object | None) -> None:
+        uid = text_at(thing or {}, "metadata", "uid")
+        self._changed(node=Node(name, uid, _texts(thing, "labels"), _texts(thing, "annotations")))
+
+    def _changed(self, **seen: Seen | Node) -> None:
+        for name, value in seen.items():
+            if getattr(self, name) != value:
+                setattr(self, name, value)
+                self.tell()
+
+
+def _texts(thing: Object | None, name: str) -> Mapping[str, str]:
+    found = at(thing or {}, "metadata", name)
+    return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+class _Watcher:
+    """One watch, and the thread that waits at it; whatever it fails by, it is begun again."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        subject: Callable[[str], tuple[str, str]],
+        take: Callable[[str, Object | None], None],
+    ) -> None:
+        """`subject` is the collection, and the name in it, by the name of the node."""
+        self._cluster = cluster
+        self._subject = subject
+        self._take = take
+        self._over = threading.Event()
+        self._identity: tuple[str, Access] | None = None
+        self._following: Following | None = None
+        self.trouble: str | None = None
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def stop(self) -> None:
+        """What it says from now on is not heard."""
+        self._over.set()
+        if self._following is not None:
+            self._following.stop()
+
+    def _run(self) -> None:
+        pause = _FIRST_PAUSE_SECONDS
+        while not self._over.is_set():
+            try:
+                self._follow()
+                pause = _FIRST_PAUSE_SECONDS
+            except (Failed, HostError, Unknown) as fault:
+                self._note(str(fault))
+                self._over.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _follow(self) -> None:
+        """For as long as the credentials need not be looked at again: they are renewed every now and then."""
+        identity = self._cluster.identity()
+        if identity != self._identity or self._following is None:
+            self._following = self._begun(identity)
+            self._identity = identity
+        if self._over.is_set():
+            return
+        for state in self._following.states(SAME_CREDENTIALS_SECONDS):
+            if self._over.is_set():
+                return
+            self._take(identity[0], next(iter(state.values()), None))
+
+    def _begun(self, identity: tuple[str, Access]) -> Following:
+        path, name = self._subject(identity[0])
+        client = Client(identity[1], proxies=self._cluster.proxies())
+        return Following(client, path, fields=f"metadata.name={name}", notice=self._note, heard=self._heard)
+
+    def _note(self, fault: str) -> None:
+        is_new, self.trouble = self.trouble is None, fault
+        if is_new and not self._over.is_set():
+            self._cluster.tell()
+
+    def _heard(self) -> None:
+        was_there, self.trouble = self.trouble is not None, None
+        if was_there:
+            self._cluster.tell()

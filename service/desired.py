@@ -1,0 +1,100 @@
+"""What a ConfigMap wants of one node, and whether it may: it is read, and proven, before anything is done."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from agent.hashing import new_sha256
+from agent.kube.answers import at, text_at
+from agent.records import frozen
+from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
+from agent.sources.signatures import Refused as NotSigned
+from agent.sources.signatures import public_key, verified
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.kube.answers import Object
+    from agent.sources.node_configuration import NodeConfiguration, Outcome
+    from agent.sources.report import Entry
+    from service.followed import Followed
+
+    Labels = Mapping[str, str]
+
+
+class Refused(Exception):
+    """It cannot be used as it is. One line: where in it, and what is wrong."""
+
+
+@frozen
+class Desired:
+    content: str
+    """A hash of all that the ConfigMap holds."""
+    version: str
+    documents: tuple[NodeConfiguration, ...]
+    """Those that are for this node."""
+    digest: str
+    """Of what they want of it."""
+    signed_at: int | None = None
+    signed_by: str = ""
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        return tuple(sorted(document.digest for document in self.documents))
+
+    @property
+    def pause(self) -> str | None:
+        """The reason that one of the documents gives for a pause; None for no pause."""
+        wanted = maintenance(self.documents)
+        return wanted.reason if wanted.paused else None
+
+
+def content_of(config_map: Object) -> str:
+    """A hash of all that it holds."""
+    held = {name: at(config_map, name) for name in ("data", "binaryData")}
+    return new_sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
+
+
+def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -> Desired:
+    """Of the node of that name. Raises Refused."""
+    data = _texts(at(config_map, "data"))
+    signed_at, signed_by = None, ""
+    if followed.key:
+        key = public_key(followed.key)
+        try:
+            signed = verified(data, DATA_KEY, key)
+        except NotSigned as fault:
+            raise Refused(f"{followed}: {fault}") from fault
+        signed_at, signed_by = signed.timestamp, str(key)
+        outcome = read(f"{followed}, key {DATA_KEY}", signed.contents)
+    else:
+        outcome = read_data(str(followed), data)
+    documents = chosen(_usable(outcome), node, labels)
+    hashes = sorted(document.digest for document in documents)
+    return Desired(
+        content_of(config_map),
+        text_at(config_map, "metadata", "resourceVersion"),
+        documents,
+        new_sha256(json.dumps(hashes).encode()).hexdigest(),
+        signed_at,
+        signed_by,
+    )
+
+
+def told(entries: Sequence[Entry]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" (and {len(entries) - 1} more)" if entries[1:] else ""
+    return f"{entries[0].where}: {entries[0].message}{more}"
+
+
+def _usable(outcome: Outcome) -> tuple[NodeConfiguration, ...]:
+    if outcome.report.fatal:
+        raise Refused(told(outcome.report.errors))
+    return outcome.documents
+
+
+def _texts(data: object) -> Mapping[str, str]:
+    return (
+        {name: text for name, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
+    )

@@ -1,0 +1,136 @@
+"""Tells the cluster what became of its ConfigMap: by annotations of the machine's own Node, and a few events.
+
+By a thread of its own: whoever decides waits for no server. Only what is another than before is told, and
+what could not be told is told later, as it is then.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError
+from agent.kube.client import Client, node
+from agent.kube.failure import Failed
+from agent.kube.limits import Limits
+from agent.records import frozen
+from service.cluster import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.host.port import Clock
+    from service.cluster import Cluster
+
+STATE = "wmcb/state"
+ERROR = "wmcb/error"
+APPLIED = "wmcb/applied"
+VERSION = "wmcb/applied-version"
+
+_EVENTS = "/api/v1/namespaces/default/events"
+_LONGEST = 1000
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 300.0
+_REASONS = {
+    "applied": ("ConfigMapApplied", "Normal"),
+    "pending": ("ConfigMapPending", "Normal"),
+    "paused": ("ConfigMapPaused", "Normal"),
+    "refused": ("ConfigMapRefused", "Warning"),
+    "failed": ("ConfigMapFailed", "Warning"),
+    "missing": ("ConfigMapMissing", "Warning"),
+}
+
+
+@frozen
+class Report:
+    subject: str
+    """What is followed."""
+    state: str
+    error: str = ""
+    applied: str = ""
+    version: str = ""
+
+    def annotations(self) -> Mapping[str, str | None]:
+        """None for one that is not to be there."""
+        return {
+            STATE: self.state,
+            ERROR: self.error[:_LONGEST] or None,
+            APPLIED: self.applied or None,
+            VERSION: self.version or None,
+        }
+
+
+class Reports:
+    """Any thread puts; the latest counts."""
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._waiting = queue.SimpleQueue[Report]()
+        self._thread: threading.Thread | None = None
+        self._put: Report | None = None
+        self._told: Mapping[str, str | None] | None = None
+
+    def put(self, report: Report) -> None:
+        if report == self._put:
+            return
+        self._put = report
+        self._waiting.put(report)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        report, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                self._tell(report)
+                report, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
+            except (Failed, HostError, Unknown):
+                # Whoever watches the same server tells of that.
+                report, pause = self._newer(report, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _newer(self, report: Report, seconds: float) -> Report:
+        try:
+            return self._waiting.get(timeout=seconds)
+        except queue.Empty:
+            return report
+
+    def _tell(self, report: Report) -> None:
+        """Raises Failed, HostError, Unknown."""
+        there = self._cluster.node
+        if there is None:
+            raise Unknown("there is no Node to tell it by")
+        wanted = report.annotations()
+        known = (
+            self._told if self._told is not None else {each: there.annotations.get(each) for each in wanted}
+        )
+        if known == wanted:
+            self._told = wanted
+            return
+        _, access = self._cluster.identity()
+        with Client(access, proxies=self._cluster.proxies(), limits=Limits(patience=0.0)) as client:
+            client.patch(node(there.name), {"metadata": {"annotations": dict(wanted)}})
+            self._told = wanted
+            client.create(_EVENTS, self._event(report, there.name, there.uid))
+
+    def _event(self, report: Report, name: str, uid: str) -> Mapping[str, object]:
+        reason, kind = _REASONS[report.state]
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock.now()))
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"generateName": f"{name}.", "namespace": "default"},
+            "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid},
+            "type": kind,
+            "reason": reason,
+            "message": f"{report.subject}: {report.error or report.state}"[:_LONGEST],
+            "source": {"component": "wmcb", "host": name},
+            "reportingComponent": "wmcb",
+            "reportingInstance": name,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }

@@ -1,0 +1,127 @@
+"""A resident service that follows a ConfigMap, in a cluster that says what a test has it say."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+from agent.engine.run import status
+from sandbox.engine import nodes
+from sandbox.service.keeper import Keeper
+from service import standing
+from service.adopting import Adopting
+from service.cluster import Node, Seen
+from service.contents import Contents
+from service.followed import Followed
+from service.keeping import Keeping
+from service.signals import Signal, Source
+from service.telling import Telling
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from agent.host.port import Host
+    from service.reporting import Report
+    from service.standing import Standing, State
+
+KUBECONFIG = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
+HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+CLUSTER = Signal(Source.CLUSTER)
+
+
+class SaidCluster:
+    """What it says is said by a test."""
+
+    def __init__(self) -> None:
+        self.path: PureWindowsPath | None = None
+        self.config_map: Seen | None = None
+        self.node: Node | None = None
+        self.trouble: str | None = None
+
+    def follow(self, path: PureWindowsPath | None) -> None:
+        self.path = path
+
+
+class KeptReports:
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+
+    def put(self, report: Report) -> None:
+        if self.reports[-1:] != [report]:
+            self.reports.append(report)
+
+
+class Follower(Keeper):
+    """Of the Node win1, whose kubelet names its kubeconfig."""
+
+    def __init__(
+        self, folder: pathlib.Path, host: Host, followed: Followed | None = None, **ports: dict[str, Any]
+    ) -> None:
+        self.cluster = SaidCluster()
+        self.followed = followed or Followed("nodes", "windows")
+        self.version = 0
+        self.reports = KeptReports()
+        super().__init__(folder, host, **ports)
+
+    def begin(self) -> None:
+        super().begin()
+        telling = Telling(self.host, self.log.append)
+        self.contents = Contents(self.host, self.signals)
+        adopting = Adopting(
+            self.host,
+            self.followed,
+            self.cluster,  # type: ignore[arg-type]
+            self.contents,
+            self.reports,  # type: ignore[arg-type]
+            telling,
+            "test",
+        )
+        self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches, adopting)  # type: ignore[arg-type]
+
+    def make_node(self) -> None:
+        self.make(nodes.node(arguments=(f"--kubeconfig={KUBECONFIG}",)))
+        self.told()
+
+    def said(self, wanted: str | None, **more: str) -> None:
+        """The ConfigMap holds this as its node.yaml, and is there; None if there is none."""
+        self.version += 1
+        thing: dict[str, Any] = {
+            "metadata": {"name": self.followed.name, "resourceVersion": str(self.version)},
+            "data": {"node.yaml": wanted, **more},
+        }
+        self.cluster.config_map = Seen(None if wanted is None else thing)
+        if self.cluster.node is None:
+            self.cluster.node = Node("win1", "uid-1", {"kubernetes.io/os": "windows"})
+        self.happened(CLUSTER)
+
+    def wants(self, wanted: str, head: str = "") -> None:
+        self.said(f"{HEAD}{head}{wanted}")
+
+    def is_node(self, **more: Any) -> None:
+        """Its Node has these labels or annotations."""
+        self.cluster.node = Node("win1", "uid-1", **more)
+        self.happened(CLUSTER)
+
+    def until_fetched(self) -> None:
+        for thread in threading.enumerate():
+            if getattr(thread, "_target", None) == self.contents._fetch:
+                thread.join(20)
+        self.pass_time(1)
+
+    @property
+    def standing(self) -> Standing:
+        found = standing.read(self.host)
+        assert found is not None
+        return found
+
+    def stands(self, state: State) -> bool:
+        return self.standing.state is state
+
+    def is_well(self) -> bool:
+        return status(self.host).is_well
+
+    def reported(self) -> list[tuple[str, str]]:
+        """States and errors, since the last time."""
+        reports, self.reports.reports = self.reports.reports, self.reports.reports[-1:]
+        return [(each.state, each.error) for each in reports]

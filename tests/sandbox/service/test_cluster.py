@@ -1,0 +1,235 @@
+"""What the resident service sees of a cluster, and tells it: real threads and connections."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.sddl import SecurityDescriptor
+from lab.waiting import until
+from sandbox.service.live_api import CONFIG_MAPS, NODES, LiveApi, own
+from service.cluster import Cluster, Node, Seen
+from service.followed import Followed
+from service.reporting import Report, Reports
+from service.signals import Signals, Source
+from unit.kube.api_server import ROOT, status
+from unit.kube.test_client import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.host.port import Host
+    from unit.fetch.authority import Issued
+
+CONF = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
+CERTIFICATE = PureWindowsPath(r"C:\pki\current.pem")
+TEXT = """\
+apiVersion: v1
+kind: Config
+clusters:
+- {{name: kubernetes, cluster: {{server: "{server}", certificate-authority-data: {authority}}}}}
+users:
+- {{name: node, user: {{client-certificate: 'C:\\pki\\current.pem', client-key: 'C:\\pki\\current.pem'}}}}
+contexts:
+- {{name: own, context: {{cluster: kubernetes, user: node}}}}
+current-context: own
+"""
+
+
+def write_credentials(host: Host, server: str, issued: Issued | None = None) -> None:
+    """As a kubelet does."""
+    for folder in (CONF.parent.parent, CONF.parent, CERTIFICATE.parent):
+        if host.files.observe(folder) is None:
+            host.files.make_directory(folder, PRIVATE_DIRECTORY)
+    issued = issued or own()
+    authority = base64.b64encode(ROOT.pem).decode()
+    host.files.write(CERTIFICATE, issued.pem + key_of(issued), PRIVATE_FILE)
+    host.files.write(CONF, TEXT.format(server=server, authority=authority).encode(), PRIVATE_FILE)
+
+
+@pytest.fixture
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveApi]:
+    api = LiveApi(tmp_path_factory.mktemp("api"))
+    with api.server:
+        yield api
+        api.end()
+
+
+@pytest.fixture
+def signals() -> Signals:
+    return Signals()
+
+
+@pytest.fixture
+def cluster(host: Host, signals: Signals, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setattr("service.cluster._FIRST_PAUSE_SECONDS", 0.05)
+    cluster = Cluster(host, Followed("nodes", "windows"), signals)
+    yield cluster
+    cluster.follow(None)
+
+
+def text_of(cluster: Cluster) -> str | None:
+    seen = cluster.config_map
+    return None if seen is None or seen.thing is None else str(seen.thing["data"]["node.yaml"])  # type: ignore[index,call-overload]
+
+
+def test_one_config_map_and_the_own_node_are_seen_and_signalled(
+    host: Host, api: LiveApi, cluster: Cluster, signals: Signals
+) -> None:
+    write_credentials(host, api.server.url)
+    api.nodes.put("other", metadata={})
+    api.config_maps.put("other", data={"node.yaml": "another"})
+    cluster.follow(CONF)
+    until(lambda: cluster.config_map == Seen(None), "there is none")
+    until(lambda: cluster.node == Node("win1", "uid-1", {"pool": "blue"}), "the Node is seen")
+    api.say("one")
+    until(lambda: text_of(cluster) == "one", "it is seen")
+    assert {signal.source for signal in signals.take(0)} == {Source.CLUSTER}
+    api.config_maps.remove("windows")
+    until(lambda: cluster.config_map == Seen(None), "it is gone")
+    assert {asked.client for asked in api.server.asked} == {"system:node:win1"}
+    targets = [asked.target for asked in api.server.asked]
+    assert sorted({target.partition("?")[0] for target in targets}) == [CONFIG_MAPS, NODES]
+    assert len(targets) == 4, "a list and a watch for each"
+
+
+def test_a_change_of_the_node_that_counts_for_nothing_is_no_signal(
+    host: Host, api: LiveApi, cluster: Cluster, signals: Signals
+) -> None:
+    write_credentials(host, api.server.url)
+    cluster.follow(CONF)
+    until(lambda: cluster.node is not None and cluster.config_map is not None, "both are seen")
+    signals.take(0)
+    for heartbeat in range(3):
+        api.nodes.put("win1", metadata={"labels": {"pool": "blue"}, "uid": "uid-1"}, status={"at": heartbeat})
+    api.say("one")
+    until(lambda: text_of(cluster) == "one", "it is seen")
+    until(lambda: len(signals.take(0)) == 1, "one signal, of the ConfigMap")
+    assert signals.take(0.1) == ()
+
+
+def test_credentials_that_come_later_and_are_renewed(
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.cluster.SAME_CREDENTIALS_SECONDS", 0.5)
+    api.say("one")
+    cluster.follow(CONF)
+    until(lambda: cluster.trouble == f"{CONF} is not there yet: the kubelet has no credentials", "told")
+    write_credentials(host, api.server.url)
+    until(lambda: text_of(cluster) == "one" and cluster.trouble is None, "it is seen")
+    lists = api.config_maps.lists
+    write_credentials(host, api.server.url, own("system:node:win1"))
+    until(lambda: api.config_maps.lists > lists, "it is asked with the new ones")
+    api.say("two")
+    until(lambda: text_of(cluster) == "two", "it is seen")
+
+
+def test_the_same_credentials_cost_no_list(
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.cluster.SAME_CREDENTIALS_SECONDS", 0.2)
+    write_credentials(host, api.server.url)
+    api.say("one")
+    cluster.follow(CONF)
+    until(lambda: len([asked for asked in api.server.asked if "watch" in asked.target]) > 6, "watched on")
+    assert (api.config_maps.lists, api.nodes.lists) == (1, 1)
+    assert cluster.trouble is None
+
+
+def test_what_is_no_nodes_certificate(host: Host, api: LiveApi, cluster: Cluster) -> None:
+    write_credentials(host, api.server.url, own("somebody"))
+    cluster.follow(CONF)
+    until(
+        lambda: cluster.trouble == f"{CONF} has no certificate of a node's (system:node:NAME)", "it is told"
+    )
+    assert api.server.asked == []
+
+
+def test_a_kubeconfig_that_users_can_write_is_not_believed(
+    host: Host, api: LiveApi, cluster: Cluster
+) -> None:
+    write_credentials(host, api.server.url)
+    host.files.set_descriptor(CONF, SecurityDescriptor.parse("O:BAD:P(A;;FA;;;BA)(A;;FA;;;WD)"))
+    cluster.follow(CONF)
+    until(lambda: "can be changed by users" in (cluster.trouble or ""), "it is told")
+    assert api.server.asked == []
+
+
+def test_one_that_is_forbidden_is_told_and_asked_for_again(
+    host: Host, api: LiveApi, cluster: Cluster
+) -> None:
+    write_credentials(host, api.server.url)
+    api.server.at(CONFIG_MAPS, status(403, "Forbidden", "not for nodes"), api.config_maps.answer)
+    api.say("one")
+    cluster.follow(CONF)
+    until(lambda: text_of(cluster) == "one" and cluster.trouble is None, "it is seen in the end")
+
+
+def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster: Cluster) -> None:
+    write_credentials(host, api.server.url)
+    api.say("one")
+    cluster.follow(CONF)
+    until(lambda: text_of(cluster) == "one", "it is seen")
+    cluster.follow(PureWindowsPath(r"C:\elsewhere.conf"))
+    assert (cluster.config_map, cluster.node) == (None, None)
+    until(lambda: "elsewhere.conf is not there yet" in (cluster.trouble or ""), "it is told")
+
+
+# What is told
+
+
+@pytest.fixture
+def reports(host: Host, api: LiveApi, cluster: Cluster) -> Reports:
+    write_credentials(host, api.server.url)
+    cluster.follow(CONF)
+    until(lambda: cluster.node is not None, "the Node is seen")
+    return Reports(cluster, host.clock)
+
+
+def test_annotations_and_an_event_for_each_change(api: LiveApi, reports: Reports) -> None:
+    reports.put(Report("ConfigMap nodes/windows", "refused", "key node.yaml: no"))
+    until(lambda: len(api.events) == 1, "it is told")
+    assert api.annotations() == {"wmcb/state": "refused", "wmcb/error": "key node.yaml: no"}
+    (event,) = api.events
+    assert (event["type"], event["reason"]) == ("Warning", "ConfigMapRefused")
+    assert event["message"] == "ConfigMap nodes/windows: key node.yaml: no"
+    assert event["involvedObject"] == {"apiVersion": "v1", "kind": "Node", "name": "win1", "uid": "uid-1"}
+
+    applied = Report("ConfigMap nodes/windows", "applied", "", "abc", "12")
+    reports.put(applied)
+    until(lambda: len(api.events) == 2, "it is told")
+    assert api.annotations() == {
+        "wmcb/state": "applied",
+        "wmcb/applied": "abc",
+        "wmcb/applied-version": "12",
+    }
+    asked = len(api.server.asked)
+    reports.put(applied)
+    assert len(api.server.asked) == asked
+
+
+def test_what_the_node_says_already_is_not_told_again(
+    host: Host, api: LiveApi, cluster: Cluster, reports: Reports
+) -> None:
+    first = Report("ConfigMap nodes/windows", "pending")
+    reports.put(first)
+    until(lambda: cluster.node is not None and "wmcb/state" in cluster.node.annotations, "it is seen")
+    until(lambda: len(api.events) == 1, "it is told")
+    after_restart = Reports(cluster, host.clock)
+    after_restart.put(first)
+    after_restart.put(Report("ConfigMap nodes/windows", "missing"))
+    until(lambda: len(api.events) == 2, "the other is told")
+    assert [event["reason"] for event in api.events] == ["ConfigMapPending", "ConfigMapMissing"]
+
+
+def test_what_cannot_be_told_is_told_later_as_it_is_then(
+    api: LiveApi, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.reporting._FIRST_PAUSE_SECONDS", 0.05)
+    api.server.at(f"{NODES}/win1", status(500), status(403, "Forbidden"), api._patched)
+    reports.put(Report("ConfigMap nodes/windows", "pending"))
+    until(lambda: api.annotations() == {"wmcb/state": "pending"}, "it is told in the end")

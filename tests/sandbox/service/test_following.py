@@ -1,0 +1,594 @@
+"""What the resident service makes of what a ConfigMap says, or does not say."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.engine.parts import Taken
+from agent.engine.progress import Silent
+from agent.engine.run import make_so, reset
+from agent.host.errors import NotFound
+from agent.host.protection import PRIVATE_FILE
+from agent.records import replaced
+from agent.spec import EnvironmentVariable, Inline, Specification
+from lab.minisign import Signer
+from sandbox.engine import nodes
+from sandbox.engine.world import Killed, Power, picture, powered
+from sandbox.service.follower import CLUSTER, HEAD, KUBECONFIG, Follower
+from sandbox.service.keeper import OWN
+from service import pausing, standing
+from service.followed import Followed
+from service.signals import Signal, Source
+from service.standing import State
+from service.telling import Event
+from unit.fetch.servers import Server, answer, ok
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator
+
+    from agent.host.port import Host
+
+STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
+FILE = PureWindowsPath(r"C:\tools\settings.txt")
+PROGRAM = PureWindowsPath(r"C:\tools\exporter.exe")
+
+SETTINGS = "files: [{path: 'C:\\tools\\settings.txt', text: %s}]\n"
+EXPORTER = """\
+files:
+- {path: 'C:\\tools\\exporter.exe', text: MZ, protection: program}
+services:
+- {name: exporter, program: 'C:\\tools\\exporter.exe', reads: [{file: 'C:\\tools\\exporter.exe'}]}
+environmentVariables:
+- {name: REGION, value: eu}
+"""
+
+
+def machine(host: Host) -> dict[str, object]:
+    """All but what wmcb keeps for itself."""
+    return picture(host, but=(STATE,))
+
+
+@pytest.fixture
+def follower(tmp_path: pathlib.Path, host: Host) -> Follower:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+    return follower
+
+
+# Changes
+
+
+def test_it_follows_by_the_kubeconfig_of_the_nodes_kubelet(follower: Follower) -> None:
+    assert follower.cluster.path == KUBECONFIG
+    reset(follower.host, "test", Silent())
+    follower.happened(OWN)
+    assert follower.cluster.path is None
+
+
+def test_what_it_says_is_made_so_and_what_it_says_no_more_goes(follower: Follower) -> None:
+    bare = machine(follower.host)
+    follower.wants(EXPORTER)
+    assert follower.started == ["exporter"], "and not the kubelet"
+    assert follower.host.environment.get("REGION") == "eu"
+    follower.wants(SETTINGS % "one")
+    assert follower.host.services.read("exporter") is None
+    assert follower.host.files.read(FILE) == b"one"
+    follower.wants("")
+    assert machine(follower.host) == bare
+    applied = [text for event, text in follower.told() if event is Event.APPLIED]
+    assert applied[0] == (
+        r"ConfigMap nodes/windows was made so: create directory C:\tools, create file C:\tools\exporter.exe,"
+        " create environment variable REGION, create service exporter"
+    )
+    assert len(applied) == 3
+
+
+def test_what_it_made_is_kept_as_all_else_is(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.pass_time(10)  # a copy is made
+    follower.told()
+    follower.host.files.write(FILE, b"by hand", PRIVATE_FILE)
+    follower.touched(FILE)
+    assert follower.host.files.read(FILE) == b"one"
+    assert [event for event, _ in follower.told()] == [Event.REPAIRED]
+
+
+def test_the_same_again_changes_and_writes_nothing(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.pass_time(60)
+    before = picture(follower.host)
+    follower.told()
+    follower.wants(SETTINGS % "one", head="# and a comment\n")
+    follower.begin()
+    follower.pass_time(700)
+    assert picture(follower.host, but=(STATE / "following.json",)) == {
+        name: what for name, what in before.items() if "following.json" not in name
+    }
+    assert [event for event, _ in follower.told()] == [Event.KEEPING]
+    assert follower.standing.version == "1", "in which it was first seen"
+
+
+def test_documents_are_chosen_by_name_and_labels(follower: Follower) -> None:
+    blue, green = (
+        f"{HEAD}nodes: {{labels: {{pool: {pool}}}}}\n" + SETTINGS % pool for pool in ("blue", "green")
+    )
+    follower.said(f"{blue}---\n{green}---\n{HEAD}nodes: {{names: [other]}}\n{EXPORTER}")
+    assert follower.host.files.observe(FILE) is None
+    follower.is_node(labels={"pool": "blue"})
+    assert follower.host.files.read(FILE) == b"blue"
+    follower.is_node(labels={"pool": "green"})
+    assert follower.host.files.read(FILE) == b"green"
+    assert follower.host.services.read("exporter") is None
+
+
+def test_after_a_restart_of_the_service_without_a_cluster_all_is_kept(follower: Follower) -> None:
+    follower.wants(EXPORTER)
+    follower.cluster.config_map = follower.cluster.node = None
+    follower.begin()
+    follower.pass_time(10)
+    follower.crash("exporter")
+    assert follower.is_well()
+    assert follower.stands(State.APPLIED)
+
+
+def test_a_reset_takes_all_away_and_nothing_comes_back(follower: Follower) -> None:
+    follower.wants(EXPORTER)
+    reset(follower.host, "test", Silent())
+    bare = picture(follower.host)
+    follower.happened(OWN, CLUSTER)
+    follower.pass_time(700)
+    assert picture(follower.host) == bare
+    assert STATE.name not in follower.host.files.list(STATE.parent)
+
+
+def test_made_a_node_anew_it_follows_anew(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    reset(follower.host, "test", Silent())
+    follower.happened(OWN)
+    follower.make_node()
+    follower.happened(CLUSTER)
+    assert follower.host.files.read(FILE) == b"one"
+
+
+# What cannot be used
+
+BAD = {
+    "no YAML": (
+        f"{HEAD}files: [",
+        r"ConfigMap nodes/windows, key node.yaml line 4, column 1: ",
+    ),
+    "an unknown field": (
+        f"{HEAD}filez: []\n",
+        "ConfigMap nodes/windows, key node.yaml line 3, column 8 at $.filez: ",
+    ),
+    "what the node's own documents say otherwise": (
+        HEAD + "files: [{path: 'C:\\etc\\kubernetes\\kubelet.conf', text: mine}]\n",
+        "ConfigMap nodes/windows, key node.yaml line 3, column 9 at $.files.0: file "
+        r"C:\etc\kubernetes\kubelet.conf is wanted otherwise (sha256) than by a small node, which made it",
+    ),
+    "what stands in the way": (
+        HEAD + "files: [{path: 'C:\\k\\kubelet.exe\\x', text: a}]\n",
+        r"ConfigMap nodes/windows: C:\k\kubelet.exe is a file, where a folder is to be; move it away",
+    ),
+}
+
+
+@pytest.mark.parametrize(("wanted", "line"), BAD.values(), ids=BAD)
+def test_what_cannot_be_used_changes_nothing_and_is_told_with_its_place(
+    follower: Follower, wanted: str, line: str
+) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.told()
+    follower.reported()
+    before = machine(follower.host)
+    follower.said(wanted)
+    follower.pass_time(700)
+    assert machine(follower.host) == before
+    (told,) = [text for event, text in follower.told() if event is Event.REFUSED]
+    assert told.startswith(line)
+    assert told.endswith("; nothing was changed")
+    assert follower.stands(State.REFUSED)
+    assert follower.standing.error == told.removesuffix("; nothing was changed")
+    assert follower.reported()[-1] == ("refused", follower.standing.error)
+    follower.wants(SETTINGS % "two")
+    assert follower.host.files.read(FILE) == b"two"
+    assert follower.standing.error == ""
+    assert follower.reported()[-1] == ("applied", "")
+
+
+def test_one_without_a_node_yaml(follower: Follower) -> None:
+    follower.said("x")
+    follower.cluster.config_map = replaced(follower.cluster.config_map, thing={"metadata": {}, "data": {}})
+    follower.happened(CLUSTER)
+    assert "$.data." in follower.standing.error
+    assert "there is no key node.yaml in it" in follower.standing.error
+
+
+def test_one_that_is_deleted_leaves_all_and_is_told_once(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.told()
+    follower.said(None)
+    follower.pass_time(700)
+    assert follower.host.files.read(FILE) == b"one"
+    assert follower.told() == [(Event.MISSING, "there is no ConfigMap nodes/windows; what it made stays")]
+    assert follower.stands(State.MISSING)
+    follower.wants(SETTINGS % "one")
+    assert follower.stands(State.APPLIED)
+
+
+def test_a_cluster_that_cannot_be_reached_is_told_once_and_the_node_is_kept(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.told()
+    for fault in ("10.0.0.1:6443 refuses", "no answer"):
+        follower.cluster.trouble = fault
+        follower.happened(CLUSTER)
+    follower.crash()
+    events = follower.told()
+    assert [event for event, _ in events] == [Event.UNREACHABLE, Event.STARTED]
+    assert "10.0.0.1:6443 refuses; until then all stays as it is" in events[0][1]
+    follower.cluster.trouble = None
+    follower.happened(CLUSTER)
+    assert follower.log[-1] == (
+        "daemon: the cluster can be reached again, and ConfigMap nodes/windows is followed"
+    )
+
+
+# What fails
+
+
+def failing(host: Host) -> dict[str, Any]:
+    """Of services: one named exporter does not start."""
+
+    def start(name: str) -> None:
+        if name == "exporter":
+            raise NotFound("start", "service exporter", 2)
+        host.services.start(name)
+
+    return {"start": start}
+
+
+def test_what_fails_is_taken_back_and_not_tried_again_before_it_is_another(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+    follower.wants(SETTINGS % "one")
+    before = machine(host)
+    broken = Follower(tmp_path, host, services=failing(host))
+    broken.version = follower.version
+    broken.wants(EXPORTER)
+    assert machine(host) == before
+    (told,) = [text for event, text in broken.told() if event is Event.FAILED]
+    assert told.startswith("ConfigMap nodes/windows could not be made so: ")
+    assert told.endswith("; taken back; not tried again until it is changed")
+    assert broken.stands(State.FAILED)
+
+    follower.cluster = broken.cluster
+    follower.begin()
+    follower.is_node(labels={"other": "label"})
+    follower.pass_time(700)
+    assert machine(host) == before, "also after a restart of the service"
+    assert follower.stands(State.FAILED)
+    assert follower.standing.error == broken.standing.error
+    follower.said(None)
+    follower.wants(EXPORTER)
+    assert machine(host) == before, "also when it was away in between"
+    assert follower.stands(State.FAILED)
+    follower.wants(EXPORTER, head="# once more\n")
+    assert host.services.read("exporter") is not None
+    assert follower.stands(State.APPLIED)
+
+
+def test_a_change_after_which_the_kubelet_is_not_well_is_taken_back(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    answers = {"healthz": 200}
+
+    def get(port: int, path: str, seconds: float) -> int:  # noqa: ARG001 - as the port has it
+        is_there = host.files.observe(FILE) is not None
+        return 500 if is_there else answers["healthz"]
+
+    follower = Follower(tmp_path, host, loopback={"get": get})
+    follower.make_node()
+    before = machine(host)
+    follower.wants(SETTINGS % "one")
+    assert machine(host) == before
+    assert "service kubelet is not well any more" in follower.standing.error
+    assert follower.stands(State.FAILED)
+
+
+@pytest.mark.parametrize("changes", range(0, 24, 3))
+def test_what_was_cut_off_is_taken_back_and_tried_again(
+    tmp_path: pathlib.Path, host: Host, changes: int
+) -> None:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+    follower.wants(SETTINGS % "one")
+    follower.pass_time(10)
+    power = Power(changes)
+    doomed = Follower(tmp_path, powered(host, power))
+    doomed.pass_time(1)
+    doomed.cluster, doomed.version = follower.cluster, follower.version
+    doomed.begin()
+    with pytest.raises(Killed):
+        doomed.wants(EXPORTER)
+        doomed.pass_time(10)
+    follower.begin()
+    follower.pass_time(10)
+    assert follower.is_well()
+    assert host.services.read("exporter") is not None
+    assert host.files.observe(FILE) is None
+    assert follower.standing.times == 0
+
+
+def test_what_is_cut_off_again_and_again_is_given_up(tmp_path: pathlib.Path, host: Host) -> None:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+
+    for _ in range(3):
+        power = Power(1000)
+
+        def die(name: str, power: Power = power) -> None:
+            power.dead = name == "exporter"
+            power.spend(lambda: host.services.start(name))
+
+        doomed = Follower(tmp_path, powered(host, power), services={"start": die})
+        with pytest.raises(Killed):
+            doomed.wants(EXPORTER)
+    follower.begin()
+    follower.wants(EXPORTER)
+    assert follower.stands(State.FAILED)
+    assert follower.standing.error == "it was cut off 3 times"
+    assert host.services.read("exporter") is None
+    assert follower.is_well()
+
+
+# When
+
+ROLLOUT = "rollout: {start: '2040-01-01T00:00:00Z', window: 2h}\n"
+
+
+def test_a_change_waits_for_the_nodes_turn(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one", head=ROLLOUT)
+    assert follower.host.files.read(FILE) == b"one", "a node that has nothing has nothing to wait with"
+    follower.told()
+    follower.wants(SETTINGS % "two", head=ROLLOUT)
+    found = follower.standing
+    assert found.state is State.PENDING
+    assert found.turn is not None
+    start = 2208988800.0
+    assert start <= found.turn <= start + 7200
+    (told,) = follower.told()
+    assert told[0] is Event.PENDING
+    assert told[1].startswith("ConfigMap nodes/windows: this node's turn comes at 2040-01-01T0")
+    follower.clock.time += found.turn - follower.clock.now() - 5
+    follower.pass_time(1)
+    assert follower.host.files.read(FILE) == b"one"
+    follower.pass_time(10)
+    assert follower.host.files.read(FILE) == b"two"
+    assert follower.standing.turn is None
+
+
+def test_only_what_has_changed_has_to_wait(follower: Follower) -> None:
+    other = f"{HEAD}environmentVariables: [{{name: REGION, value: %s}}]\n"
+    follower.said(f"{HEAD}{ROLLOUT}{SETTINGS % 'one'}---\n{other % 'eu'}")
+    follower.said(f"{HEAD}{ROLLOUT}{SETTINGS % 'one'}---\n{other % 'us'}")
+    assert follower.host.environment.get("REGION") == "us"
+
+
+def test_a_node_that_takes_no_part_is_left_alone(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.wants(SETTINGS % "two", head="rollout: {percentage: 0}\n")
+    follower.pass_time(700)
+    assert follower.host.files.read(FILE) == b"one"
+    assert (follower.standing.state, follower.standing.turn) == (State.PENDING, None)
+
+
+PAUSED = "maintenance: {paused: true, reason: a new rack}\n"
+
+
+def test_during_maintenance_nothing_is_changed_or_repaired(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.told()
+    follower.wants(SETTINGS % "two", head=PAUSED)
+    follower.crash()
+    follower.pass_time(700)
+    assert follower.host.files.read(FILE) == b"one"
+    assert not follower.is_well()
+    assert follower.watches.services == set()
+    assert follower.told() == [
+        (
+            Event.PAUSED,
+            "nothing is repaired during the pause: ConfigMap nodes/windows wants it (a new rack)",
+        )
+    ]
+    assert follower.reported()[-1] == ("paused", "")
+    follower.begin()
+    follower.cluster.config_map = None
+    follower.pass_time(60)
+    assert not follower.is_well(), "also after a restart without a cluster"
+    follower.wants(SETTINGS % "two")
+    assert follower.host.files.read(FILE) == b"two"
+    assert follower.is_well()
+    assert Event.RESUMED in [event for event, _ in follower.told()]
+
+
+def test_an_annotation_of_the_node_pauses_too(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.is_node(annotations={"wmcb/paused": "disk"})
+    follower.wants(SETTINGS % "two")
+    follower.crash()
+    assert follower.host.files.read(FILE) == b"one"
+    assert not follower.is_well()
+    assert "its Node's annotation wmcb/paused wants it (disk)" in follower.told()[-1][1]
+    follower.is_node(annotations={"wmcb/paused": "false"})
+    assert follower.host.files.read(FILE) == b"two"
+    assert follower.is_well()
+
+
+def test_a_pause_by_hand_keeps_changes_away_too(follower: Follower) -> None:
+    pausing.pause(follower.host, None)
+    follower.happened(OWN)
+    follower.wants(SETTINGS % "one")
+    assert follower.host.files.observe(FILE) is None
+    pausing.resume(follower.host)
+    follower.happened(OWN)
+    assert follower.host.files.read(FILE) == b"one"
+
+
+def test_while_somebody_else_is_at_work_it_waits(follower: Follower) -> None:
+    with follower.host.processes.exclusive("wmcb") as mine:
+        assert mine
+        follower.wants(SETTINGS % "one")
+        assert follower.host.files.observe(FILE) is None
+    follower.pass_time(5)
+    assert follower.host.files.read(FILE) == b"one"
+
+
+def test_somebodys_run_that_was_cut_off_is_waited_for(follower: Follower) -> None:
+    other = nodes.node(config=b"{2}", arguments=(f"--kubeconfig={KUBECONFIG}",))
+    with pytest.raises(Killed):
+        make_so(powered(follower.host, Power(4)), other, "test", Silent())
+    follower.wants(SETTINGS % "one")
+    assert follower.host.files.observe(FILE) is None
+    assert Event.UNFINISHED in [event for event, _ in follower.told()]
+    make_so(follower.host, other, "test", Silent())
+    follower.happened(OWN)
+    assert follower.host.files.read(FILE) == b"one"
+
+
+def test_what_the_node_is_made_of_anew_is_looked_at_anew(follower: Follower) -> None:
+    follower.wants("files: [{path: 'C:\\etc\\kubernetes\\kubelet.conf', text: '{}'}]\n")
+    assert follower.stands(State.APPLIED)
+    follower.make(nodes.node(config=b"{2}", arguments=(f"--kubeconfig={KUBECONFIG}",)))
+    assert follower.stands(State.REFUSED)
+    assert "than by a small node, which made it" in follower.standing.error
+
+
+# Signed
+
+
+@pytest.fixture
+def signer() -> Signer:
+    return Signer()
+
+
+@pytest.fixture
+def trusting(tmp_path: pathlib.Path, host: Host, signer: Signer) -> Follower:
+    follower = Follower(tmp_path, host, Followed("nodes", "windows", signer.public_key))
+    follower.make_node()
+    return follower
+
+
+def say(follower: Follower, signer: Signer, text: str, seconds: int | None) -> None:
+    comment = "fleet" if seconds is None else f"timestamp:{seconds}\tfile:node.yaml\thashed"
+    wanted = f"{HEAD}{SETTINGS % text}"
+    follower.said(wanted, **{"node.yaml.minisig": signer.signature(wanted, comment)})
+
+
+def test_what_is_signed_is_followed_and_nothing_else(trusting: Follower, signer: Signer) -> None:
+    say(trusting, signer, "one", 1000)
+    assert trusting.host.files.read(FILE) == b"one"
+    say(trusting, Signer(), "two", 2000)
+    assert "its signature is refused" in trusting.standing.error
+    trusting.wants(SETTINGS % "three")
+    assert "it is not signed" in trusting.standing.error
+    assert trusting.host.files.read(FILE) == b"one"
+    assert trusting.stands(State.REFUSED)
+
+
+def test_an_older_one_is_refused_also_after_a_restart(trusting: Follower, signer: Signer) -> None:
+    say(trusting, signer, "two", 2000)
+    trusting.begin()
+    say(trusting, signer, "one", 1000)
+    assert trusting.host.files.read(FILE) == b"two"
+    assert trusting.standing.error == (
+        "ConfigMap nodes/windows: it was signed 1000 seconds before one that was seen already; to go back to "
+        "what it says, sign it anew"
+    )
+    say(trusting, signer, "untimed", None)
+    assert "its signature does not say when it was made" in trusting.standing.error
+    say(trusting, signer, "one", 3000)
+    assert trusting.host.files.read(FILE) == b"one"
+
+
+# Contents that are elsewhere
+
+
+@pytest.fixture
+def store() -> Iterator[Server]:
+    with Server(ok(b"MZ fetched")) as server:
+        yield server
+
+
+def remote(server: Server, sha256: str) -> str:
+    return (
+        f"files: [{{path: 'C:\\tools\\exporter.exe', protection: program, source: "
+        f"{{url: '{server.url('/exporter.exe?token=secret')}', sha256: {sha256}}}}}]\n"
+    )
+
+
+OTHER = "0123456789abcdef" * 4
+FETCHED = Inline(b"MZ fetched").sha256
+
+
+def test_a_content_is_fetched_before_anything_is_changed(follower: Follower, store: Server) -> None:
+    follower.wants(remote(store, FETCHED))
+    assert follower.stands(State.PENDING)
+    follower.until_fetched()
+    assert follower.host.files.read(PROGRAM) == b"MZ fetched"
+    assert follower.stands(State.APPLIED)
+    assert follower.host.files.observe(STATE / "fetched") is None
+    follower.begin()
+    follower.pass_time(700)
+    assert len(store.heads) == 1, "what is there is not fetched again"
+
+
+def test_one_that_is_exchanged_later_is_fetched_again(follower: Follower, store: Server) -> None:
+    follower.wants(remote(store, FETCHED))
+    follower.until_fetched()
+    follower.host.files.write(PROGRAM, b"MZ by hand", PRIVATE_FILE)
+    follower.begin()
+    follower.pass_time(1)
+    follower.until_fetched()
+    assert follower.host.files.read(PROGRAM) == b"MZ fetched"
+
+
+def test_another_content_than_it_has_to_be_is_refused(follower: Follower, store: Server) -> None:
+    follower.wants(remote(store, OTHER))
+    follower.until_fetched()
+    assert follower.host.files.observe(PROGRAM) is None
+    assert follower.stands(State.REFUSED)
+    assert follower.standing.error == (
+        "ConfigMap nodes/windows, key node.yaml line 3, column 9 at $.files.0: its content cannot be fetched:"
+        f" its sha256 is {FETCHED}, not the wanted {OTHER}"
+    )
+
+
+def test_what_cannot_be_fetched_is_tried_again_later(follower: Follower) -> None:
+    with Server(answer("404 Not Found"), ok(b"MZ fetched")) as server:
+        follower.wants(remote(server, FETCHED))
+        follower.until_fetched()
+        assert follower.stands(State.REFUSED)
+        assert "404" in follower.standing.error
+        assert "secret" not in follower.standing.error
+        follower.pass_time(15)
+        follower.until_fetched()
+    assert follower.host.files.read(PROGRAM) == b"MZ fetched"
+    assert follower.stands(State.APPLIED)
+
+
+def test_a_signal_of_contents_is_a_reason_to_look(follower: Follower) -> None:
+    follower.happened(Signal(Source.CONTENTS))
+    assert standing.read(follower.host) is None
+
+
+def test_a_bootstrap_that_wants_the_same_otherwise_is_refused(follower: Follower) -> None:
+    follower.wants("environmentVariables: [{name: NODE_REGION, value: eu}]\n")
+    wants = [*nodes.wants(), EnvironmentVariable("NODE_REGION", "us")]
+    with pytest.raises(Taken, match="than by ConfigMap nodes/windows, which made it"):
+        make_so(follower.host, Specification.of(wants), "test", Silent())
