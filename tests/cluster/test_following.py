@@ -1,0 +1,264 @@
+"""A ConfigMap of the real cluster followed by the exe on a Ready Node, with the kubelet's own credentials and
+no more rights than packaging/manifests gives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cluster.test_join import Joiner
+from lab import repository
+from lab.fixtures import web
+from lab.minisign import Signer
+from lab.services import State
+from lab.standin_kubelet import StandinKubelet
+from lab.waiting import until
+from lab.web import Page
+from windows.exe import SERVICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lab.cluster.cluster import Cluster
+    from lab.cluster.runtime import ContainerRuntime
+    from lab.node import Node
+    from lab.web import Web
+
+    Figure = Callable[[str, float], None]
+
+__all__ = ["web"]
+
+MANIFESTS = repository.ROOT / "packaging" / "manifests"
+RIGHTS = str(MANIFESTS / "following.yaml")
+CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
+CONFIG_MAP = f"{CONFIG_MAPS}/windows-nodes"
+EVENTS = "/api/v1/namespaces/default/events"
+LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+MADE = r"C:\ProgramData\wmcb\made"
+SETTINGS, EXPORTER = r"C:\tools\settings.txt", r"C:\tools\exporter.exe"
+SOON_SECONDS = 60.0
+
+HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+BLUE = "nodes: {labels: {pool: blue}}\n"
+FILE = "files: [{path: 'C:\\tools\\settings.txt', text: %s}]\n"
+SERVICES = """\
+files:
+- {path: 'C:\\tools\\exporter.exe', source: {url: '%s', sha256: %s}, protection: program}
+services:
+- name: exporter
+  program: 'C:\\tools\\exporter.exe'
+  arguments: [--windows-service]
+  health: {port: 20248, withinSeconds: 10}
+  reads: [{file: 'C:\\tools\\exporter.exe'}]
+"""
+
+
+class Follower(Joiner):
+    def follow(self, *more: str) -> None:
+        """From now on, as a Ready Node with the label pool=blue."""
+        done = self.wmcb(*self.by_file())
+        assert done.code == 0, done.err
+        self.wait_until_ready()
+        done = self.wmcb("daemon", "install", "--config-map", "kube-system/windows-nodes", *more)
+        assert done.code == 0, done.err
+        self.machine.start_service(SERVICE)
+
+    def say(self, text: str, **more: str) -> None:
+        thing = {
+            "metadata": {"name": "windows-nodes", "namespace": "kube-system"},
+            "data": {"node.yaml": text, **more},
+        }
+        if self.cluster.api.find(CONFIG_MAP) is None:
+            self.cluster.api.create(CONFIG_MAPS, thing)
+        else:
+            self.cluster.api.replace(CONFIG_MAP, thing)
+
+    def holds(self, text: str | None) -> bool:
+        path = self.machine.path(SETTINGS)
+        return path.read_text() == text if path.exists() else text is None
+
+    def comes(self, condition: Callable[[], object], what: str) -> float:
+        """After how many seconds."""
+        begun = time.monotonic()
+        until(condition, what, SOON_SECONDS, self.log)
+        return time.monotonic() - begun
+
+    def log(self) -> str:
+        log = self.machine.path(LOG)
+        return log.read_text() if log.exists() else "no log"
+
+    def told(self) -> dict[str, str]:
+        """The Node's annotations."""
+        found: dict[str, str] = self.node()["metadata"].get("annotations", {})
+        return {key.removeprefix("wmcb/"): value for key, value in found.items() if key.startswith("wmcb/")}
+
+    def state(self, state: str) -> bool:
+        return self.told().get("state") == state
+
+    def reasons(self) -> list[str]:
+        """Of the events about the Node that wmcb has written, in their order."""
+        own = [each for each in self.cluster.api.items(EVENTS) if each["source"].get("component") == "wmcb"]
+        in_order = sorted(own, key=lambda each: int(each["metadata"]["resourceVersion"]))
+        return [each["reason"] for each in in_order]
+
+    def following(self) -> Any:
+        return json.loads(self.wmcb("status", "--output", "json").out)["following"]
+
+    def is_put_by(self, text: str) -> bool:
+        return (self.machine.path(MADE) / hashlib.sha256(text.encode()).hexdigest()).exists()
+
+    def runs(self, service: str) -> bool:
+        found = self.machine.service(service)
+        return found is not None and found.state is State.RUNNING
+
+
+@pytest.fixture
+def follower(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> Iterator[Follower]:
+    cluster.kubectl("apply", "-f", RIGHTS)
+    follower = Follower(cluster, container_runtime, node)
+    follower.install()
+    yield follower
+    cluster.kubectl("delete", "-f", RIGHTS)
+    cluster.kubectl("delete", "configmap", "-n", "kube-system", "windows-nodes", "--ignore-not-found")
+    cluster.api.delete(EVENTS)
+
+
+def test_changes_faults_and_the_end(follower: Follower, figure: Figure) -> None:
+    """One test for all, since each Ready Node costs half a minute."""
+    follower.follow()
+    follower.comes(lambda: follower.state("missing"), "that there is none is told")
+    follower.cluster.forget_requests()
+
+    follower.say(f"{HEAD}{BLUE}{FILE % 'one'}")
+    follower.comes(lambda: follower.holds("one"), "it is made so")
+    follower.comes(lambda: follower.state("applied"), "it is told")
+    for text in ("two", "three", "four"):
+        follower.say(f"{HEAD}{BLUE}{FILE % text}")
+        seconds = follower.comes(lambda text=text: follower.holds(text), "it is made so")  # type: ignore[misc]
+        figure("ConfigMap changed, to the file on the node", seconds)
+
+    # What cannot be used leaves all as it is.
+    follower.say(f"{HEAD}files: [{{path: tools}}]\n")
+    follower.comes(lambda: follower.state("refused"), "it is refused")
+    assert "line 3, column" in follower.told()["error"]
+    assert follower.following()["error"] == follower.told()["error"]
+    follower.say(f"{HEAD}files: [{{path: 'C:\\etc\\kubernetes\\pki\\ca.crt', text: mine}}]\n")
+    follower.comes(lambda: "which made it" in follower.told().get("error", ""), "it is refused")
+    assert follower.holds("four")
+    follower.wait_until_ready()
+
+    # What somebody changes is put right.
+    follower.say(f"{HEAD}{BLUE}{FILE % 'five'}")
+    follower.comes(lambda: follower.holds("five"), "it is made so")
+    follower.comes(lambda: follower.state("applied") and "error" not in follower.told(), "it is told")
+    follower.comes(lambda: follower.is_put_by("five"), "it is put by")
+    follower.machine.path(SETTINGS).write_text("by hand")
+    figure(
+        "a followed file changed by hand, to put right",
+        follower.comes(lambda: follower.holds("five"), "is put right"),
+    )
+
+    # Nobody but the node asked, and for nothing else.
+    asked = follower.cluster.requests(program="wmcb")
+    assert {each.user for each in asked} == {f"system:node:{follower.name}"}
+    assert {(each.verb, each.resource, each.code) for each in asked} <= {
+        ("list", "configmaps", 200),
+        ("watch", "configmaps", 200),
+        ("list", "nodes", 200),
+        ("watch", "nodes", 200),
+        ("patch", "nodes", 200),
+        ("create", "events", 201),
+    }
+    figure("requests of the service meanwhile (a number)", len(asked))
+    assert follower.reasons() == [
+        *("ConfigMapMissing", "ConfigMapApplied", "ConfigMapApplied", "ConfigMapApplied", "ConfigMapApplied"),
+        *("ConfigMapRefused", "ConfigMapRefused", "ConfigMapApplied"),
+    ]
+    (daemon,) = [each for each in follower.machine.processes("wmcb.exe") if "daemon" in each.command]
+    figure("resident memory of the service (in MB)", daemon.resident_bytes / 1_000_000)
+
+    # Wanted no more, and followed no more.
+    follower.say(HEAD)
+    follower.comes(lambda: follower.holds(None), "it is gone")
+    assert not follower.machine.path(SETTINGS).parent.exists()
+    follower.say(f"{HEAD}{FILE % 'six'}")
+    follower.comes(lambda: follower.holds("six"), "it is made so")
+    done = follower.wmcb("daemon", "install", "--unfollow")
+    assert done.code == 0, done.err
+    assert follower.holds(None)
+    assert follower.runs("kubelet")
+    assert follower.runs(SERVICE)
+
+
+def test_without_an_api_server_and_after_a_reboot(follower: Follower, figure: Figure) -> None:
+    follower.follow()
+    follower.say(f"{HEAD}{FILE % 'one'}")
+    follower.comes(lambda: follower.holds("one") and follower.is_put_by("one"), "it is made so")
+    follower.cluster.stop_api_server()
+    follower.comes(lambda: "cannot be followed" in follower.log(), "it is told")
+    follower.machine.path(SETTINGS).unlink()
+    follower.comes(lambda: follower.holds("one"), "it is put right")
+    follower.machine.reboot()
+    follower.comes(lambda: follower.runs(SERVICE), "Windows starts it")
+    follower.machine.path(SETTINGS).write_text("by hand")
+    follower.comes(lambda: follower.holds("one"), "it is put right, as before")
+    follower.cluster.start_api_server()
+    follower.say(f"{HEAD}{FILE % 'two'}")
+    figure("API server back, to caught up", follower.comes(lambda: follower.holds("two"), "it is made so"))
+    follower.wait_until_ready()
+    assert follower.following()["state"] == "applied"
+
+
+def test_a_signed_one_with_a_service(follower: Follower, web: Web, figure: Figure) -> None:
+    signer = Signer()
+    exporter = StandinKubelet(follower.machine, r"C:\given\exporter.exe", address="127.0.0.1:20248")
+    web.pages["/exporter.exe"] = Page(exporter.content)
+    wanted = SERVICES % (web.url("/exporter.exe"), hashlib.sha256(exporter.content).hexdigest())
+    follower.follow("--public-key", signer.public_key)
+    follower.say(HEAD + wanted)
+    follower.comes(lambda: follower.state("refused"), "what is not signed is refused")
+    assert "it is not signed" in follower.told()["error"]
+
+    def sign(text: str, seconds: int) -> None:
+        comment = f"timestamp:{seconds}\tfile:node.yaml\thashed"
+        follower.say(text, **{"node.yaml.minisig": signer.signature(text, comment)})
+
+    sign(HEAD + wanted, 2000)
+    seconds = follower.comes(lambda: follower.runs("exporter"), "the service runs")
+    figure("ConfigMap changed, to a program fetched and its service running", seconds)
+    follower.comes(lambda: follower.state("applied"), "it is told")
+
+    # It is kept like all else, by name and by what it runs.
+    former = follower.machine.service("exporter")
+    assert former is not None
+    (process,) = follower.machine.processes("exporter.exe")
+    follower.machine.kill(process)
+    figure(
+        "a followed service killed, to running",
+        follower.comes(lambda: _runs_anew(follower, former.pid), "it is started"),
+    )
+
+    # One that does not start is taken back, and the one before runs on.
+    broken = StandinKubelet(follower.machine, r"C:\given\broken.exe", exit_at_once=1)
+    web.pages["/broken.exe"] = Page(broken.content)
+    failing = SERVICES % (web.url("/broken.exe"), hashlib.sha256(broken.content).hexdigest())
+    sign(HEAD + failing, 3000)
+    follower.comes(lambda: follower.state("failed"), "it is told")
+    follower.comes(lambda: follower.runs("exporter"), "the former one runs again")
+    assert follower.machine.path(EXPORTER).read_bytes() == exporter.content
+    sign(HEAD, 2500)
+    follower.comes(lambda: "signed 500 seconds before" in follower.told().get("error", ""), "it is refused")
+    sign(HEAD, 4000)
+    follower.comes(lambda: follower.machine.service("exporter") is None, "it is gone")
+    follower.comes(lambda: not follower.machine.path(EXPORTER).exists(), "so is its program")
+    follower.wait_until_ready()
+
+
+def _runs_anew(follower: Follower, former: int | None) -> bool:
+    found = follower.machine.service("exporter")
+    return found is not None and found.state is State.RUNNING and found.pid != former
