@@ -6,7 +6,6 @@ What cannot be read, is not signed, or cannot be made leaves all as it is. Only 
 from __future__ import annotations
 
 import time
-from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
@@ -14,13 +13,13 @@ from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import NODE
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.sources.node_configuration import compile_node, turn
-from agent.spec import File, Service
+from agent.spec import File
 from service import standing
+from service.cluster import kubeconfig_of
 from service.contents import Fetched
 from service.desired import Refused, desired, told
 from service.followed import PART
@@ -49,7 +48,6 @@ PAUSED = "wmcb/paused"
 _MOST_CUT_OFF = 3
 _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
-_KUBECONFIG = "--kubeconfig="
 _UNREACHABLE, _NOT_DONE = "unreachable", "not done"
 
 
@@ -104,7 +102,7 @@ class Adopting:
 
     def look(self, inventory: Inventory) -> None:
         """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
-        kubeconfig = _kubeconfig(inventory)
+        kubeconfig = kubeconfig_of(inventory)
         self._cluster.follow(kubeconfig)
         if kubeconfig is None:
             self._standing, self._is_read = Standing(self._followed.place), False
@@ -324,18 +322,6 @@ class Adopting:
         if now != self._standing:
             self._standing = now
             standing.write(self._host, now)
-
-
-def _kubeconfig(inventory: Inventory) -> PureWindowsPath | None:
-    """Of the kubelet that makes this machine a node."""
-    for key, record in inventory.records.items():
-        command = record.target.wanted.get("command")
-        if key.kind != Service.kind or record.parts[0] != NODE or not isinstance(command, list):
-            continue
-        for word in map(str, command):
-            if word.startswith(_KUBECONFIG):
-                return PureWindowsPath(word.removeprefix(_KUBECONFIG))
-    return None
 
 
 def _to_be_written(planned: Plan) -> list[Fetched]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import re
 import threading
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent import node_credentials
+from agent.engine.target import NODE
 from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
 from agent.kube.answers import at, text_at
@@ -20,12 +22,13 @@ from agent.kube.client import Client
 from agent.kube.failure import Failed
 from agent.kube.following import Following
 from agent.records import field, frozen
+from agent.spec import Service
 from service.signals import Signal, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import PureWindowsPath
 
+    from agent.engine.inventory import Inventory
     from agent.fetch.proxies import Proxies
     from agent.host.port import Host
     from agent.kube.access import Access
@@ -38,6 +41,7 @@ SAME_CREDENTIALS_SECONDS = 600.0
 """The kubelet gets new ones long before the old ones are over."""
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
+_KUBECONFIG = "--kubeconfig="
 _NODE = re.compile(r"CN=system:node:([^,]+)")
 
 
@@ -59,6 +63,41 @@ class Node:
 
 class Unknown(Exception):
     """As whom this machine is to ask, or whether it is a node yet. One line."""
+
+
+def kubeconfig_of(inventory: Inventory) -> PureWindowsPath | None:
+    """The one of the kubelet that makes this machine a node; None where none does."""
+    for key, record in inventory.records.items():
+        command = record.target.wanted.get("command")
+        if key.kind != Service.kind or record.parts[0] != NODE or not isinstance(command, list | tuple):
+            continue
+        for word in map(str, command):
+            if word.startswith(_KUBECONFIG):
+                return PureWindowsPath(word.removeprefix(_KUBECONFIG))
+    return None
+
+
+def identity(host: Host, path: PureWindowsPath) -> tuple[str, Access]:
+    """Under which Node's name this machine asks by a kubeconfig, and as whom. Raises Failed, HostError,
+    Unknown.
+    """
+    try:
+        own = node_credentials.own_kubeconfig(host, path)
+    except node_credentials.OpenToUsers as fault:
+        raise Unknown(str(fault)) from fault
+    if own is None:
+        raise Unknown(f"{path} is not there yet: the kubelet has no credentials")
+    access = own.access(node_credentials.reader(host, path))
+    certificate = access.own_certificate()
+    found = _NODE.search(certificate.subject) if certificate else None
+    if found is None:
+        raise Unknown(f"{path} has no certificate of a node's (system:node:NAME)")
+    return found[1], access
+
+
+def proxies_of(host: Host) -> Proxies:
+    """As the machine has them now: this process may have begun before it was given them."""
+    return of_environment({**os.environ, **host.environment.list()})
 
 
 class Cluster:
@@ -94,25 +133,13 @@ class Cluster:
             ]
 
     def identity(self) -> tuple[str, Access]:
-        """Under which Node's name this machine asks, and as whom. Raises Failed, HostError, Unknown."""
-        path = self._path
-        if path is None:
+        """Raises Failed, HostError, Unknown."""
+        if self._path is None:
             raise Unknown("this machine is no node")
-        try:
-            own = node_credentials.own_kubeconfig(self._host, path)
-        except node_credentials.OpenToUsers as fault:
-            raise Unknown(str(fault)) from fault
-        if own is None:
-            raise Unknown(f"{path} is not there yet: the kubelet has no credentials")
-        access = own.access(node_credentials.reader(self._host, path))
-        certificate = access.own_certificate()
-        found = _NODE.search(certificate.subject) if certificate else None
-        if found is None:
-            raise Unknown(f"{path} has no certificate of a node's (system:node:NAME)")
-        return found[1], access
+        return identity(self._host, self._path)
 
     def proxies(self) -> Proxies:
-        return of_environment({**os.environ, **self._host.environment.list()})
+        return proxies_of(self._host)
 
     def tell(self) -> None:
         self._signals.put(Signal(Source.CLUSTER))
@@ -167,8 +194,9 @@ class _Watcher:
             try:
                 self._follow()
                 pause = _FIRST_PAUSE_SECONDS
-            except (Failed, HostError, Unknown) as fault:
-                self._note(str(fault))
+            except Exception as fault:  # noqa: BLE001 - whatever it is, it is to be followed further on
+                known = isinstance(fault, Failed | HostError | Unknown)
+                self._note(str(fault) if known else f"unexpected {type(fault).__name__} (please report it)")
                 self._over.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 

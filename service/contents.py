@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING
 from agent.engine.state_folder import StateFolder
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
-from agent.fetch.proxies import of_environment
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.records import frozen
 from agent.resources.trees import remove_tree
 from agent.sources.node_configuration import Source, Unobtainable
+from service.cluster import proxies_of
 from service.signals import Signal
 from service.signals import Source as Reason
 
@@ -83,19 +82,24 @@ class Contents:
                 try:
                     blocks = self._blocks(source)
                     self._host.files.write(self._folder / source.sha256, blocks, PRIVATE_FILE)
-                except (Failed, HostError) as fault:
-                    self._failed = {**self._failed, source.sha256: str(fault)}
+                except Exception as fault:  # noqa: BLE001 - else it would be begun again at once
+                    self._failed = {**self._failed, source.sha256: _told(fault)}
         finally:
             self._signals.put(Signal(Reason.CONTENTS))
 
     def _blocks(self, source: Source) -> Iterator[bytes]:
-        variables = {**os.environ, **self._host.environment.list()}
+        request = Request(source.url, proxies=proxies_of(self._host))
         digest = new_sha256()
-        for block in Fetcher().blocks(Request(source.url, proxies=of_environment(variables)), Limits()):
+        for block in Fetcher().blocks(request, Limits()):
             digest.update(block)
             yield block
         if digest.hexdigest() != source.sha256:
             raise Failed(f"its sha256 is {digest.hexdigest()}, not the wanted {source.sha256}")
+
+
+def _told(fault: Exception) -> str:
+    known = isinstance(fault, Failed | HostError)
+    return str(fault) if known else f"unexpected {type(fault).__name__} (please report it)"
 
 
 @frozen

@@ -11,17 +11,16 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from agent.host.errors import HostError
 from agent.kube.client import Client, node
-from agent.kube.failure import Failed
 from agent.kube.limits import Limits
 from agent.records import frozen
-from service.cluster import Unknown
+from service.cluster import Unknown, identity, kubeconfig_of, proxies_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent.host.port import Clock
+    from agent.engine.inventory import Inventory
+    from agent.host.port import Clock, Host
     from service.cluster import Cluster
 
 STATE = "wmcb/state"
@@ -31,6 +30,7 @@ VERSION = "wmcb/applied-version"
 
 _EVENTS = "/api/v1/namespaces/default/events"
 _LONGEST = 1000
+_PATIENCE_SECONDS = 20.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 300.0
 _REASONS = {
@@ -62,6 +62,17 @@ class Report:
         }
 
 
+def withdraw(host: Host, inventory: Inventory) -> None:
+    """The Node says nothing any more of what was followed. Raises Failed, HostError, Unknown."""
+    path = kubeconfig_of(inventory)
+    if path is None:
+        raise Unknown("which node this machine is is not known here")
+    name, access = identity(host, path)
+    with Client(access, proxies=proxies_of(host), limits=Limits(patience=_PATIENCE_SECONDS)) as client:
+        annotations = dict.fromkeys((STATE, ERROR, APPLIED, VERSION))
+        client.patch(node(name), {"metadata": {"annotations": annotations}})
+
+
 class Reports:
     """Any thread puts; the latest counts."""
 
@@ -88,7 +99,7 @@ class Reports:
             try:
                 self._tell(report)
                 report, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
-            except (Failed, HostError, Unknown):
+            except Exception:  # noqa: BLE001 - whatever it is, what comes later is to be told
                 # Whoever watches the same server tells of that.
                 report, pause = self._newer(report, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
 

@@ -205,7 +205,7 @@ def _key(request: Request, host: Host | None) -> str:
 
 
 def _give_back(request: Request, host: Host) -> None:
-    """What the ConfigMap had made that was followed until now."""
+    """What the ConfigMap had made that was followed until now, and what its Node says of that."""
     from agent.cli.engine_run import recorded
     from agent.cli.progress import display
     from agent.cli.wording import many
@@ -215,6 +215,8 @@ def _give_back(request: Request, host: Host) -> None:
     from service import standing
     from service.followed import PART
 
+    if standing.read(host) is not None:
+        _withdraw(host)
     with recorded(host, "take away what a ConfigMap made", display(request)) as told:
         done = make_so(host, Specification(), RELEASE, told, part=PART)
     standing.forget(host)
@@ -235,6 +237,20 @@ def uninstall(request: Request) -> int:
     else:
         say(f"the service {SERVICE} and its program are gone")
     return DONE
+
+
+def _withdraw(host: Host) -> None:
+    from agent.engine.inventory import Inventory
+    from agent.engine.state_folder import StateFolder
+    from agent.host.errors import HostError
+    from agent.kube.failure import Failed
+    from service import reporting
+    from service.cluster import Unknown
+
+    try:
+        reporting.withdraw(host, Inventory.load(StateFolder.of(host)))
+    except (Failed, HostError, Unknown) as fault:
+        tell(f"wmcb: warning: its Node keeps the annotations that tell of it: {fault}")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from agent.cli.looking import looking
 from agent.cli.losses import Losses, losses
 from agent.cli.streams import say
 from agent.engine import run as engine
+from agent.engine.target import NODE
 from agent.records import frozen
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def show_preview(
     checks: Sequence[Finding] = (),
     *,
     beside: bool = False,
+    part: str | None = NODE,
     also: Iterable[str] = (),
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way.
@@ -54,7 +56,7 @@ def show_preview(
     `also` is remarked on a run that does anything.
     """
     with looking():
-        planned = engine.preview(host, specification, beside=beside)
+        planned = engine.preview(host, specification, beside=beside, part=part)
         interrupted = engine.interrupted(host)
     lost = losses(host, planned)
     under_way = ["a run is under way on this machine: look again when it has ended"]

@@ -42,7 +42,7 @@ def run(request: Request) -> int:
         host = open_or_imagine(request)
         with looking():
             leaving = Leaving(request, host, tell)
-        show_preview(request, host, Specification(), also=leaving.foreseen())
+        show_preview(request, host, Specification(), part=None, also=leaving.foreseen())
         return DONE
     host = open_as_administrator(request)
     with recorded(host, "reset", display(request), remarks_on) as told:

@@ -66,13 +66,15 @@ class Done:
     """What this machine made its own of, where it does not keep a setting as given."""
 
 
-def preview(host: Host, specification: Specification, *, beside: bool = False, part: str = NODE) -> Plan:
+def preview(
+    host: Host, specification: Specification, *, beside: bool = False, part: str | None = NODE
+) -> Plan:
     """What `make_so` would do. Raises CannotBeSo."""
     folder = StateFolder.of(host)
     folder.check()
     inventory = Inventory.load(folder)
     journal = unfinished(folder, inventory)
-    own = journal if journal is not None and journal.part == part else None
+    own = journal if journal is not None and part in (None, journal.part) else None
     mine = share(specification, inventory, remembered(inventory, own), part, beside=beside)
     return plan(host, mine.specification, mine.remembered)
 

@@ -55,6 +55,7 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _SPAN = re.compile("([0-9]+)([hms])")
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _OWN_FOLDER = ("programdata", "wmcb")
+_OWN_SERVICE = "wmcb"
 _START_TYPES = {
     "automatic": StartType.AUTOMATIC,
     "delayed": StartType.DELAYED,
@@ -196,8 +197,13 @@ class _Building:
                 (*place, "start"), "a disabled service cannot run; say running: false as well"
             )
         self._check_command(given, place)
+        name = text(given["name"])
+        if name.lower() == _OWN_SERVICE:
+            self._checking.wrong(
+                (*place, "name"), "this is the service that does all this; wmcb daemon install changes it"
+            )
         return Service(
-            text(given["name"]),
+            name,
             PureWindowsPath(text(given["program"])),
             texts(given.get("arguments")),
             text(given.get("displayName")),

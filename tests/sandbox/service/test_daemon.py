@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -126,3 +127,12 @@ def test_a_pause_that_cannot_be_is_one_line(
 def test_no_pause_no_end_of_it(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--sandbox", str(tmp_path), "daemon", "resume"]) == 0
     assert capsys.readouterr().out == "nothing to do: repairs were not paused\n"
+
+
+def test_one_that_follows_nothing_loads_nothing_of_a_cluster() -> None:
+    """TLS alone takes more memory than all the rest."""
+    code = "import sys, service.keeping, service.program, service.watching; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {part for each in done.stdout.split() for part in (each, each.rpartition(".")[0])}
+    assert "agent.engine.repairing" in packages
+    assert packages & {"agent.fetch", "agent.kube", "agent.sources", "http", "ssl", "yaml"} == set()

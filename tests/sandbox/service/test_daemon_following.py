@@ -105,6 +105,7 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
     until(lambda: api.annotations().get("wmcb/state") == "applied", "the cluster is told")
     assert wmcb.following()["applied"] == api.annotations()["wmcb/applied"]
     assert "the resident service follows ConfigMap nodes/windows: applied\n" in wmcb("status")
+    assert f"remove    file {FILE}" in wmcb("reset", "--dry-run")
 
     copy = PureWindowsPath(r"C:\ProgramData\wmcb\made") / Inline(b"one").sha256
     until(lambda: host.files.observe(copy) is not None, "it is put by")
@@ -124,6 +125,7 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
         "it follows no ConfigMap; of what one had made, 2 resources were taken away\n"
     )
     assert arguments(host) == ()
+    assert api.annotations() == {}
     assert host.files.observe(FILE.parent) is None
     assert status(host).is_well
     assert wmcb.following() is None
