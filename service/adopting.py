@@ -79,6 +79,8 @@ class Adopting:
         self._verified_run: str | None = None
         """The run whose inventory has all that is wanted, as was seen in a run of our own."""
         self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._try_again_at: float | None = None
+        """What could not be fetched."""
         self.again_seconds: float | None = None
         """When there is something to do though nothing has happened."""
 
@@ -119,7 +121,7 @@ class Adopting:
         if sight != self._sight:
             self._sight, self._desired = sight, None
             self._contents.try_again()
-            self._pause_seconds = _FIRST_PAUSE_SECONDS
+            self._pause_seconds, self._try_again_at = _FIRST_PAUSE_SECONDS, None
             if seen.thing is None:
                 self._miss()
             else:
@@ -179,8 +181,8 @@ class Adopting:
     # What is to be done
 
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
-        """Makes it so, if it is time for that; whether anything was begun. `let_go` is called before anything
-        is changed. Raises Busy, Unfinished, HostError and CannotBeSo before that.
+        """Makes it so, if it is time for that; whether that was begun. `let_go` is called before anything is
+        changed. Raises Busy, Unfinished and HostError before that.
         """
         self.again_seconds = None
         wanted = self._desired
@@ -191,20 +193,22 @@ class Adopting:
             return False
         if not self._has_turn(wanted, inventory):
             return False
+        self._try_to_fetch_again()
         try:
             compiled = compile_node(wanted.documents, self._contents.obtain, str(self._followed))
             planned = self._planned(compiled)
             if not self._contents.at_hand(_to_be_written(planned)):
+                if self._standing.state is State.APPLIED:
+                    self._stand(state=State.PENDING)
                 return False
         except Refused as fault:
             self._refuse(str(fault))
             if self._contents.has_failed:
-                self._try_again_later()
+                self._fetch_again_later()
             return False
         if planned.changes:
             let_go()
-        self._make_so(wanted, compiled, inventory)
-        return True
+        return self._make_so(wanted, compiled, inventory)
 
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
         if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
@@ -246,16 +250,24 @@ class Adopting:
             return told([origin.error(str(fault))])
         return f"{self._followed}: {fault}"
 
-    def _try_again_later(self) -> None:
-        self._contents.try_again()
-        self.again_seconds = self._pause_seconds
-        self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+    def _try_to_fetch_again(self) -> None:
+        if self._try_again_at is not None and self._host.clock.monotonic() >= self._try_again_at:
+            self._contents.try_again()
+            self._try_again_at = None
 
-    def _make_so(self, wanted: Desired, compiled: Compiled, inventory: Inventory) -> None:
+    def _fetch_again_later(self) -> None:
+        now = self._host.clock.monotonic()
+        if self._try_again_at is None:
+            self._try_again_at = now + self._pause_seconds
+            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+        self.again_seconds = self._try_again_at - now
+
+    def _make_so(self, wanted: Desired, compiled: Compiled, inventory: Inventory) -> bool:
+        """Whether it was begun."""
         specification = compiled.specification
         assert specification is not None
         if not self._may_begin(wanted):
-            return
+            return False
         sound = Soundness(self._host, inventory.records.values())
         try:
             done = make_so(
@@ -272,6 +284,7 @@ class Adopting:
             self._fail(_why(failure))
         except CannotBeSo as fault:
             self._refuse(self._at_its_place(fault, compiled))
+            return False
         else:
             self._contents.clear()
             self._verified_run = Inventory.load(StateFolder.of(self._host)).run
@@ -283,6 +296,7 @@ class Adopting:
                 self._telling.note(line)
         finally:
             self._stand(begun="", times=0)
+        return True
 
     def _may_begin(self, wanted: Desired) -> bool:
         """What is begun again and again, and never comes to an end, may be what cuts it off."""

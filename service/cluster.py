@@ -148,8 +148,10 @@ class Cluster:
         self._changed(config_map=Seen(thing))
 
     def _take_node(self, name: str, thing: Object | None) -> None:
-        uid = text_at(thing or {}, "metadata", "uid")
-        self._changed(node=Node(name, uid, _texts(thing, "labels"), _texts(thing, "annotations")))
+        """One that is deleted says nothing: its kubelet makes it anew, and until then it is as it was."""
+        if thing is not None:
+            uid = text_at(thing, "metadata", "uid")
+            self._changed(node=Node(name, uid, _texts(thing, "labels"), _texts(thing, "annotations")))
 
     def _changed(self, **seen: Seen | Node) -> None:
         for name, value in seen.items():
@@ -158,8 +160,8 @@ class Cluster:
                 self.tell()
 
 
-def _texts(thing: Object | None, name: str) -> Mapping[str, str]:
-    found = at(thing or {}, "metadata", name)
+def _texts(thing: Object, name: str) -> Mapping[str, str]:
+    found = at(thing, "metadata", name)
     return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 

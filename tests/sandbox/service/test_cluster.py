@@ -112,6 +112,24 @@ def test_a_change_of_the_node_that_counts_for_nothing_is_no_signal(
     assert signals.take(0.1) == ()
 
 
+def test_a_node_that_is_deleted_is_as_it_was_until_it_is_made_anew(
+    host: Host, api: LiveApi, cluster: Cluster
+) -> None:
+    write_credentials(host, api.server.url)
+    cluster.follow(CONF)
+    until(lambda: cluster.node is not None, "it is seen")
+    api.nodes.remove("win1")
+    api.nodes.put("win1", metadata={"labels": {"pool": "green"}, "uid": "uid-2"})
+    again, seen = Node("win1", "uid-2", {"pool": "green"}), list[Node | None]()
+
+    def look() -> bool:
+        seen.append(cluster.node)
+        return cluster.node == again
+
+    until(look, "the new one is seen")
+    assert all(each in (Node("win1", "uid-1", {"pool": "blue"}), again) for each in seen)
+
+
 def test_credentials_that_come_later_and_are_renewed(
     host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
