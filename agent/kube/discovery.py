@@ -98,6 +98,11 @@ class Discovery:
         found = self._signed(unproven, own, effort)
         cluster = _cluster(found, endpoint)
         if not pins:
+            seen = ", ".join(pin(one) for one in _certificates(cluster, endpoint))
+            self._notice(
+                f"warning: the certificate authority of the cluster at {endpoint} is not checked: whoever "
+                f"knows the token can pretend to be it; this one's hash is {seen}"
+            )
             return cluster
         self._check(cluster, pins, endpoint)
         proven = replaced(unproven, insecure=False, authorities=cluster.authority)

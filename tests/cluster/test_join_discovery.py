@@ -1,4 +1,4 @@
-"""`wmcb join` by a kubeconfig of the cluster, from a file or a web server, in place of a token and a hash."""
+"""`wmcb join` by other means than a token and a hash: a token alone, a kubeconfig, one on a web server."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ __all__ = ["secure_web", "web_authority"]
 
 FILE = r"C:\given\discovery.conf"
 PATH = "/discovery.conf"
+HASH = "--discovery-token-ca-cert-hash"
+UNCHECKED = "--discovery-token-unsafe-skip-ca-verification"
 
 
 @pytest.fixture
@@ -45,6 +47,18 @@ def join(joiner: Joiner, where: str) -> Result:
     token = joiner.cluster.fresh_bootstrap_token()
     words = ("join", "--discovery-file", where, "--tls-bootstrap-token", token)
     return joiner.wmcb(*words, "--cri-socket", joiner.runtime.endpoint, "--runtime-service", "none")
+
+
+def test_a_token_alone(joiner: Joiner) -> None:
+    words = [word for word in joiner.by_options() if word not in (HASH, joiner.cluster.ca_hash)]
+    refused = joiner.wmcb(*words)
+    assert (refused.code, refused.out) == (2, "")
+    assert UNCHECKED in refused.err
+    done = joiner.wmcb(*words, UNCHECKED)
+    assert done.code == 0, done.err
+    warned = "is not checked: whoever knows the token can pretend to be it; this one's hash is"
+    assert f"{warned} {joiner.cluster.ca_hash}" in done.err
+    check_joined(joiner)
 
 
 def test_a_file(joiner: Joiner, kubeconfig: str) -> None:

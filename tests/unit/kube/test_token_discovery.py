@@ -64,9 +64,15 @@ def test_a_cluster_is_found(server: ApiServer) -> None:
 
 def test_any_authority_will_do_if_it_is_said_so(server: ApiServer) -> None:
     server.at(CLUSTER_INFO, cluster_info(CONTENT))
-    cluster = Trial().discovery.by_token(server.place, TOKEN, [], any_authority=True)
+    trial = Trial()
+    cluster = trial.discovery.by_token(server.place, TOKEN, [], any_authority=True)
     assert cluster.authority == ROOT.pem
     assert len(server.asked) == 1
+    (notice,) = trial.notices
+    assert notice.startswith(
+        f"warning: the certificate authority of the cluster at {server.place} is not checked"
+    )
+    assert pinned(ROOT) in notice
 
 
 def test_an_authority_beside_the_given_one(server: ApiServer) -> None:
