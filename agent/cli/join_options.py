@@ -16,6 +16,7 @@ DISCOVERY_TOKEN = Option("--discovery-token", "proves the cluster's address and 
 CA_HASH = Option(
     "--discovery-token-ca-cert-hash", "of the cluster's CA: sha256:HEX", placeholder="HASH", repeated=True
 )
+START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (240)", placeholder="N")
 UNVERIFIED_CA = Option("--discovery-token-unsafe-skip-ca-verification", "trust whoever knows the token")
 DISCOVERY_FILE = Option("--discovery-file", "a kubeconfig of the cluster", placeholder="FILE|URL")
 BOOTSTRAP_TOKEN = Option("--tls-bootstrap-token", "for the kubelet's first certificate", placeholder="TOKEN")
@@ -65,7 +66,7 @@ JOIN = (
     options.INSTALL_DIRECTORY,
     options.KUBELET_VERSION,
     options.CONTAINER_RUNTIME,
-    options.START_TIMEOUT,
+    START_TIMEOUT,
     options.IGNORE,
     OUTPUT,
     options.DRY_RUN,

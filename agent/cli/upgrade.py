@@ -20,8 +20,8 @@ from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
 from agent.sources.kubeadm.compiling import KUBELET_CONF
-from agent.sources.kubeadm.model import Discovery, JoinConfiguration
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration, Timeouts
+from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 _KUBELET = "kubelet"
+_TIMEOUTS = Timeouts(kubelet_health_check=Placement(None).well_within_seconds)
+"""A node that worked is not left without a kubelet for as long as a new one may take to come up."""
 
 
 def run(request: Request) -> int:
@@ -72,6 +74,7 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
     configuration = JoinConfiguration(
         Discovery(file=str(KUBELET_CONF)),
         registration,
+        timeouts=_TIMEOUTS,
         patches_directory=request.value(join_options.PATCHES, ""),
     )
     name = joined_node.name(host)

@@ -139,5 +139,6 @@ def _placement(request: Request, host: Host, asking: Asking, program: KubeletPro
     directory = values.install_directory(request)
     file = program.file if program and not program.file.is_at(directory / "kubelet.exe") else None
     runner = log_runner(request, host, asking, program, directory)
-    patience = values.seconds(request, options.START_TIMEOUT, Placement(None).well_within_seconds)
+    usual = asking.join.timeouts.kubelet_health_check if asking.join else Placement(None).well_within_seconds
+    patience = values.seconds(request, options.START_TIMEOUT, usual)
     return Placement(file, runner, directory, runtime_service(request, asking), patience)

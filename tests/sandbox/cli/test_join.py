@@ -128,6 +128,20 @@ def test_former_folders_and_keys_in_them_are_for_administrators(windows: Machine
     assert {path: files.descriptor(path) for path in before} == before
 
 
+@pytest.mark.parametrize(
+    ("words", "seconds"), [((), "0.5"), (("--start-timeout", "0.2"), "0.2")], ids=["configured", "asked"]
+)
+def test_how_long_the_kubelet_is_given_to_be_well(
+    windows: Machine, cluster: Cluster, words: tuple[str, ...], seconds: str
+) -> None:
+    windows.facts(answers={"10248": 500})
+    configuration = f"{cluster.join_configuration()}timeouts: {{kubeletHealthCheck: 500ms}}\n"
+    given = ("--config", windows.give("join.yaml", configuration), "--kubelet-version", "1.36")
+    answer = windows.wmcb("join", *given, *words)
+    assert answer.code == 1
+    assert f"/healthz answers 500 after {seconds} seconds; the machine is as it was" in answer.error_lines[-1]
+
+
 def test_what_it_leaves(windows: Machine, cluster: Cluster) -> None:
     answer = join(windows, cluster)
     assert answer.code == 0, answer.err
