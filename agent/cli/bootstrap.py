@@ -67,6 +67,8 @@ def _is_to_tell_more(request: Request) -> bool:
 def _make_so(request: Request, host: Host, recipe: str) -> int:
     notices = Notices(host, also_known=request.has(VERBOSE))
     asking = replaced(asking_for(request, host), notice=notices)
+    if asking.join is not None and asking.join.dry_run:
+        return _look(request, host, asking)
     specification = fit_for(request, host, asking)
     if asking.beside:
         specification = replaced(specification, title="")
@@ -115,7 +117,10 @@ def plan(request: Request) -> int:
 
         raise not_foreseen("plan")
     host = open_or_imagine(request)
-    asking = asking_for(request, host)
+    return _look(request, host, asking_for(request, host))
+
+
+def _look(request: Request, host: Host, asking: Asking) -> int:
     specification = asked_for(request, host, asking)
     found = hindrances(request, host, asking, specification)
     show_preview(request, host, specification, found, beside=asking.beside)

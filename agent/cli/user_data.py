@@ -275,6 +275,10 @@ class _Run:
             values[CONFIG.name] = str(join.configuration)
         request = Request(asked.words, asked.command, values, asked.operand)
         asking = replaced(asking_for(request, self._host), notice=self._asking.notice)
+        if asking.join is not None and asking.join.dry_run:
+            raise BadInput(
+                "a JoinConfiguration with dryRun: true joins nothing; leave that out", where="dryRun"
+            )
         specification = replaced(fit_for(request, self._host, asking), title="")
         confirm = confirmation(request, self._host, asking)
         self._make_so(told, specification, confirm)

@@ -156,6 +156,16 @@ def test_what_it_leaves(windows: Machine, cluster: Cluster) -> None:
     assert any(word.startswith("--bootstrap-kubeconfig=") for word in service.definition.command)
 
 
+def test_a_configuration_of_a_dry_run_is_only_looked_at(windows: Machine, cluster: Cluster) -> None:
+    configuration = windows.give("join.yaml", f"{cluster.join_configuration()}dryRun: true\n")
+    before = windows.picture()
+    for words in (("join", "--config", configuration), ("--kubeadm-config", configuration)):
+        answer = windows.wmcb(*words, "--kubelet-version", "1.36")
+        assert answer.code == 0, answer.err
+        assert "+ create    service kubelet" in answer.out.splitlines()
+        assert windows.picture() == before
+
+
 def test_what_is_asked_of_the_cluster(windows: Machine, cluster: Cluster) -> None:
     join(windows, cluster)
     assert cluster.server.targets == [

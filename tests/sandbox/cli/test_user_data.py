@@ -326,6 +326,14 @@ def test_a_join_that_would_be_none_is_refused(windows: Machine, cluster: Cluster
     assert windows.host.services.read("kubelet") is None
 
 
+def test_a_configuration_of_a_dry_run_is_refused(windows: Machine, given: str) -> None:
+    text = Path(given).read_text().replace("nodeRegistration:", "dryRun: true\n      nodeRegistration:")
+    answer = carry_out(windows, windows.give("data", text))
+    assert answer.code == 2
+    assert "dryRun: true joins nothing" in answer.error_lines[-1]
+    assert windows.host.services.read("kubelet") is None
+
+
 @pytest.fixture
 def to_be_renamed(windows: Machine, given: str) -> str:
     text = Path(given).read_text().replace("runcmd:", "hostname: a-longer-name-7k2p.example\nruncmd:")
