@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from _frozen_importlib_external import ExtensionFileLoader, spec_from_file_location
@@ -37,4 +38,7 @@ def main() -> int:
     sys.frozen = True  # type: ignore[attr-defined]  # what third-party modules ask to know that they are in an exe
     from agent.cli.main import called_by, run
 
-    return run(sys.argv[1:], called_by(sys.argv[0]))
+    code = run(sys.argv[1:], called_by(sys.argv[0]))
+    # The launcher ends the process without taking Python down. What was said is flushed, each word of it.
+    atexit._run_exitfuncs()
+    return code

@@ -12,7 +12,7 @@
     use(PyPreConfig_InitIsolatedConfig) use(Py_PreInitialize) use(PyConfig_InitIsolatedConfig)                         \
         use(PyConfig_SetString) use(PyConfig_SetWideStringList) use(Py_InitializeFromConfig)                           \
             use(PyImport_ImportModule) use(PyObject_CallMethod) use(PyLong_AsLong) use(PyErr_Occurred)                 \
-                use(PyErr_Print) use(Py_FinalizeEx)
+                use(PyErr_Print)
 
 static struct {
 #define DECLARE(name) __typeof__(&name) name;
@@ -130,7 +130,6 @@ UINT run_python(const Section *modules, const WCHAR *program, const WCHAR *direc
     check(python.Py_PreInitialize(&before));
     configure(&config, program, runtime);
     check(python.Py_InitializeFromConfig(&config));
-    int code = call_main();
-    python.Py_FinalizeEx();
-    return (UINT)code;
+    /* Py_FinalizeEx would take down object by object what Windows takes back at once; wmcb_start has done the rest. */
+    return (UINT)call_main();
 }
