@@ -44,6 +44,8 @@ class Answer:
         text = self.header("Retry-After").strip()
         if text.isascii() and text.isdigit():
             return float(text[:9])
+        if not text:
+            return 0.0
         from email.utils import parsedate_to_datetime
 
         try:
