@@ -9,6 +9,7 @@ from agent.fetch.failure import Failed
 from agent.records import field, frozen
 
 _PORTS = {"http": 80, "https": 443}
+_LONGEST_LABEL = 63
 _NOT_IN_A_REQUEST_LINE = re.compile(r"[^\x21-\x7e]")
 
 
@@ -82,10 +83,18 @@ def parse(url: str) -> Address:
 def _ascii(host: str) -> str:
     name = host.lower()
     if ":" not in name:
-        # Also judges what is ASCII already, which the look-up would otherwise stumble over.
-        name = name.encode("idna").decode("ascii")
+        # Python's codec loads tables of all letters there are, for what is ASCII already as well.
+        name = _judged(name) if name.isascii() else name.encode("idna").decode("ascii")
     if _NOT_IN_A_REQUEST_LINE.search(name):
         raise ValueError(host)
+    return name
+
+
+def _judged(name: str) -> str:
+    """Raises ValueError for what the look-up would stumble over."""
+    labels = name.split(".")
+    if not all(labels[:-1]) or any(len(label) > _LONGEST_LABEL for label in labels):
+        raise ValueError(name)
     return name
 
 

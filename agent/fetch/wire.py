@@ -80,7 +80,7 @@ class Tls:
         self._outgoing = ssl.MemoryBIO()
         # Neither a zone nor a name's last dot is ever in a certificate.
         name = host.partition("%")[0].rstrip(".")
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=_for_socket(name))
         self._until_done(self._tls.do_handshake)
 
     def send(self, data: bytes) -> None:
@@ -180,7 +180,7 @@ def _addresses(there: Address, place: str, deadline: Deadline) -> list[_Found]:
 
     def look_up() -> None:
         try:
-            found = socket.getaddrinfo(there.host, there.port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(_for_socket(there.host), there.port, type=socket.SOCK_STREAM)
             answers.put([_Found(*one) for one in found])
         except OSError as fault:
             answers.put(fault)
@@ -195,6 +195,11 @@ def _addresses(there: Address, place: str, deadline: Deadline) -> list[_Found]:
     if isinstance(answer, OSError):
         raise of_connection(place, answer)
     return answer
+
+
+def _for_socket(name: str) -> str | bytes:
+    """For text Python loads its tables of international names, whatever is in it."""
+    return name.encode() if name.isascii() else name
 
 
 def _finite(seconds: float) -> float | None:
