@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 HEAD = 4096
 _SECONDS_FOR_VERSION = 60.0
+
+_FOR_A_WORD = {"GOGC": "off"}
+"""Go's collector would tidy up, on every processor, what ends with the next word."""
 
 _PLACE_OF_PE_OFFSET = 0x3C
 _X86_64 = 0x8664
@@ -53,4 +57,5 @@ def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
 def begin_to_ask(host: Host, program: GivenFile) -> Callable[[], Completed]:
     """For its version, since it takes its time to start. The answer raises HostError."""
     command = (program.absolute, "--version")
-    return begun(lambda: host.processes.run(command, seconds=_SECONDS_FOR_VERSION))
+    environment = {**os.environ, **_FOR_A_WORD}
+    return begun(lambda: host.processes.run(command, seconds=_SECONDS_FOR_VERSION, environment=environment))

@@ -576,7 +576,8 @@ class Processes(Protocol):
     ) -> Completed:
         """Run a program to its end, with all its children; its output is kept up to `limit` bytes each.
 
-        Not through a shell. TimedOut when it doesn't end in time, and then it and its children are ended.
+        For what is asked and answers: there is no console for it, nor a shell. TimedOut when it doesn't end
+        in time, and then it and its children are ended.
         """
 
     def run_logged(

@@ -42,7 +42,9 @@ def run(
     program = _checked(command)
     with telling("run", program):
         with Job() as job:
-            child = _start(job, command, environment, directory, subprocess.PIPE, subprocess.PIPE)
+            # Without a console: to make one is to start another program, and to wait for it.
+            detached, pipe = subprocess.DETACHED_PROCESS, subprocess.PIPE
+            child = _start(job, command, environment, directory, pipe, pipe, detached)
             output, errors = _Kept(child.stdout, limit), _Kept(child.stderr, limit)
             try:
                 exit_code: int | None = child.wait(seconds)
@@ -62,7 +64,9 @@ def run_logged(
 ) -> int:
     program = _checked(command)
     with _end_of(log) as output, telling("run", program), Job() as job:
-        child = _start(job, command, None, directory, output, subprocess.STDOUT)
+        # With a console, of which nobody sees a window: what it starts would get one of its own, and be seen.
+        unseen = subprocess.CREATE_NO_WINDOW
+        child = _start(job, command, None, directory, output, subprocess.STDOUT, unseen)
         try:
             exit_code = child.wait(seconds)
         except subprocess.TimeoutExpired as failure:
@@ -106,6 +110,7 @@ def _start(
     directory: PureWindowsPath | None,
     output: int,
     errors: int,
+    console: int,
 ) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(
         commandline.join(command),
@@ -116,7 +121,7 @@ def _start(
         cwd=directory,
         env=environment,
         # Suspended until it is in the job: what it started before that would not be.
-        creationflags=_CREATE_SUSPENDED | subprocess.CREATE_NO_WINDOW,
+        creationflags=_CREATE_SUSPENDED | console,
     )
     try:
         with Process(child.pid, SET_QUOTA | TERMINATE | SUSPEND_RESUME) as process:
