@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agent.cli.given import GivenFile
+    from agent.cli.join_cluster import Search
 
 
 class Option:
@@ -79,7 +80,7 @@ class Command:
 class Request:
     """What was asked for. `command` is None when help is wanted for several, or all."""
 
-    __slots__ = ("command", "files", "operand", "values", "words")
+    __slots__ = ("command", "files", "operand", "search", "values", "words")
 
     def __init__(
         self, words: Sequence[str], command: Command | None, values: Mapping[str, str], operand: str = ""
@@ -90,6 +91,8 @@ class Request:
         self.values = values
         self.files: dict[str, GivenFile] = {}
         """Those that it names and somebody has asked for, by option: agent.cli.given."""
+        self.search: Search | None = None
+        """For the cluster to join, where that was begun early: agent.cli.beginning."""
 
     def has(self, option: Option) -> bool:
         return option.name in self.values

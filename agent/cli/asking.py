@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.failure import BadInput
 from agent.cli.streams import tell
 from agent.records import field, frozen
 
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Option
     from agent.cli.failure import BadUsage, Failure
     from agent.sources.kubeadm.model import JoinConfiguration
+    from agent.sources.report import Report
 
     Notice = Callable[[str], None]
     Aside = Callable[[Notice], AbstractContextManager[Callable[[], None] | None]]
+
+_MOST_LINES = 20
 
 
 def _tell(line: str) -> None:
@@ -63,3 +67,17 @@ def last_of(failures: Sequence[Failure], asking: Asking) -> Failure:
         asking.notice(str(other))
     last.others = others
     return last
+
+
+def tell_report(report: Report, asking: Asking) -> None:
+    for warning in report.warnings[:_MOST_LINES]:
+        asking.notice(str(warning))
+    more = len(report.warnings[_MOST_LINES:]) + report.omitted
+    if more:
+        asking.notice(f"and {more} more warnings")
+    if report.fatal:
+        errors = [
+            BadInput(str(error).removeprefix("error: "), where=error.where)
+            for error in report.errors[:_MOST_LINES]
+        ]
+        raise last_of(errors, asking)

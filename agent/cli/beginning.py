@@ -1,6 +1,6 @@
 """What is begun before a command that makes a node is even imported.
 
-That takes about as long as a kubelet needs to say its version, on another processor.
+That takes about as long as a kubelet needs to say its version, on another processor, and a cluster to answer.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from agent.host.errors import HostError
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
+    from agent.cli.given import GivenFile
     from agent.host.port import Host
 
 
@@ -37,28 +38,51 @@ def make_node(request: Request) -> int:
     host = None
     if sys.platform == "win32" and not is_sandbox(request):
         host = open_machine(request)
-        with suppress(Failure, HostError):  # who needs the file says what is wrong with it
-            _look_into_kubelet(request, host)
+        with suppress(Failure, HostError):  # who needs what is at fault says so
+            _begin(request, host)
     from agent.cli import bootstrap
 
     return bootstrap.run(request, host)
 
 
-def _look_into_kubelet(request: Request, host: Host) -> None:
-    """What it contains, and its version."""
+def _begin(request: Request, host: Host) -> None:
+    """First what is waited for longest."""
+    program = _kubelet(request, host)
+    # On a machine that is a node there is nothing to do, most likely, and nobody wants to know.
+    if program and not request.has(options.KUBELET_VERSION) and not _is_node(host):
+        program.version = begin_to_ask(host, program)
+    if joins(request) and not request.has(options.ROLLBACK) and host.access.is_administrator():
+        _look_for_cluster(request, host)
+    if program and request.has(options.KUBELET):
+        program.begin_to_hash()
+    elif program:
+        # The host remembers it.
+        begun(lambda: host.files.examine(PureWindowsPath(program.absolute), content=True))
+
+
+def _kubelet(request: Request, host: Host) -> GivenFile | None:
+    """That can be asked."""
     is_given = request.has(options.KUBELET)
     if not is_given and not joins(request):
-        return
-    place = "" if is_given else kubelet_in_place(request)
-    program = given_file(request, options.KUBELET, host, otherwise=place)
-    if fault_of_program(program.head(HEAD), of_this_system=False) is None:
-        # On a machine that is a node there is nothing to do, most likely, and nobody wants to know.
-        if not request.has(options.KUBELET_VERSION) and not _is_node(host):
-            program.version = begin_to_ask(host, program)
-        if is_given:
-            program.begin_to_hash()
-        else:
-            begun(lambda: host.files.examine(PureWindowsPath(place), content=True))  # the host remembers it
+        return None
+    program = given_file(
+        request, options.KUBELET, host, otherwise="" if is_given else kubelet_in_place(request)
+    )
+    return program if fault_of_program(program.head(HEAD), of_this_system=False) is None else None
+
+
+def _look_for_cluster(request: Request, host: Host) -> None:
+    from agent.cli.asking import Asking
+    from agent.cli.join_cluster import Search
+    from agent.cli.join_configuration import configuration_of, discovery_file, name_of
+
+    configuration = configuration_of(request, host, Asking(notice=_say_nothing))
+    name = name_of(configuration, host)
+    request.search = Search.begun(configuration, name, host, discovery_file(request, host))
+
+
+def _say_nothing(line: str) -> None:
+    """All is looked at again, and then it is said."""
 
 
 def _is_node(host: Host) -> bool:

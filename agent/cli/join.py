@@ -5,32 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
-from agent.cli.asking import Asking
+from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import IDS, SKEW_CHECK
 from agent.cli.failure import BadUsage, Failure
-from agent.cli.given import given_file, named_file, named_folder
+from agent.cli.given import named_folder
 from agent.cli.inputs import USER_DATA
 from agent.cli.join_cluster import admitted, find_cluster
-from agent.cli.kinds_of_document import refuse_another_kind
+from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
-from agent.cli.wanted import tell_report
 from agent.engine import run as engine
 from agent.records import replaced
 from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
-from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
-from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.patches import is_patch, read_patches
-from agent.sources.kubeadm.reading import read
-from agent.sources.node_names import fault as name_fault
 from agent.spec import Credentials, Service, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from agent.cli.arguments import Option, Request
-    from agent.cli.given import GivenFile
+    from agent.cli.arguments import Request
     from agent.cli.join_cluster import JoinCluster
     from agent.cli.wanted import Wishes
     from agent.host.port import Host
@@ -46,17 +40,16 @@ _CHECKS = {
     "kubeletversion": SKEW_CHECK,
 }
 """Checks that kubeadm has under another name."""
-_START, _WAIT = "kubelet-start", "kubelet-wait-bootstrap"
-"""Phases of kubeadm's."""
+_WAIT = "kubelet-wait-bootstrap"
+"""A phase of kubeadm's."""
 _LARGEST_PATCH = 1 << 20
-_ENDINGS_OF_DOCUMENTS = (".yaml", ".yml", ".json", ".conf")
 _PIPE = "npipe:////./pipe/"
 
 
 def asking_to_join(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a configuration that cannot be meant."""
     asking = Asking()
-    configuration = _configuration(request, host, asking)
+    configuration = configuration_of(request, host, asking)
     # What user data made is not the join's to take away: the same user data would be carried out once more.
     by_user_data = engine.title(host).startswith(USER_DATA)
     return replaced(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)
@@ -69,8 +62,8 @@ def node_to_join(
     configuration = _of(asking)
     patches = read_patches(_patch_files(request, host, configuration.patches_directory))
     endpoint = _runtime_endpoint(request, host, configuration)
-    name = _name(configuration, host)
-    cluster = find_cluster(configuration, name, host, _discovery_file(request, host), asking.notice)
+    name = name_of(configuration, host)
+    cluster = _cluster(request, host, asking, name)
     found = _found(cluster, asking)
     wished = wish()
     _check(cluster, found, wished, asking)
@@ -91,7 +84,7 @@ def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] |
     configuration = _of(asking)
     if not _waits(request, configuration):
         return None
-    name, endpoint = _name(configuration, host), _runtime_endpoint(request, host, configuration)
+    name, endpoint = name_of(configuration, host), _runtime_endpoint(request, host, configuration)
     seconds = configuration.timeouts.tls_bootstrap
     return lambda: admitted(host, name, endpoint, seconds, asking.notice)
 
@@ -99,13 +92,20 @@ def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] |
 def _waits(request: Request, configuration: JoinConfiguration) -> bool:
     """Not where no program runs that could make a Node, nor when kubeadm ends before that, too."""
     phase = request.command.name.rpartition(" ")[2] if request.command else ""
-    is_to_wait = phase != _START and _WAIT not in configuration.skip_phases
+    is_to_wait = phase != START and _WAIT not in configuration.skip_phases
     return runs_programs(request) and is_to_wait
 
 
 def _of(asking: Asking) -> JoinConfiguration:
     assert asking.join is not None, "it was asked to join"
     return asking.join
+
+
+def _cluster(request: Request, host: Host, asking: Asking, name: str) -> JoinCluster:
+    configuration, begun = _of(asking), request.search
+    if begun is not None and begun.is_for(configuration, name):
+        return begun.found(asking.notice)
+    return find_cluster(configuration, name, host, discovery_file(request, host), asking.notice)
 
 
 def _found(cluster: JoinCluster, asking: Asking) -> Found:
@@ -125,73 +125,8 @@ def _found(cluster: JoinCluster, asking: Asking) -> Found:
 def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:
     if not given:
         return {}
-    where, place = _named(request, join_options.PATCHES, "patches.directory", given)
+    where, place = named(request, join_options.PATCHES, "patches.directory", given)
     return named_folder(request, where, place, host, _LARGEST_PATCH, is_patch)
-
-
-def _discovery_file(request: Request, host: Host) -> Callable[[str], GivenFile]:
-    def file(given: str) -> GivenFile:
-        where, place = _named(request, join_options.DISCOVERY_FILE, "discovery.file.kubeConfigPath", given)
-        return named_file(request, where, place, host)
-
-    return file
-
-
-def _named(request: Request, option: Option, place: str, given: str) -> tuple[str, str]:
-    """What names a file or a folder, and its path: in a document one of Linux is the same path on C:."""
-    if request.has(option):
-        return option.name, given
-    is_rooted = given[:1] in ("/", "\\") and given[1:2] not in ("/", "\\")
-    return place, f"C:{given}" if is_rooted else given
-
-
-def _configuration(request: Request, host: Host, asking: Asking) -> JoinConfiguration:
-    given, file = _join_options(request), _file_option(request)
-    if request.operand.lower().endswith(_ENDINGS_OF_DOCUMENTS):
-        text = f"HOST:PORT is expected here; {join_options.CONFIG.name} FILE takes a JoinConfiguration"
-        raise BadUsage(f"{request.operand}: {text}", where="HOST:PORT")
-    if file is None:
-        outcome = from_options(given)
-    else:
-        document = given_file(request, file, host)
-        refuse_another_kind(document, options.KUBEADM_CONFIG)
-        outcome = read(document.shown, document.read())
-        if outcome.configuration is not None:
-            tell_report(outcome.report, asking)
-            outcome = with_options(outcome.configuration, given)
-    tell_report(outcome.report, asking)
-    assert outcome.configuration is not None, "a report without errors comes with a configuration"
-    if _START in outcome.configuration.skip_phases:
-        where = join_options.SKIP_PHASES.name if request.has(join_options.SKIP_PHASES) else "skipPhases"
-        raise BadUsage.of(where, _START, "this phase cannot be left out here: all else comes of it")
-    return outcome.configuration
-
-
-def _file_option(request: Request) -> Option | None:
-    for option in (options.KUBEADM_CONFIG, join_options.CONFIG):
-        if request.has(option):
-            return option
-    return None
-
-
-def _join_options(request: Request) -> JoinOptions:
-    def listed(option: Option) -> tuple[str, ...]:
-        return (request.value(option, ""),) if request.has(option) else ()
-
-    return JoinOptions(
-        endpoint=request.operand,
-        token=request.value(join_options.TOKEN, ""),
-        discovery_token=request.value(join_options.DISCOVERY_TOKEN, ""),
-        tls_bootstrap_token=request.value(join_options.BOOTSTRAP_TOKEN, ""),
-        ca_cert_hashes=listed(join_options.CA_HASH),
-        unsafe_skip_ca_verification=request.has(join_options.UNVERIFIED_CA),
-        discovery_file=request.value(join_options.DISCOVERY_FILE, ""),
-        node_name=request.value(options.NODE_NAME, ""),
-        cri_socket=request.value(join_options.CRI_SOCKET, ""),
-        patches_directory=request.value(join_options.PATCHES, ""),
-        ignore_preflight_errors=listed(options.IGNORE),
-        skip_phases=listed(join_options.SKIP_PHASES),
-    )
 
 
 def _ignored(configuration: JoinConfiguration, asking: Asking) -> Collection[str]:
@@ -203,13 +138,6 @@ def _ignored(configuration: JoinConfiguration, asking: Asking) -> Collection[str
         # kubeadm says nothing either: most of its checks are of Linux, or are no obstacle here.
         asking.warn(f"{options.IGNORE.name}: no check here is called {name}")
     return known.intersection(IDS)
-
-
-def _name(configuration: JoinConfiguration, host: Host) -> str:
-    name = node_name(configuration.node_registration, host.facts.host_name())
-    if fault := name_fault(name):
-        raise BadUsage.of(options.NODE_NAME.name, name, fault)
-    return name
 
 
 def _runtime_endpoint(request: Request, host: Host, configuration: JoinConfiguration) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent import node_credentials
 from agent.cli.failure import Failure
+from agent.cli.meanwhile import begun_quietly
 from agent.fetch.proxies import of_environment
 from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
@@ -20,7 +21,7 @@ from agent.kube.kept import Kept
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, pin
 from agent.records import field, frozen
-from agent.sources.kubeadm.compiling import KUBELET_CONF
+from agent.sources.kubeadm.places import KUBELET_CONF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -74,6 +75,24 @@ def find_cluster(
         used = own or _bootstrap(configuration, given, notice, kept)
         with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, kept) as client:
             return _asked(client, used, name, joins=own is None)
+
+
+@frozen
+class Search:
+    """For a cluster, in a thread, while what is made of the answer is being imported."""
+
+    configuration: JoinConfiguration
+    name: str
+    found: Callable[[Notice], JoinCluster]
+    """What is to be said of it is said when this is called. Raises Failure."""
+
+    @classmethod
+    def begun(cls, configuration: JoinConfiguration, name: str, host: Host, given: Given) -> Search:
+        found = begun_quietly(lambda notice: find_cluster(configuration, name, host, given, notice))
+        return cls(configuration, name, found)
+
+    def is_for(self, configuration: JoinConfiguration, name: str) -> bool:
+        return (self.configuration, self.name) == (configuration, name)
 
 
 def own_kubeconfig(host: Host) -> Kubeconfig | None:

@@ -8,10 +8,10 @@ from agent.cli.failure import Failure
 from agent.documents import NotReadable, read_document
 from agent.sources import node_names
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in
-from agent.sources.kubeadm.compiling import INSTANCE_CONFIGURATION
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import NodeRegistration
 from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.places import INSTANCE_CONFIGURATION
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:

@@ -82,10 +82,9 @@ def version(request: Request) -> int:
 
 def validate(request: Request) -> int:
     """As kubeadm: nothing of the machine or the cluster is looked at."""
-    from agent.cli.asking import Asking
+    from agent.cli.asking import Asking, tell_report
     from agent.cli.given import given_file
     from agent.cli.machine import open_or_imagine
-    from agent.cli.wanted import tell_report
     from agent.sources.kubeadm.reading import read
 
     document = given_file(request, join_options.CONFIG, open_or_imagine(request))

@@ -19,8 +19,8 @@ from agent.cli.failure import Refused
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
-from agent.sources.kubeadm.compiling import KUBELET_CONF
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration, Timeouts
+from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options, values
 from agent.cli.arguments import Request, parse
-from agent.cli.asking import Asking
+from agent.cli.asking import Asking, tell_report
 from agent.cli.bootstrap import fit_for
 from agent.cli.checking import ADMINISTRATOR_CHECK, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
@@ -30,7 +30,6 @@ from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
 from agent.cli.streams import say
 from agent.cli.under_kubeadm import refuse_control_plane
-from agent.cli.wanted import tell_report
 from agent.engine import run as engine
 from agent.host.reboot_reasons import is_renamed
 from agent.records import replaced

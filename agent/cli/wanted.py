@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
 from agent.cli import options, values
-from agent.cli.asking import last_of
-from agent.cli.failure import BadInput
+from agent.cli.asking import tell_report
 from agent.cli.given import given_file
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubelet_program import said_release
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from agent.cli.asking import Asking
     from agent.cli.kubelet_program import KubeletProgram
     from agent.host.port import Host
-    from agent.sources.report import Report
 
-_MOST_LINES = 20
 _CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
 
@@ -92,20 +89,6 @@ def runtime_service(request: Request, asking: Asking) -> str:
             return ""
     given = request.value(options.CONTAINER_RUNTIME, Placement(None).runtime_service)
     return "" if given == "none" else given
-
-
-def tell_report(report: Report, asking: Asking) -> None:
-    for warning in report.warnings[:_MOST_LINES]:
-        asking.notice(str(warning))
-    more = len(report.warnings[_MOST_LINES:]) + report.omitted
-    if more:
-        asking.notice(f"and {more} more warnings")
-    if report.fatal:
-        errors = [
-            BadInput(str(error).removeprefix("error: "), where=error.where)
-            for error in report.errors[:_MOST_LINES]
-        ]
-        raise last_of(errors, asking)
 
 
 def _node(request: Request, host: Host) -> Node:

@@ -13,6 +13,14 @@ from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import nodes_own
 from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.places import (
+    BOOTSTRAP_KUBELET_CONF,
+    CERTIFICATES,
+    CONFIGURATION,
+    INSTANCE_CONFIGURATION,
+    KUBELET_CONF,
+    KUBERNETES,
+)
 from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
@@ -37,14 +45,6 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.paths import Reference
     from agent.sources.kubelet.placement import Placement
     from agent.spec import Want
-
-KUBERNETES = PureWindowsPath(r"C:\etc\kubernetes")
-KUBELET_CONF = KUBERNETES / "kubelet.conf"
-BOOTSTRAP_KUBELET_CONF = KUBERNETES / "bootstrap-kubelet.conf"
-LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
-CERTIFICATES = LIBRARY / "pki"
-CONFIGURATION = LIBRARY / "config.yaml"
-INSTANCE_CONFIGURATION = LIBRARY / "instance-config.yaml"
 
 _INSTANCE_GATE = "NodeLocalCRISocket"
 

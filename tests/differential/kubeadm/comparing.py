@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from agent.sources import kubeadm
 from agent.sources.kubeadm import runtime_endpoint
+from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.kubeadm_defaults import on_windows_paths, with_defaults
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import given_by_cluster
 from agent.sources.kubeadm.model import Taint
+from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.parts import Unusable
 from agent.sources.kubeadm.patches import patched, read_patches
+from agent.sources.kubeadm.reading import Outcome, read
 from agent.sources.kubelet.node import Kubelet, Node
 from differential.kubeadm.documents import Documents
 from differential.tally import Tally
@@ -83,15 +85,15 @@ class _Joining:
     def compare(self) -> None:
         # A pipe of Windows is a socket of Linux to a kubeadm that is built for it.
         answer = self.oracle.join(self.raw.replace(b"npipe", b"unix"))
-        strict = kubeadm.read("document", self.raw, strictly=True)
+        strict = read("document", self.raw, strictly=True)
         self._verdict("validation", strict, answer.invalid, {**LENIENT, **LENIENT_OF_VALIDATION}, answer)
-        ours = kubeadm.read("document", self.raw)
+        ours = read("document", self.raw)
         self._verdict("join", ours, answer.refused, LENIENT, answer)
         if ours.configuration is not None and not answer.refused:
             self._same(ours.configuration, answer)
 
     def _verdict(
-        self, what: str, ours: kubeadm.Outcome, refused: str, lenient: Mapping[str, str], answer: Answer
+        self, what: str, ours: Outcome, refused: str, lenient: Mapping[str, str], answer: Answer
     ) -> None:
         accepted = ours.configuration is not None
         self.tally.compared[what] += 1
@@ -119,7 +121,7 @@ class _Joining:
     def _same_flags(self, ours: JoinConfiguration, answer: Answer) -> None:
         node = Node(host_name=socket.gethostname())
         registration = ours.node_registration
-        name = kubeadm.node_name(registration, node.host_name)
+        name = node_name(registration, node.host_name)
         made = kubelet_arguments(registration, name, node, Kubelet(), {})
         words = [
             word for argument in registration.kubelet_extra_args for word in (argument.name, argument.value)
@@ -216,7 +218,7 @@ class _Patching:
             self._same(made, answer)
 
     def _ours(self) -> tuple[Any, list[str]]:
-        cluster = kubeadm.Cluster(
+        cluster = Cluster(
             service_subnet=self.networks["serviceSubnet"],
             dns_domain=self.networks["dnsDomain"],
             certificates_dir=self.networks["certificatesDir"],

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from agent.sources import kubeadm
 from agent.sources.kubeadm.patches import patched, read_patches
+from agent.sources.kubeadm.reading import read
 from differential.kubeadm.comparing import (
     LENIENT,
     LENIENT_OF_VALIDATION,
@@ -68,7 +68,7 @@ def test_where_we_are_stricter_on_purpose(oracle: KubeadmOracle, words: str) -> 
     # On a machine of the lab an address for the API server may not be found.
     refused = oracle.join(text.replace("npipe", "unix").encode()).refused
     assert not refused or "unable to select an IP" in refused
-    outcome = kubeadm.read("join.yaml", text.encode())
+    outcome = read("join.yaml", text.encode())
     assert outcome.configuration is None
     assert any(words in str(entry) for entry in outcome.report.errors)
 
@@ -87,7 +87,7 @@ MORE_LENIENT_THAN_KUBEADM = {
 def test_where_we_take_more_on_purpose(oracle: KubeadmOracle, words: str) -> None:
     text = MORE_LENIENT_THAN_KUBEADM[words].encode()
     assert words in oracle.join(text).refused
-    assert kubeadm.read("join.yaml", text).configuration is not None
+    assert read("join.yaml", text).configuration is not None
 
 
 ELSEWHERE_IN_YAML: dict[str, tuple[str, bool]] = {
@@ -107,7 +107,7 @@ ELSEWHERE_IN_YAML: dict[str, tuple[str, bool]] = {
 def test_where_yaml_is_read_otherwise(oracle: KubeadmOracle, case: str) -> None:
     text, taken = ELSEWHERE_IN_YAML[case]
     assert bool(oracle.join(text.encode()).refused) == taken
-    assert (kubeadm.read("join.yaml", text.encode()).configuration is not None) == taken
+    assert (read("join.yaml", text.encode()).configuration is not None) == taken
 
 
 def test_a_key_of_ones_own_goes_before_one_that_is_merged(oracle: KubeadmOracle) -> None:
@@ -116,7 +116,7 @@ def test_a_key_of_ones_own_goes_before_one_that_is_merged(oracle: KubeadmOracle)
     answer = oracle.join(text)
     assert answer.config["nodeRegistration"]["name"] == "a"
     assert "already set in map" in answer.invalid
-    configuration = kubeadm.read("join.yaml", text).configuration
+    configuration = read("join.yaml", text).configuration
     assert configuration is not None
     assert configuration.node_registration.name == "b"
 
@@ -125,7 +125,7 @@ def test_other_documents_are_not_judged(oracle: KubeadmOracle) -> None:
     text = f"{GOOD}---\napiVersion: a/b\nkind: C\n".encode()
     (words,) = LENIENT_OF_VALIDATION
     assert words in oracle.join(text).invalid
-    assert kubeadm.read("join.yaml", text, strictly=True).configuration is not None
+    assert read("join.yaml", text, strictly=True).configuration is not None
 
 
 @pytest.mark.parametrize(

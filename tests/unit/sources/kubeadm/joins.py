@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.sources import kubeadm
+from agent.sources.kubeadm.cluster import Cluster
+from agent.sources.kubeadm.compiling import Found, Join, compile_join
+from agent.sources.kubeadm.patches import read_patches
+from agent.sources.kubeadm.reading import read
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.spec import File, Inline, Service, Specification
@@ -42,26 +45,26 @@ def joined(
     configuration: str = JOIN,
     *,
     kubelet_config: bytes = KUBELET_CONFIG,
-    cluster: kubeadm.Cluster | None = None,
+    cluster: Cluster | None = None,
     patches: Mapping[str, bytes] | None = None,
     node: Node = HOST,
     minor: int = 36,
     placement: Placement = PLACEMENT,
-) -> kubeadm.Join:
-    outcome = kubeadm.read("join.yaml", configuration.encode())
+) -> Join:
+    outcome = read("join.yaml", configuration.encode())
     assert outcome.configuration, [str(entry) for entry in outcome.report.entries]
-    found = kubeadm.Found(SERVER, CA, kubelet_config, cluster or kubeadm.Cluster(), {"token": TOKEN})
-    return kubeadm.compile_join(
-        outcome.configuration, found, kubeadm.read_patches(patches or {}), node, Kubelet(minor), placement
+    found = Found(SERVER, CA, kubelet_config, cluster or Cluster(), {"token": TOKEN})
+    return compile_join(
+        outcome.configuration, found, read_patches(patches or {}), node, Kubelet(minor), placement
     )
 
 
-def specification(join: kubeadm.Join) -> Specification:
+def specification(join: Join) -> Specification:
     assert join.specification, [str(entry) for entry in join.report.entries]
     return join.specification
 
 
-def files(join: kubeadm.Join) -> dict[str, str]:
+def files(join: Join) -> dict[str, str]:
     """What is written, by path; programs left out."""
     return {
         str(want.path): b"".join(want.content.blocks()).decode()
@@ -70,11 +73,11 @@ def files(join: kubeadm.Join) -> dict[str, str]:
     }
 
 
-def service(join: kubeadm.Join) -> Service:
+def service(join: Join) -> Service:
     return next(want for want in specification(join).wants if isinstance(want, Service))
 
 
-def notes(join: kubeadm.Join) -> dict[str, str]:
+def notes(join: Join) -> dict[str, str]:
     return {
         note.subject: f"{note.effect.value}: {note.before!r} {note.after!r} {note.reason}"
         for note in specification(join).notes

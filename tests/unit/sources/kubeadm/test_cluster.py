@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.sources.kubeadm import Cluster, read_cluster
+from agent.sources.kubeadm.cluster import Cluster, read_cluster
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 

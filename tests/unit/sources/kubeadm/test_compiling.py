@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from agent.records import replaced
-from agent.sources import kubeadm
+from agent.sources.kubeadm.cluster import Cluster
+from agent.sources.kubeadm.compiling import Found
+from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.node import Node
 from agent.sources.kubelet.placement import Placement
 from agent.spec import Certificates, Directory, Effect, File, Key, Protection
@@ -95,7 +97,7 @@ def test_the_service() -> None:
         "--windows-service",
         "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
     )
-    assert made.makes == kubeadm.KUBELET_CONF
+    assert made.makes == KUBELET_CONF
     assert made.health is not None
     assert made.health.port == 10248
     assert Key("file", FLAGS) in made.reads
@@ -126,7 +128,7 @@ def test_the_kubelet_s_certificates_go_with_the_node_and_nobody_reads_them(given
 
 def test_the_bootstrap_credentials_stay_until_the_kubelet_has_its_own() -> None:
     wants = {str(want.path): want for want in specification(joined()).wants if isinstance(want, File)}
-    assert wants[r"C:\etc\kubernetes\bootstrap-kubelet.conf"].until == kubeadm.KUBELET_CONF
+    assert wants[r"C:\etc\kubernetes\bootstrap-kubelet.conf"].until == KUBELET_CONF
     assert [path for path, want in wants.items() if want.until] == [
         r"C:\etc\kubernetes\bootstrap-kubelet.conf"
     ]
@@ -150,7 +152,7 @@ def test_the_same_join_is_the_same_specification() -> None:
 def test_no_secret_is_shown() -> None:
     join = joined()
     assert TOKEN not in repr(join)
-    assert TOKEN not in repr(kubeadm.Found("", b"", b"", kubeadm.Cluster(), {"token": TOKEN}))
+    assert TOKEN not in repr(Found("", b"", b"", Cluster(), {"token": TOKEN}))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_an_older_kubelet_is_told_by_flags() -> None:
 
 
 def test_a_cluster_that_keeps_the_socket_on_the_node_object() -> None:
-    join = joined(cluster=kubeadm.Cluster(feature_gates={"NodeLocalCRISocket": False}))
+    join = joined(cluster=Cluster(feature_gates={"NodeLocalCRISocket": False}))
     assert r"C:\var\lib\kubelet\instance-config.yaml" not in files(join)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent.records import replaced
-from agent.sources.kubeadm import JoinOptions, from_options, with_options
+from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
 
 HASH = "sha256:" + "0123456789abcdef" * 4

@@ -13,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import documents
-from agent.sources import kubeadm
+from agent.sources.kubeadm.cluster import Cluster, read_cluster
+from agent.sources.kubeadm.compiling import Found, compile_join
 from agent.sources.kubeadm.durations import in_full, seconds
 from agent.sources.kubeadm.kubelet_arguments import VARIABLE, KubeletArguments
+from agent.sources.kubeadm.patches import read_patches
+from agent.sources.kubeadm.reading import read
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet.node import Kubelet
 from agent.sources.report import Report
@@ -63,29 +66,27 @@ def mutated(value: Any, data: st.DataObject) -> Any:
 
 @given(contents=st.binary(max_size=60) | YAML_TEXT.map(lambda text: text.encode()), strictly=st.booleans())
 def test_any_file(contents: bytes, strictly: bool) -> None:
-    outcome = kubeadm.read("join.yaml", contents, strictly=strictly)
+    outcome = read("join.yaml", contents, strictly=strictly)
     check(outcome.report)
     assert (outcome.configuration is None) == outcome.report.fatal
-    check(kubeadm.read_cluster(contents).report)
-    check(kubeadm.read_patches({"kubeletconfiguration.yaml": contents}).report)
+    check(read_cluster(contents).report)
+    check(read_patches({"kubeletconfiguration.yaml": contents}).report)
 
 
 @given(text=st.sampled_from(JOINS), place=st.integers(0, 1000), junk=YAML_TEXT, length=st.integers(0, 3))
 def test_a_damaged_file(text: str, place: int, junk: str, length: int) -> None:
     place %= len(text)
-    check(kubeadm.read("join.yaml", (text[:place] + junk + text[place + length :]).encode()).report)
+    check(read("join.yaml", (text[:place] + junk + text[place + length :]).encode()).report)
 
 
 @given(text=st.sampled_from(JOINS), data=st.data())
 def test_a_file_with_other_values(text: str, data: st.DataObject) -> None:
     document = mutated(list(yaml.safe_load_all(text))[-1], data)
-    outcome = kubeadm.read("join.yaml", json.dumps(document).encode())
+    outcome = read("join.yaml", json.dumps(document).encode())
     check(outcome.report)
     if outcome.configuration is not None:
-        found = kubeadm.Found(SERVER, CA, KUBELET_CONFIG, kubeadm.Cluster(), {"token": TOKEN})
-        join = kubeadm.compile_join(
-            outcome.configuration, found, kubeadm.read_patches({}), HOST, Kubelet(36), PLACEMENT
-        )
+        found = Found(SERVER, CA, KUBELET_CONFIG, Cluster(), {"token": TOKEN})
+        join = compile_join(outcome.configuration, found, read_patches({}), HOST, Kubelet(36), PLACEMENT)
         check(join.report)
         assert (join.specification is None) == join.report.fatal
 
@@ -99,11 +100,11 @@ def test_any_cluster(minor: int, data: st.DataObject) -> None:
         operation = {"op": data.draw(st.sampled_from(["add", "remove", "replace", "move", "test"]))}
         names = st.sampled_from(["/" + name for name in SETTINGS]) | st.text(max_size=8)
         patch = [{**operation, "path": data.draw(names), "from": data.draw(names), "value": patch}]
-    outcome = kubeadm.read("join.yaml", JOIN.encode())
+    outcome = read("join.yaml", JOIN.encode())
     assert outcome.configuration
-    patches = kubeadm.read_patches({f"kubeletconfiguration{kind}.json": json.dumps(patch).encode()})
-    found = kubeadm.Found(SERVER, CA, config, kubeadm.Cluster(), {"token": TOKEN})
-    join = kubeadm.compile_join(outcome.configuration, found, patches, HOST, Kubelet(minor), PLACEMENT)
+    patches = read_patches({f"kubeletconfiguration{kind}.json": json.dumps(patch).encode()})
+    found = Found(SERVER, CA, config, Cluster(), {"token": TOKEN})
+    join = compile_join(outcome.configuration, found, patches, HOST, Kubelet(minor), PLACEMENT)
     check(join.report)
     assert (join.specification is None) == join.report.fatal
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.sources import kubeadm
+from agent.sources.kubeadm import reading
 from agent.sources.kubeadm.model import (
     Argument,
     BootstrapToken,
@@ -14,6 +15,9 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
+
+if TYPE_CHECKING:
+    from agent.sources.kubeadm.reading import Outcome
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 HASH = "sha256:" + "0123456789abcdef" * 4
@@ -27,9 +31,9 @@ DISCOVERY = f"""discovery:
 """
 
 
-def read(text: str | bytes, *, strictly: bool = False) -> kubeadm.Outcome:
+def read(text: str | bytes, *, strictly: bool = False) -> Outcome:
     contents = text if isinstance(text, bytes) else text.encode()
-    return kubeadm.read("join.yaml", contents, strictly=strictly)
+    return reading.read("join.yaml", contents, strictly=strictly)
 
 
 def taken(text: str) -> JoinConfiguration:
@@ -43,7 +47,7 @@ def registration(text: str) -> NodeRegistration:
 
 
 def test_version_1beta3_as_cluster_api_writes_it() -> None:
-    outcome = kubeadm.read("join.yaml", (DATA / "join-v1beta3.yaml").read_bytes())
+    outcome = reading.read("join.yaml", (DATA / "join-v1beta3.yaml").read_bytes())
     assert outcome.configuration == JoinConfiguration(
         Discovery(BootstrapToken(TOKEN, "control.example:6443", (HASH,)), None, TOKEN),
         NodeRegistration(
@@ -68,7 +72,7 @@ def test_version_1beta3_as_cluster_api_writes_it() -> None:
 
 
 def test_version_1beta4_with_all_that_a_worker_can_have() -> None:
-    outcome = kubeadm.read("join.yaml", (DATA / "join-v1beta4.yaml").read_bytes(), strictly=True)
+    outcome = reading.read("join.yaml", (DATA / "join-v1beta4.yaml").read_bytes(), strictly=True)
     assert outcome.report.entries == ()
     assert outcome.configuration == JoinConfiguration(
         Discovery(None, "https://config.example/discovery.conf", "fedcba.fedcba9876543210"),

@@ -1,0 +1,101 @@
+"""Which cluster is to be joined, and as whom: what a join has to know before it asks anybody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import join_options, options
+from agent.cli.asking import Asking, tell_report
+from agent.cli.failure import BadUsage
+from agent.cli.given import given_file, named_file
+from agent.cli.kinds_of_document import refuse_another_kind
+from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
+from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.reading import read
+from agent.sources.node_names import fault as name_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.cli.arguments import Option, Request
+    from agent.cli.given import GivenFile
+    from agent.host.port import Host
+    from agent.sources.kubeadm.model import JoinConfiguration
+
+START = "kubelet-start"
+"""A phase of kubeadm's."""
+_ENDINGS_OF_DOCUMENTS = (".yaml", ".yml", ".json", ".conf")
+
+
+def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfiguration:
+    """Raises BadUsage for one that cannot be meant."""
+    given, file = _join_options(request), _file_option(request)
+    if request.operand.lower().endswith(_ENDINGS_OF_DOCUMENTS):
+        text = f"HOST:PORT is expected here; {join_options.CONFIG.name} FILE takes a JoinConfiguration"
+        raise BadUsage(f"{request.operand}: {text}", where="HOST:PORT")
+    if file is None:
+        outcome = from_options(given)
+    else:
+        document = given_file(request, file, host)
+        refuse_another_kind(document, options.KUBEADM_CONFIG)
+        outcome = read(document.shown, document.read())
+        if outcome.configuration is not None:
+            tell_report(outcome.report, asking)
+            outcome = with_options(outcome.configuration, given)
+    tell_report(outcome.report, asking)
+    assert outcome.configuration is not None, "a report without errors comes with a configuration"
+    if START in outcome.configuration.skip_phases:
+        where = join_options.SKIP_PHASES.name if request.has(join_options.SKIP_PHASES) else "skipPhases"
+        raise BadUsage.of(where, START, "this phase cannot be left out here: all else comes of it")
+    return outcome.configuration
+
+
+def name_of(configuration: JoinConfiguration, host: Host) -> str:
+    """Raises BadUsage for one that no node can have."""
+    name = node_name(configuration.node_registration, host.facts.host_name())
+    if fault := name_fault(name):
+        raise BadUsage.of(options.NODE_NAME.name, name, fault)
+    return name
+
+
+def discovery_file(request: Request, host: Host) -> Callable[[str], GivenFile]:
+    def file(given: str) -> GivenFile:
+        where, place = named(request, join_options.DISCOVERY_FILE, "discovery.file.kubeConfigPath", given)
+        return named_file(request, where, place, host)
+
+    return file
+
+
+def named(request: Request, option: Option, place: str, given: str) -> tuple[str, str]:
+    """What names a file or a folder, and its path: in a document one of Linux is the same path on C:."""
+    if request.has(option):
+        return option.name, given
+    is_rooted = given[:1] in ("/", "\\") and given[1:2] not in ("/", "\\")
+    return place, f"C:{given}" if is_rooted else given
+
+
+def _file_option(request: Request) -> Option | None:
+    for option in (options.KUBEADM_CONFIG, join_options.CONFIG):
+        if request.has(option):
+            return option
+    return None
+
+
+def _join_options(request: Request) -> JoinOptions:
+    def listed(option: Option) -> tuple[str, ...]:
+        return (request.value(option, ""),) if request.has(option) else ()
+
+    return JoinOptions(
+        endpoint=request.operand,
+        token=request.value(join_options.TOKEN, ""),
+        discovery_token=request.value(join_options.DISCOVERY_TOKEN, ""),
+        tls_bootstrap_token=request.value(join_options.BOOTSTRAP_TOKEN, ""),
+        ca_cert_hashes=listed(join_options.CA_HASH),
+        unsafe_skip_ca_verification=request.has(join_options.UNVERIFIED_CA),
+        discovery_file=request.value(join_options.DISCOVERY_FILE, ""),
+        node_name=request.value(options.NODE_NAME, ""),
+        cri_socket=request.value(join_options.CRI_SOCKET, ""),
+        patches_directory=request.value(join_options.PATCHES, ""),
+        ignore_preflight_errors=listed(options.IGNORE),
+        skip_phases=listed(join_options.SKIP_PHASES),
+    )
