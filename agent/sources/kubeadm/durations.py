@@ -50,7 +50,8 @@ def _nanoseconds(text: str) -> int | None:
 def _product(number: str, worth: int) -> int:
     """Whole nanoseconds. Not by `fractions`, which imports for longer than all of a node's spans take."""
     whole, _, rest = number.partition(".")
-    return int(whole + rest or "0") * worth // 10 ** len(rest)
+    divisor: int = 10 ** len(rest)
+    return int(whole + rest or "0") * worth // divisor
 
 
 def _in_full(span: int) -> str:
