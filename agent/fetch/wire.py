@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import queue
 import socket
 import ssl
 import threading
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 _ATTEMPT_SECONDS = 2.0
 """For each of a name's addresses at least: the first may be of a network that leads nowhere."""
 _RECORD = 1 << 16
+_DIGITS = "0123456789."
 
 
 class Wire(Protocol):
@@ -175,13 +175,33 @@ def _opened(found: _Found, seconds: float) -> socket.socket:
 
 
 def _addresses(there: Address, place: str, deadline: Deadline) -> list[_Found]:
-    """What the name stands for. Looking up knows no time-out, so it is left behind when its time is over."""
+    """What the name stands for."""
+    try:
+        if ":" in there.host or not there.host.strip(_DIGITS):
+            return _looked_up(there)  # of an address nobody is asked
+        return _looked_up_in_time(there, deadline)
+    except socket.gaierror as fault:
+        raise of_name(there.host, fault) from None
+    except TimeoutError:
+        raise
+    except OSError as fault:
+        raise of_connection(place, fault) from None
+
+
+def _looked_up(there: Address) -> list[_Found]:
+    found = socket.getaddrinfo(_for_socket(there.host), there.port, type=socket.SOCK_STREAM)
+    return [_Found(*one) for one in found]
+
+
+def _looked_up_in_time(there: Address, deadline: Deadline) -> list[_Found]:
+    """Looking up knows no time-out, so it is left behind when its time is over."""
+    import queue
+
     answers: queue.SimpleQueue[list[_Found] | OSError] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
-            found = socket.getaddrinfo(_for_socket(there.host), there.port, type=socket.SOCK_STREAM)
-            answers.put([_Found(*one) for one in found])
+            answers.put(_looked_up(there))
         except OSError as fault:
             answers.put(fault)
 
@@ -190,10 +210,8 @@ def _addresses(there: Address, place: str, deadline: Deadline) -> list[_Found]:
         answer = answers.get(timeout=_finite(deadline.left()))
     except queue.Empty:
         raise TimeoutError from None
-    if isinstance(answer, socket.gaierror):
-        raise of_name(there.host, answer)
     if isinstance(answer, OSError):
-        raise of_connection(place, answer)
+        raise answer
     return answer
 
 
