@@ -24,7 +24,8 @@ _INPUTS = "inputs"
 _SECONDS_EACH = 0.1
 """Of the processor, and of most of them a hundredth of it. Once a test also imports what it is about."""
 _SECONDS_ONCE = 10.0
-_MEGABYTES = 200
+_MEGABYTES = 200 + _EXAMPLES / 2
+"""Half of them Hypothesis' own: it keeps what it has made."""
 
 settings.register_profile(
     "any machine",
