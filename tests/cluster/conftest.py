@@ -6,7 +6,7 @@ import re
 import time
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["node"]
 
 _numbers = count(1)
-_FIGURE = "seconds"
+_FIGURE = "figure"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,14 +40,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture
-def figure(record_property: Callable[[str, object], None]) -> Callable[[str, float], None]:
-    """Takes what seconds were spent on, and how many, to be printed when all tests have ended."""
-    return lambda what, seconds: record_property(_FIGURE, (what, seconds))
+class Figure(Protocol):
+    def __call__(self, what: str, value: float, unit: str = "s") -> None: ...
 
 
 @pytest.fixture
-def timed(figure: Callable[[str, float], None]) -> Callable[[str], AbstractContextManager[None]]:
+def figure(record_property: Callable[[str, object], None]) -> Figure:
+    """Takes what seconds, or another unit, were spent on, and how many; printed when all tests have ended."""
+
+    def record(what: str, value: float, unit: str = "s") -> None:
+        record_property(_FIGURE, (what, value, unit))
+
+    return record
+
+
+@pytest.fixture
+def timed(figure: Figure) -> Callable[[str], AbstractContextManager[None]]:
     """Adds to the figures how long a block took."""
 
     @contextmanager
@@ -66,8 +74,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     figures = [value for name, value in told if name == _FIGURE]
     if figures:
         terminalreporter.section("figures")
-        for what, seconds in figures:
-            terminalreporter.write_line(f"{seconds:8.2f} s  {what}")
+        for what, amount, unit in figures:
+            terminalreporter.write_line(f"{amount:8.2f} {unit}  {what}")
 
 
 @pytest.fixture(scope="session")

@@ -24,12 +24,11 @@ from windows.exe import SERVICE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cluster.conftest import Figure
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
     from lab.web import Web
-
-    Figure = Callable[[str, float], None]
 
 __all__ = ["web"]
 
@@ -174,13 +173,13 @@ def test_changes_faults_and_the_end(follower: Follower, figure: Figure) -> None:
         ("patch", "nodes", 200),
         ("create", "events", 201),
     }
-    figure("requests of the service meanwhile (a number)", len(asked))
+    figure("of the service meanwhile", len(asked), "requests")
     assert follower.reasons() == [
         *("ConfigMapMissing", "ConfigMapApplied", "ConfigMapApplied", "ConfigMapApplied", "ConfigMapApplied"),
         *("ConfigMapRefused", "ConfigMapRefused", "ConfigMapApplied"),
     ]
     (daemon,) = [each for each in follower.machine.processes("wmcb.exe") if "daemon" in each.command]
-    figure("resident memory of the service (in MB)", daemon.resident_bytes / 1_000_000)
+    figure("resident memory of the service", daemon.resident_bytes / 1_000_000, "MB")
 
     # Wanted no more, and followed no more.
     follower.say(HEAD)
@@ -257,6 +256,33 @@ def test_a_signed_one_with_a_service(follower: Follower, web: Web, figure: Figur
     follower.comes(lambda: follower.machine.service("exporter") is None, "it is gone")
     follower.comes(lambda: not follower.machine.path(EXPORTER).exists(), "so is its program")
     follower.wait_until_ready()
+
+
+def test_it_costs_the_same_however_many_nodes_there_are(follower: Follower, figure: Figure) -> None:
+    follower.follow()
+    follower.say(f"{HEAD}{FILE % 'x'}")
+    follower.comes(lambda: follower.state("applied"), "it is told")
+    received = {}
+    for count in (0, 1000):
+        fleet = follower.cluster.make_nodes(count, f"fleet-{count}")
+        follower.cluster.forget_requests()
+        for _ in range(2):
+            fleet.renew_leases()
+            fleet.report_status()
+        text = f"among-{count}"
+        follower.say(f"{HEAD}{FILE % text}")
+        follower.comes(lambda text=text: follower.holds(text), "it is made so")  # type: ignore[misc]
+        follower.comes(lambda: _asked(follower) == ["create", "patch"], "it is told, and nothing else asked")
+        received[count] = follower.cluster.traffic()["wmcb.exe"].received
+        what = f"to the service, for a change among {count} Nodes that are updated twice"
+        figure(what, received[count] / 1000, "kB")
+    assert received[1000] < received[0] + 50_000, "a thousand Nodes would be megabytes"
+
+
+def _asked(follower: Follower) -> list[str]:
+    """Beside watches, which are begun anew every now and then."""
+    asked = follower.cluster.requests(program="wmcb")
+    return sorted(each.verb for each in asked if each.verb != "watch")
 
 
 def _runs_anew(follower: Follower, former: int | None) -> bool:
