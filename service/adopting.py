@@ -21,9 +21,10 @@ from agent.spec import File
 from service import standing
 from service.cluster import kubeconfig_of
 from service.contents import Fetched
-from service.desired import Refused, desired, told
+from service.desired import desired
 from service.followed import PART
 from service.health import Soundness
+from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State
 from service.telling import Event
@@ -281,7 +282,7 @@ class Adopting:
             )
         except TakenBack as failure:
             self._stand(failed=wanted.content)
-            self._fail(_why(failure))
+            self._fail(why(failure))
         except CannotBeSo as fault:
             self._refuse(self._at_its_place(fault, compiled))
             return False
@@ -355,7 +356,7 @@ def _waits(at: float | None) -> str:
     return time.strftime("this node's turn comes at %Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-def _why(failure: TakenBack) -> str:
+def why(failure: TakenBack) -> str:
     cause = failure.__cause__
     known = isinstance(cause, HostError | NotWell | CannotBeSo)
     text = str(cause) if known else f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())}"

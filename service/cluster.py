@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent import node_credentials
 from agent.engine.target import NODE
@@ -19,7 +19,7 @@ from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
 from agent.kube.answers import at, text_at
 from agent.kube.client import Client
-from agent.kube.failure import Failed
+from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following
 from agent.records import field, frozen
 from agent.spec import Service
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 NODES = "/api/v1/nodes"
 SAME_CREDENTIALS_SECONDS = 600.0
 """The kubelet gets new ones long before the old ones are over."""
+_LOOK_AGAIN_SECONDS = 120.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _KUBECONFIG = "--kubeconfig="
@@ -100,13 +101,23 @@ def proxies_of(host: Host) -> Proxies:
     return of_environment({**os.environ, **host.environment.list()})
 
 
+class Asking(Protocol):
+    """As whom somebody asks, and whom he tells that there is something new."""
+
+    def identity(self) -> tuple[str, Access]:
+        """The Node's name, and how to ask. Raises Failed, HostError, Unknown."""
+
+    def proxies(self) -> Proxies: ...
+    def tell(self) -> None: ...
+
+
 class Cluster:
     def __init__(self, host: Host, followed: Followed, signals: Signals) -> None:
         self._host = host
         self._followed = followed
         self._signals = signals
         self._path: PureWindowsPath | None = None
-        self._watchers: list[_Watcher] = []
+        self._watchers: list[Watcher] = []
         self.config_map: Seen | None = None
         """None until anything is known of it."""
         self.node: Node | None = None
@@ -128,8 +139,8 @@ class Cluster:
             namespace, name = self._followed.namespace, self._followed.name
             config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
             self._watchers = [
-                _Watcher(self, lambda _: (config_maps, name), self._take_config_map),
-                _Watcher(self, lambda node: (NODES, node), self._take_node),
+                Watcher(self, lambda _: (config_maps, name), self._take_config_map),
+                Watcher(self, lambda node: (NODES, node), self._take_node),
             ]
 
     def identity(self) -> tuple[str, Access]:
@@ -165,12 +176,12 @@ def _texts(thing: Object, name: str) -> Mapping[str, str]:
     return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
-class _Watcher:
+class Watcher:
     """One watch, and the thread that waits at it; whatever it fails by, it is begun again."""
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: Asking,
         subject: Callable[[str], tuple[str, str]],
         take: Callable[[str, Object | None], None],
     ) -> None:
@@ -210,10 +221,19 @@ class _Watcher:
             self._identity = identity
         if self._over.is_set():
             return
-        for state in self._following.states(SAME_CREDENTIALS_SECONDS):
-            if self._over.is_set():
-                return
-            self._take(identity[0], next(iter(state.values()), None))
+        is_seen = False
+        try:
+            for state in self._following.states(SAME_CREDENTIALS_SECONDS):
+                if self._over.is_set():
+                    return
+                self._take(identity[0], next(iter(state.values()), None))
+                is_seen = True
+        except Forbidden:
+            if not is_seen:
+                raise
+            # Some may list, and not watch: they look now and then.
+            self._following = None
+            self._over.wait(_LOOK_AGAIN_SECONDS)
 
     def _begun(self, identity: tuple[str, Access]) -> Following:
         path, name = self._subject(identity[0])

@@ -11,20 +11,16 @@ from agent.records import frozen
 from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
 from agent.sources.signatures import Refused as NotSigned
 from agent.sources.signatures import public_key, verified
+from service.refusing import Refused, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from agent.kube.answers import Object
     from agent.sources.node_configuration import NodeConfiguration, Outcome
-    from agent.sources.report import Entry
     from service.followed import Followed
 
     Labels = Mapping[str, str]
-
-
-class Refused(Exception):
-    """It cannot be used as it is. One line: where in it, and what is wrong."""
 
 
 @frozen
@@ -80,12 +76,6 @@ def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -
         signed_at,
         signed_by,
     )
-
-
-def told(entries: Sequence[Entry]) -> str:
-    """The first of them, and how many more there are."""
-    more = f" (and {len(entries) - 1} more)" if entries[1:] else ""
-    return f"{entries[0].where}: {entries[0].message}{more}"
 
 
 def _usable(outcome: Outcome) -> tuple[NodeConfiguration, ...]:

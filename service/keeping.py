@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent.engine.inventory import Inventory
 from agent.engine.progress import Silent
@@ -26,12 +26,11 @@ from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from agent.engine.repairing import Repaired
     from agent.engine.target import Record
     from agent.host.port import Host
-    from service.adopting import Adopting
     from service.pausing import Pause
     from service.watching import Watches
 
@@ -54,6 +53,28 @@ class Errand(enum.Enum):
     CLUSTER = "do what the cluster wants"
 
 
+class Wishes(Protocol):
+    """What a cluster wants of the machine, and what is done about it."""
+
+    again_seconds: float | None
+    """When there is something to do though nothing has happened."""
+
+    @property
+    def pause(self) -> str | None:
+        """Who wants nothing to be changed or repaired, and why; None for nobody."""
+
+    def look(self, inventory: Inventory) -> None:
+        """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
+
+    def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
+        """Makes it so, if it is time for that; whether that was begun. `let_go` is called before anything is
+        changed. Raises Busy, Unfinished and HostError before that.
+        """
+
+    def report(self, *, is_paused: bool) -> None:
+        """What became of it, to the cluster."""
+
+
 class Keeping:
     """Works in one thread; `signals` say why."""
 
@@ -64,16 +85,16 @@ class Keeping:
         telling: Telling,
         version: str,
         watches: Watches,
-        adopting: Adopting | None = None,
+        wishes: Wishes | None = None,
     ) -> None:
-        """`adopting` where a ConfigMap is followed."""
+        """`wishes` where a cluster says how the machine is to be, beside what it was made."""
         self._host = host
         self._signals = signals
         self._telling = telling
         self._version = version
         self._folder = StateFolder.of(host)
         self._watches = watches
-        self._adopting = adopting
+        self._wishes = wishes
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
         self._starts: dict[Key, Starts] = {}
@@ -142,8 +163,8 @@ class Keeping:
             raise Busy
         self._take_back()
         is_new = self._read_memory()
-        if self._adopting is not None:
-            self._adopting.look(self._inventory)
+        if self._wishes is not None:
+            self._wishes.look(self._inventory)
         if self._is_paused():
             self._report(is_paused=True)
             return
@@ -158,8 +179,8 @@ class Keeping:
         if Errand.COPIES in due:
             put_by(self._host)
         self._put_down_what_comes_again(due)
-        if self._adopting is not None and not due.isdisjoint((Errand.ALL, Errand.CLUSTER)):
-            self._adopt(self._adopting)
+        if self._wishes is not None and not due.isdisjoint((Errand.ALL, Errand.CLUSTER)):
+            self._adopt(self._wishes)
         self._report(is_paused=False)
 
     def _take_back(self) -> None:
@@ -169,15 +190,15 @@ class Keeping:
             self._trouble(f"a change that was cut off cannot be taken back: {'; '.join(undone.trouble)}")
 
     def _report(self, *, is_paused: bool) -> None:
-        if self._adopting is not None:
-            self._adopting.report(is_paused=is_paused)
+        if self._wishes is not None:
+            self._wishes.report(is_paused=is_paused)
 
-    def _adopt(self, adopting: Adopting) -> None:
-        if adopting.adopt(self._inventory, self._let_go):
+    def _adopt(self, wishes: Wishes) -> None:
+        if wishes.adopt(self._inventory, self._let_go):
             self._agenda.after(0.0, Errand.ALL)
             self._agenda.after(0.0, Errand.COPIES)
-        elif adopting.again_seconds is not None:
-            self._agenda.after(adopting.again_seconds, Errand.CLUSTER)
+        elif wishes.again_seconds is not None:
+            self._agenda.after(wishes.again_seconds, Errand.CLUSTER)
 
     def _chosen(self, due: set[Key | Errand]) -> set[Key] | None:
         """None for everything."""
@@ -235,7 +256,7 @@ class Keeping:
         return is_new
 
     def _is_paused(self) -> bool:
-        by_cluster = self._adopting.pause if self._adopting is not None else None
+        by_cluster = self._wishes.pause if self._wishes is not None else None
         pause = pausing.read(self._host)
         if pause is None and by_cluster is None:
             return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
@@ -17,11 +17,13 @@ from agent.records import frozen
 from service.cluster import Unknown, identity, kubeconfig_of, proxies_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent.engine.inventory import Inventory
     from agent.host.port import Clock, Host
-    from service.cluster import Cluster
+    from service.cluster import Asking, Cluster
+
+T = TypeVar("T")
 
 STATE = "wmcb/state"
 ERROR = "wmcb/error"
@@ -73,41 +75,69 @@ def withdraw(host: Host, inventory: Inventory) -> None:
         client.patch(node(name), {"metadata": {"annotations": annotations}})
 
 
-class Reports:
-    """Any thread puts; the latest counts."""
+class Postman(Generic[T]):
+    """Delivers the latest of what is put, by any thread; again and again until that is done."""
 
-    def __init__(self, cluster: Cluster, clock: Clock) -> None:
-        self._cluster = cluster
-        self._clock = clock
-        self._waiting = queue.SimpleQueue[Report]()
+    def __init__(self, deliver: Callable[[T], None]) -> None:
+        self._deliver = deliver
+        self._waiting = queue.SimpleQueue[T]()
         self._thread: threading.Thread | None = None
-        self._put: Report | None = None
-        self._told: Mapping[str, str | None] | None = None
 
-    def put(self, report: Report) -> None:
-        if report == self._put:
-            return
-        self._put = report
-        self._waiting.put(report)
+    def put(self, what: T) -> None:
+        self._waiting.put(what)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
-        report, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
+        what, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
         while True:
             try:
-                self._tell(report)
-                report, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
+                self._deliver(what)
+                what, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
             except Exception:  # noqa: BLE001 - whatever it is, what comes later is to be told
                 # Whoever watches the same server tells of that.
-                report, pause = self._newer(report, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                what, pause = self._newer(what, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    def _newer(self, report: Report, seconds: float) -> Report:
+    def _newer(self, what: T, seconds: float) -> T:
         try:
             return self._waiting.get(timeout=seconds)
         except queue.Empty:
-            return report
+            return what
+
+
+class Marks:
+    """Annotations of the Node."""
+
+    def __init__(self, cluster: Asking) -> None:
+        self._cluster = cluster
+        self._postman = Postman(self._write)
+
+    def put(self, annotations: Mapping[str, str | None]) -> None:
+        """None for one that is not to be there."""
+        self._postman.put(annotations)
+
+    def _write(self, annotations: Mapping[str, str | None]) -> None:
+        name, access = self._cluster.identity()
+        proxies, once = self._cluster.proxies(), Limits(patience=0.0)
+        with Client(access, proxies=proxies, limits=once) as client:
+            client.patch(node(name), {"metadata": {"annotations": dict(annotations)}})
+
+
+class Reports:
+    """Of what is followed, as far as it is another than before."""
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._postman = Postman(self._tell)
+        self._put: Report | None = None
+        self._told: Mapping[str, str | None] | None = None
+
+    def put(self, report: Report) -> None:
+        if report != self._put:
+            self._put = report
+            self._postman.put(report)
 
     def _tell(self, report: Report) -> None:
         """Raises Failed, HostError, Unknown."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Request
     from agent.host.port import Host
     from service.followed import Followed
+    from service.program import Wishing
 
 STOP_WITHIN_SECONDS = 60.0
 SERVICE = "wmcb"
@@ -27,10 +28,26 @@ SERVICE = "wmcb"
 
 def run(request: Request) -> int:
     """The service's own process, started by the service control manager."""
+    from service.program import following
+
+    followed = _given(request)
+    return served(request, SERVICE, following(followed) if followed else None)
+
+
+def served(
+    request: Request,
+    name: str,
+    wishing: Wishing | None,
+    log_on: Callable[[Host], Callable[[str], None]] | None = None,
+    *,
+    is_always: bool = False,
+) -> int:
+    """As the Windows service of that name. `is_always`: also on a machine that is no node yet."""
     from agent.host.errors import NotAService
     from service.program import resident
 
-    followed = _given(request)
+    log_on = log_on or _log_on
+    is_node: Callable[[], bool]
     try:
         if sys.platform == "win32" and not is_sandbox(request):
             # Of the host this part alone: a service starts often, and stays.
@@ -41,11 +58,13 @@ def run(request: Request) -> int:
             host = open_machine(request)
             serve, is_node = host.services.serve, lambda: _has_memory(host)
         return serve(
-            SERVICE,
-            lambda controls: resident(controls, is_node, lambda: open_machine(request), _log_on, followed),
+            name,
+            lambda controls: resident(
+                controls, lambda: is_always or is_node(), lambda: open_machine(request), log_on, wishing
+            ),
         )
     except NotAService as error:
-        raise BadUsage(f"Windows runs this; start the service with: sc start {SERVICE}") from error
+        raise BadUsage(f"Windows runs this; start the service with: sc start {name}") from error
 
 
 def _is_node() -> bool:

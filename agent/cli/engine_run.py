@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.cli.daemon import tell_of_change
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
-from agent.engine.run import Busy, TakenBack
+from agent.engine.run import Busy, TakenBack, Unfinished
 from agent.host.errors import HostError
 from agent.host.port import EventLevel
 from agent.resources.kind import CannotBeSo, NotWell
@@ -123,7 +123,7 @@ def _ending(failure: BaseException) -> Failure | None:
     """How the command ends; None for what is not the engine's to tell."""
     if isinstance(failure, TakenBack):
         return _of_cause(failure.__cause__, _undone(failure.undone))
-    if isinstance(failure, Busy | CannotBeSo | HostError):
+    if isinstance(failure, Busy | CannotBeSo | HostError | Unfinished):
         return _of_cause(failure)
     return None
 
@@ -138,7 +138,7 @@ def _of_cause(cause: BaseException | None, then: str = "") -> Failure:
         return Failure(f"{cause}{then}", where=cause.subject)
     if isinstance(cause, NotWell):
         return Failure(f"{cause}{then}", details=cause.details)
-    if isinstance(cause, Busy | CannotBeSo):
+    if isinstance(cause, Busy | CannotBeSo | Unfinished):
         return Failure(f"{cause}{then}")
     text = f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())}"
     return Unexpected(f"{text} (please report it){then}")

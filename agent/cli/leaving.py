@@ -210,6 +210,13 @@ class Leaving:
             raise file.objection("it is of another cluster than the one that this machine is a node of")
 
 
+def end_pods(host: Host) -> int:
+    """Those that containerd runs of Kubernetes'; how many they were. Raises HostError."""
+    shims = _shims(host)
+    _end(host, shims)
+    return len(shims)
+
+
 def check_options(request: Request) -> None:
     """Raises BadUsage."""
     if request.has(options.DELETE_AS) and not request.has(options.DELETE_NODE):

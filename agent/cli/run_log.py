@@ -36,9 +36,11 @@ class EventId(enum.IntEnum):
 class RunLog:
     """Nothing that goes wrong with a log may keep a node from being made."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, folder: PureWindowsPath | None = None, largest: int = _LARGEST) -> None:
+        """In wmcb's own folder, unless another is said; rotated when it is `largest` bytes long."""
         self._host = host
-        self._folder = StateFolder.of(host).path / "logs"
+        self._folder = folder or StateFolder.of(host).path / "logs"
+        self._largest = largest
         self._ready = False
 
     def write(self, line: str) -> None:
@@ -81,7 +83,7 @@ class RunLog:
 
     def _rotate(self) -> None:
         there = self._host.files.observe(self._folder / "wmcb.log")
-        if there is None or there.size < _LARGEST:
+        if there is None or there.size < self._largest:
             return
         with suppress(NotFound):
             self._host.files.remove(self._former(_FORMER))

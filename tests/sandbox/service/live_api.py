@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pathlib
     from http.server import BaseHTTPRequestHandler
 
+    from unit.kube.api_server import Answer
+
 CONFIG_MAPS = "/api/v1/namespaces/nodes/configmaps"
 NODES = "/api/v1/nodes"
 EVENTS = "/api/v1/namespaces/default/events"
@@ -31,6 +33,13 @@ class Collection:
         self._version = 10
         self._over = False
         self.lists = 0
+        self.is_listed_whole = False
+        """Also to those who name no name."""
+        self.refusal: Answer | None = None
+        """Of watches."""
+
+    def thing(self, name: str) -> dict[str, Any]:
+        return self._things[name]
 
     def put(self, name: str, **thing: Any) -> None:
         kind = "MODIFIED" if name in self._things else "ADDED"
@@ -54,18 +63,21 @@ class Collection:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         query = parse_qs(urlsplit(handler.path).query)
-        name = query["fieldSelector"][0].removeprefix("metadata.name=")
+        selector = query.get("fieldSelector")
+        assert selector or self.is_listed_whole, "one object is asked for, by its name"
+        name = selector[0].removeprefix("metadata.name=") if selector else None
+        if "watch" in query and self.refusal is not None:
+            _give(handler, self.refusal.status, self.refusal.body)
+            return
         if "watch" in query:
+            assert name is not None
             self._stream(handler, name, int(query["resourceVersion"][0]))
             return
         self.lists += 1
         with self._changed:
-            items = [thing for key, thing in self._things.items() if key == name]
+            items = [thing for key, thing in self._things.items() if name in (None, key)]
             body = json.dumps({"metadata": {"resourceVersion": str(self._version)}, "items": items}).encode()
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        _give(handler, 200, body)
 
     def _change(self, kind: str, name: str, thing: dict[str, Any]) -> None:
         with self._changed:
@@ -137,10 +149,14 @@ class LiveApi:
 
 
 def _done(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", "2")
+    _give(handler, 200, b"{}")
+
+
+def _give(handler: BaseHTTPRequestHandler, code: int, body: bytes) -> None:
+    handler.send_response(code)
+    handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
-    handler.wfile.write(b"{}")
+    handler.wfile.write(body)
 
 
 def own(name: str = "system:node:win1", by: Issued = ROOT) -> Issued:

@@ -71,11 +71,14 @@ class Wmcb:
         captured = self._capsys.readouterr()
         return captured.err if code else captured.out
 
-    def following(self) -> Any:
+    def status(self, *words: str) -> str:
         """Also while something is under way, which is no status to be content with."""
         self._capsys.readouterr()
-        run([*self._words, "status", "--output", "json"])
-        return json.loads(self._capsys.readouterr().out)["following"]
+        run([*self._words, "status", *words])
+        return self._capsys.readouterr().out
+
+    def following(self) -> Any:
+        return json.loads(self.status("--output", "json"))["following"]
 
 
 @pytest.fixture
@@ -104,7 +107,7 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
     until(lambda: holds(host, b"one"), "it is made so")
     until(lambda: api.annotations().get("wmcb/state") == "applied", "the cluster is told")
     assert wmcb.following()["applied"] == api.annotations()["wmcb/applied"]
-    assert "the resident service follows ConfigMap nodes/windows: applied\n" in wmcb("status")
+    assert "the resident service follows ConfigMap nodes/windows: applied\n" in wmcb.status()
     assert f"remove    file {FILE}" in wmcb("reset", "--dry-run")
 
     copy = PureWindowsPath(r"C:\ProgramData\wmcb\made") / Inline(b"one").sha256

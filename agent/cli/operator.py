@@ -1,0 +1,191 @@
+"""OpenShift's operator calls these: its daemon's command lines, on its ConfigMaps of services."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli import options, values
+from agent.cli.daemon import served
+from agent.cli.engine_run import recorded
+from agent.cli.failure import DONE, BadUsage, Failure
+from agent.cli.leaving import end_pods
+from agent.cli.machine import open_as_administrator, open_machine
+from agent.cli.progress import display
+from agent.cli.run_log import RunLog
+from agent.cli.streams import say, tell
+from agent.cli.wording import many
+from agent.engine.run import make_so
+from agent.host.errors import HostError
+from agent.kube.answers import at
+from agent.kube.client import config_map, node
+from agent.kube.failure import Failed, NotFound
+from agent.release import RELEASE
+from agent.resources import kind_named
+from agent.resources.kind import pausable
+from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIRED, VERSION
+from agent.spec import EnvironmentVariable, Service, Specification
+from service.cluster import Unknown
+from service.operator_node import access_by, client_of, find_node, name_of
+from service.operator_services import (
+    PART,
+    configuration_of,
+    make_services,
+    only_services,
+    other_files,
+)
+from service.program import operated, resident
+from service.refusing import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agent.cli.arguments import Option, Request
+    from agent.host.port import Control, Host
+    from agent.kube.answers import Object
+    from agent.kube.client import Client
+    from agent.sources.services_configmap import ServicesConfigMap
+
+SERVICE = "windows-instance-config-daemon"
+"""As the operator registers it."""
+
+_PATIENCE = 60.0
+_LONG_SECONDS = 3600.0
+_LOG_MEGABYTES = "5"
+_MEGABYTE = 1_000_000
+
+
+def bootstrap(request: Request) -> int:
+    """Makes and starts the services that have to run before there is a Node."""
+    version = _needed(request, options.DESIRED_VERSION)
+    namespace = _needed(request, options.NAMESPACE)
+    host = open_as_administrator(request)
+    with _client(request, host) as client:
+        found = _configuration(client, namespace, version)
+    for line in other_files(host, found):
+        tell(f"wmcb: warning: {line}")
+    with recorded(host, f"bootstrap by {found.name}", display(request)) as told, _refusals():
+        services = found.bootstrap_services()
+        made = make_services(host, only_services(found), services, {}, RELEASE, told, is_whole=False)
+    changes = sum(len(done.plan.changes) for done in made)
+    say(f"{many(len(services), 'service')} run, by {found.name}; {changes or 'nothing'} changed")
+    return DONE
+
+
+def controller(request: Request) -> int:
+    """Keeps the machine as the operator's ConfigMap says, until it is stopped."""
+    kubeconfig = PureWindowsPath(_needed(request, options.OPERATOR_KUBECONFIG))
+    wishing = operated(kubeconfig, _needed(request, options.NAMESPACE))
+    largest = int(values.number(request, options.LOG_SIZE, _LOG_MEGABYTES)) * _MEGABYTE
+    for option in (options.CA_BUNDLE, options.CERT_DIR, options.CERT_DURATION):
+        if request.has(option):
+            tell(f"wmcb: {option.name} has no effect: {option.summary.partition(': ')[2]}")
+
+    def log_on(host: Host) -> Callable[[str], None]:
+        folder = PureWindowsPath(request.value(options.LOG_DIR, "")) if request.has(options.LOG_DIR) else None
+        return lambda line: RunLog(host, folder, largest).write(line)
+
+    if request.has(options.WINDOWS_SERVICE):
+        return served(request, SERVICE, wishing, log_on, is_always=True)
+    open_as_administrator(request)
+    return resident(_Console(), lambda: True, lambda: open_machine(request), log_on, wishing)
+
+
+class _Console:
+    """Whoever has started it there ends it by Ctrl+C."""
+
+    arguments: Sequence[str] = ()
+
+    def running(self) -> None: ...
+    def stopping(self, wait_hint_seconds: float) -> None: ...
+
+    def next(self, seconds: float | None = None) -> Control | None:
+        time.sleep(min(seconds or _LONG_SECONDS, _LONG_SECONDS))
+        return None
+
+
+def cleanup(request: Request) -> int:
+    """Takes away what a services ConfigMap made, and every service that OpenShift's daemon made."""
+    _needed(request, options.NAMESPACE)
+    host = open_as_administrator(request)
+    with _client(request, host) as client:
+        there = _node(host, client)
+        with recorded(host, "clean up the operator's services", display(request)) as told:
+            done = make_so(host, Specification(), RELEASE, told, part=PART)
+            others = _remove_managed(host)
+        gone = {change.target.key for change in done.plan.changes}
+        pods = end_pods(host)
+        if there is not None:
+            restart = any(key.kind == EnvironmentVariable.kind for key in gone)
+            annotations: Mapping[str, str | None] = {
+                VERSION: None,
+                **({REBOOT_REQUIRED: ""} if restart else {}),
+            }
+            client.patch(node(name_of(there)), {"metadata": {"annotations": dict(annotations)}})
+    services = sum(key.kind == Service.kind for key in gone) + others
+    say(f"{many(services, 'service')} removed, {many(pods, 'pod')} ended")
+    return DONE
+
+
+def _needed(request: Request, option: Option) -> str:
+    if not request.value(option, ""):
+        raise BadUsage(
+            f"{' '.join(request.words)} needs {option.name} {option.placeholder}", where=option.name
+        )
+    return request.value(option, "")
+
+
+@contextmanager
+def _client(request: Request, host: Host) -> Iterator[Client]:
+    path = PureWindowsPath(_needed(request, options.OPERATOR_KUBECONFIG))
+    try:
+        access = access_by(host, path)
+        with client_of(host, access, _PATIENCE, lambda line: tell(f"wmcb: {line}")) as client:
+            yield client
+    except (Failed, Unknown) as fault:
+        raise Failure(str(fault)) from fault
+    except HostError as fault:
+        raise Failure(str(fault), where=fault.subject) from fault
+
+
+def _configuration(client: Client, namespace: str, version: str) -> ServicesConfigMap:
+    name = NAME_PREFIX + version
+    try:
+        there = client.get(config_map(namespace, name))
+    except NotFound as fault:
+        raise Failure(f"there is no ConfigMap {namespace}/{name}: {fault}") from fault
+    data = at(there, "data")
+    texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
+    with _refusals():
+        return configuration_of(f"ConfigMap {namespace}/{name}", texts)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except Refused as fault:
+        raise Failure(str(fault)) from fault
+
+
+def _node(host: Host, client: Client) -> Object | None:
+    there = find_node(host, client)
+    if there is None:
+        tell("wmcb: this machine has no Node in the cluster")
+    return there
+
+
+def _remove_managed(host: Host) -> int:
+    """What the operator's own daemon has made is known by its description alone."""
+    running = pausable(kind_named(Service.kind))
+    assert running is not None
+    removed = 0
+    for name in host.services.list():
+        installed = host.services.read(name)
+        if installed is not None and installed.definition.description.startswith(MANAGED):
+            running.pause(host, name, {})
+            host.services.delete(name)
+            removed += 1
+    return removed

@@ -1,0 +1,280 @@
+"""Makes a node what OpenShift's operator wants of it: the ConfigMap of the version that its Node asks for.
+
+As the operator's own daemon does it: first its variables, which take a restart of the machine that the
+operator sees to; then its services; and when the Node is Ready, it is told which version it has.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agent.engine.progress import Silent
+from agent.engine.run import TakenBack
+from agent.kube.answers import at, items_at, text_at
+from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
+from service.adopting import why
+from service.cluster import NODES, Seen, Unknown, Watcher, proxies_of
+from service.operator_node import access_by, client_of, find_node, name_of
+from service.operator_services import (
+    configuration_of,
+    make_environment,
+    make_services,
+    other_files,
+)
+from service.refusing import Refused
+from service.signals import Signal, Source
+from service.telling import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import PureWindowsPath
+
+    from agent.engine.inventory import Inventory
+    from agent.engine.planning import Plan
+    from agent.fetch.proxies import Proxies
+    from agent.host.port import Host
+    from agent.kube.access import Access
+    from agent.kube.answers import Json, Object
+    from agent.sources.services_configmap import ServicesConfigMap
+    from service.reporting import Marks
+    from service.signals import Signals
+    from service.telling import Telling
+
+_PATIENCE_SECONDS = 30.0
+_SAME_AGAIN_SECONDS = 120.0
+"""Scripts are run each time, and what they print may be another each time."""
+_FIRST_PAUSE_SECONDS = 10.0
+_LONGEST_PAUSE_SECONDS = 600.0
+_CHANGES_ALL_THE_TIME = ("conditions", "images", "volumesInUse", "volumesAttached")
+_UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
+
+
+class OperatorCluster:
+    """The machine's Node, and the ConfigMap of the version that it asks for."""
+
+    def __init__(self, host: Host, kubeconfig: PureWindowsPath, namespace: str, signals: Signals) -> None:
+        self._host = host
+        self._kubeconfig = kubeconfig
+        self._namespace = namespace
+        self._signals = signals
+        self._name = ""
+        self._of_node: Watcher | None = None
+        self._of_config_map: Watcher | None = None
+        self.node: Object | None = None
+        """As much of it as does not change all the time."""
+        self.is_ready = False
+        self.version = ""
+        self.config_map: Seen | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        watchers = [each for each in (self._of_node, self._of_config_map) if each is not None]
+        return next((each.trouble for each in watchers if each.trouble), None)
+
+    @property
+    def place(self) -> str:
+        return f"{self._namespace}/{NAME_PREFIX}{self.version}"
+
+    def follow(self) -> None:
+        """From now on; nothing happens to what is followed already."""
+        if self._of_node is None:
+            self._of_node = Watcher(self, lambda name: (NODES, name), self._take_node)
+
+    def identity(self) -> tuple[str, Access]:
+        access = access_by(self._host, self._kubeconfig)
+        if not self._name:
+            with client_of(self._host, access, _PATIENCE_SECONDS) as client:
+                there = find_node(self._host, client)
+            if there is None:
+                raise Unknown("no Node has an address of this machine yet")
+            self._name = name_of(there)
+        return self._name, access
+
+    def proxies(self) -> Proxies:
+        return proxies_of(self._host)
+
+    def tell(self) -> None:
+        self._signals.put(Signal(Source.CLUSTER))
+
+    def _take_node(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
+        if thing is None:
+            return  # its kubelet makes it anew
+        version = text_at(thing, "metadata", "annotations", DESIRED_VERSION)
+        if version != self.version:
+            self._follow_version(version)
+        seen = (_lasting(thing), _is_ready(thing))
+        if seen != (self.node, self.is_ready):
+            self.node, self.is_ready = seen
+            self.tell()
+
+    def _follow_version(self, version: str) -> None:
+        if self._of_config_map is not None:
+            self._of_config_map.stop()
+        self.version, self.config_map, self._of_config_map = version, None, None
+        if version:
+            path = f"/api/v1/namespaces/{self._namespace}/configmaps"
+            wanted = f"{NAME_PREFIX}{version}"
+            self._of_config_map = Watcher(self, lambda _: (path, wanted), self._take_config_map)
+
+    def _take_config_map(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
+        self.config_map = Seen(thing)
+        self.tell()
+
+
+def _lasting(thing: Object) -> dict[str, Json]:
+    metadata, status = at(thing, "metadata"), at(thing, "status")
+    lasting = dict(thing)
+    if isinstance(metadata, dict):
+        names = ("resourceVersion", "managedFields")
+        lasting["metadata"] = {name: value for name, value in metadata.items() if name not in names}
+    if isinstance(status, dict):
+        lasting["status"] = {
+            name: value for name, value in status.items() if name not in _CHANGES_ALL_THE_TIME
+        }
+    return lasting
+
+
+def _is_ready(thing: Object) -> bool:
+    conditions = items_at(thing, "status", "conditions")
+    return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in conditions)
+
+
+class Operated:
+    """Works in the one thread that decides."""
+
+    def __init__(
+        self,
+        host: Host,
+        cluster: OperatorCluster,
+        marks: Marks,
+        telling: Telling,
+        version: str,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`environment` is what this process was started with: what it lacks, all that runs lacks."""
+        self._host = host
+        self._cluster = cluster
+        self._marks = marks
+        self._telling = telling
+        self._version = version
+        self._environment = {name.upper(): value for name, value in environment.items()}
+        self._made_of: object = None
+        self._tried: object = None
+        self._made_at = 0.0
+        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._not_before = 0.0
+        self.again_seconds: float | None = None
+
+    @property
+    def pause(self) -> str | None:
+        """Nobody's: the operator knows no pause."""
+        return None
+
+    def report(self, *, is_paused: bool) -> None:
+        """All is told when it is done."""
+
+    def look(self, inventory: Inventory) -> None:  # noqa: ARG002 - the operator says it without that
+        self._cluster.follow()
+        if (trouble := self._cluster.trouble) is None:
+            if self._telling.is_over(_UNREACHABLE):
+                self._telling.note("the operator's cluster can be reached again")
+        elif not self._telling.stands(_UNREACHABLE):
+            text = f"the operator's cluster cannot be followed: {trouble}; until then all stays as it is"
+            self._telling.tell_once(_UNREACHABLE, Event.UNREACHABLE, text)
+
+    def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:  # noqa: ARG002
+        """Raises Busy, Unfinished and HostError before anything is changed."""
+        self.again_seconds = None
+        cluster = self._cluster
+        if cluster.node is None or cluster.config_map is None or self._awaits_restart():
+            return False
+        sight, now = (cluster.node, cluster.config_map), self._host.clock.monotonic()
+        if sight == self._made_of:
+            self._tell_version()
+            if now < self._made_at + _SAME_AGAIN_SECONDS:
+                return False
+        if sight != self._tried:
+            self._tried, self._pause_seconds, self._not_before = sight, _FIRST_PAUSE_SECONDS, 0.0
+        if now < self._not_before:
+            self.again_seconds = self._not_before - now
+            return False
+        try:
+            is_changed = self._make_so(_LettingGo(let_go))
+        except Refused as fault:
+            self._fail(Event.REFUSED, f"{fault}; nothing was changed")
+            return False
+        except TakenBack as failure:
+            self._fail(Event.FAILED, f"ConfigMap {cluster.place} could not be made so: {why(failure)}")
+            return True
+        self._made_of, self._made_at = sight, self._host.clock.monotonic()
+        self._pause_seconds, self._not_before = _FIRST_PAUSE_SECONDS, 0.0
+        return is_changed
+
+    def _make_so(self, progress: _LettingGo) -> bool:
+        """Whether anything was changed. Raises Refused, TakenBack."""
+        found, node = self._configuration(), self._cluster.node
+        assert node is not None
+        make_environment(self._host, found, self._version, progress)
+        if self._lacks(found):
+            self._telling.tell_once(
+                _NOT_DONE,
+                Event.PENDING,
+                "variables were changed: the operator is asked to restart this machine",
+            )
+            self._marks.put({REBOOT_REQUIRED: ""})
+            return bool(progress.changes)
+        make_services(self._host, found, found.services, node, self._version, progress, is_whole=True)
+        self._telling.is_over(_NOT_DONE)
+        if progress.changes:
+            self._telling.tell(Event.APPLIED, f"{found.name} was made so: {', '.join(progress.changes)}")
+        self._tell_of_files(found)
+        self._tell_version()
+        return bool(progress.changes)
+
+    def _configuration(self) -> ServicesConfigMap:
+        seen, place = self._cluster.config_map, self._cluster.place
+        if seen is None or seen.thing is None:
+            raise Refused(f"there is no ConfigMap {place}")
+        data = at(seen.thing, "data")
+        texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
+        return configuration_of(f"ConfigMap {place}", texts)
+
+    def _lacks(self, found: ServicesConfigMap) -> bool:
+        """Whether what runs has other variables than it is to have."""
+        wanted = {name.upper(): value for name, value in found.environment.items()}
+        wanted |= {name.upper(): "" for name in found.absent}
+        return any(self._environment.get(name, "") != value for name, value in wanted.items())
+
+    def _awaits_restart(self) -> bool:
+        return at(self._cluster.node, "metadata", "annotations", REBOOT_REQUIRED) is not None
+
+    def _tell_version(self) -> None:
+        told = text_at(self._cluster.node or {}, "metadata", "annotations", VERSION)
+        if self._cluster.is_ready and told != self._cluster.version:
+            self._marks.put({VERSION: self._cluster.version})
+
+    def _tell_of_files(self, found: ServicesConfigMap) -> None:
+        if lines := list(other_files(self._host, found)):
+            self._telling.tell_once(_FILES, Event.NOT_REPAIRED, "; ".join(lines))
+        else:
+            self._telling.is_over(_FILES)
+
+    def _fail(self, event: Event, text: str) -> None:
+        self._telling.tell_once(_NOT_DONE, event, text)
+        self._not_before = self._host.clock.monotonic() + self._pause_seconds
+        self.again_seconds = self._pause_seconds
+        self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+
+
+class _LettingGo(Silent):
+    """Has what is watched let go of before the first change."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self._let_go = let_go
+        self.changes: list[str] = []
+
+    def planned(self, plan: Plan) -> None:
+        if plan.changes and not self.changes:
+            self._let_go()
+        self.changes += [f"{each.action.value} {each.target.key}" for each in plan.changes]

@@ -1,0 +1,55 @@
+"""The Node of this machine, found as OpenShift's daemon finds it: by its addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent import node_credentials
+from agent.kube.answers import at, items_at, text_at
+from agent.kube.client import Client, node
+from agent.kube.limits import Limits
+from service.cluster import NODES, Unknown, proxies_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+    from agent.kube.access import Access
+    from agent.kube.answers import Json, Object
+
+
+def access_by(host: Host, path: PureWindowsPath) -> Access:
+    """As whom a kubeconfig lets it ask. Raises Failed, HostError, Unknown."""
+    try:
+        own = node_credentials.own_kubeconfig(host, path)
+    except node_credentials.OpenToUsers as fault:
+        raise Unknown(str(fault)) from fault
+    if own is None:
+        raise Unknown(f"{path} is not there, or names a certificate that is not")
+    return own.access(node_credentials.reader(host, path))
+
+
+def client_of(
+    host: Host, access: Access, seconds: float, notice: Callable[[str], None] = lambda _: None
+) -> Client:
+    return Client(access, proxies=proxies_of(host), limits=Limits(patience=seconds), notice=notice)
+
+
+def find_node(host: Host, client: Client) -> Object | None:
+    """Where the one of its host name has another's addresses, all are looked at. Raises Failed."""
+    own = {each.address for each in host.facts.addresses()}
+    name = host.facts.host_name().lower()
+    by_name = client.find(node(name))
+    if by_name is not None and own & _addresses(by_name):
+        return by_name
+    found = (each for each in client.list(NODES).items if own & _addresses(each))
+    return next(found, None)
+
+
+def name_of(there: Object) -> str:
+    return text_at(there, "metadata", "name")
+
+
+def _addresses(there: Object) -> set[Json]:
+    return {str(at(each, "address")) for each in items_at(there, "status", "addresses")}

@@ -1,0 +1,123 @@
+"""Makes a machine so by the services ConfigMap of OpenShift's operator.
+
+Stage by stage: what a script prints becomes part of a command, and it may ask what the services before it
+run. Each stage is a run of the engine, all of them about one part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.engine.run import make_so
+from agent.host.errors import HostError, TimedOut
+from agent.records import replaced
+from agent.sources.services_configmap import compile_services, read, scripts, stages
+from service.refusing import Refused, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent.documents import Value
+    from agent.engine.progress import Progress
+    from agent.engine.run import Done
+    from agent.host.port import Host
+    from agent.sources.report import Place
+    from agent.sources.services_configmap import Script, ServicesConfigMap, WindowsService
+
+PART = "services"
+"""Of what is on the machine, what the operator's ConfigMap wants."""
+
+_SCRIPT_SECONDS = 600.0
+_LONGEST_OUTPUT = 1 << 16
+
+
+def configuration_of(name: str, data: Mapping[str, str]) -> ServicesConfigMap:
+    """Raises Refused."""
+    outcome = read(name, data)
+    if outcome.configuration is None:
+        raise Refused(told(outcome.report.errors))
+    return outcome.configuration
+
+
+def make_environment(host: Host, configuration: ServicesConfigMap, version: str, progress: Progress) -> Done:
+    """Its variables alone: what runs gets them with the next start of Windows. Raises as `make_so` does."""
+    return _made(host, configuration, (), {}, {}, version, progress, is_whole=False)
+
+
+def make_services(
+    host: Host,
+    configuration: ServicesConfigMap,
+    services: Sequence[WindowsService],
+    node: Mapping[str, Value],
+    version: str,
+    progress: Progress,
+    *,
+    is_whole: bool,
+) -> Sequence[Done]:
+    """Each stage, as far as it goes. Raises Refused, and what `make_so` raises.
+
+    `is_whole`: what was wanted before, and is not any more, goes in the end.
+    """
+    outputs: dict[Place, str] = {}
+    made: list[Done] = []
+    rows = stages(services) or ((),)
+    for number, stage in enumerate(rows, 1):
+        found = scripts(configuration, stage, node)
+        if found.report.fatal:
+            raise Refused(told(found.report.errors))
+        for script in found.scripts:
+            outputs[script.place] = _printed(host, configuration, script)
+        so_far = tuple(service for row in rows[:number] for service in row)
+        is_last = is_whole and number == len(rows)
+        made.append(_made(host, configuration, so_far, node, outputs, version, progress, is_whole=is_last))
+    return made
+
+
+def only_services(configuration: ServicesConfigMap) -> ServicesConfigMap:
+    """Without its variables."""
+    return replaced(configuration, environment={}, absent=())
+
+
+def other_files(host: Host, configuration: ServicesConfigMap) -> Iterator[str]:
+    """Lines about files that somebody else was to put there, and that are otherwise."""
+    for file in configuration.files:
+        there = host.files.examine(file.path, content=True)
+        if there is None:
+            yield f"{file.path} is missing; the operator is to put it there"
+        elif there.sha256 != file.sha256:
+            yield f"{file.path} is not the one that is wanted; the operator is to put that there"
+
+
+def _made(
+    host: Host,
+    configuration: ServicesConfigMap,
+    services: Sequence[WindowsService],
+    node: Mapping[str, Value],
+    outputs: Mapping[Place, str],
+    version: str,
+    progress: Progress,
+    *,
+    is_whole: bool,
+) -> Done:
+    compiled = compile_services(configuration, services, node, outputs)
+    if compiled.desired is None:
+        raise Refused(told(compiled.report.errors))
+    return make_so(host, compiled.desired.specification, version, progress, part=PART, beside=not is_whole)
+
+
+def _printed(host: Host, configuration: ServicesConfigMap, script: Script) -> str:
+    """What it printed is not told: it may be a secret."""
+    system = host.facts.system_directory() / "System32"
+    program = system / "WindowsPowerShell" / "v1.0" / "powershell.exe"
+    what = f"{configuration.name}: the script of service {script.service}"
+    try:
+        done = host.processes.run(
+            (str(program), *script.arguments), seconds=_SCRIPT_SECONDS, limit=_LONGEST_OUTPUT
+        )
+    except TimedOut as fault:
+        raise Refused(f"{what} did not end within {_SCRIPT_SECONDS:g} seconds") from fault
+    except HostError as fault:
+        raise Refused(f"{what} cannot be run: {fault}") from fault
+    if done.exit_code:
+        raise Refused(f"{what} ended with exit code {done.exit_code}")
+    return done.output.decode(errors="replace")

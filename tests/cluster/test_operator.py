@@ -1,0 +1,155 @@
+"""The command lines of OpenShift's daemon, with the exe in its place beside a real kubelet."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cluster.test_join import Joiner
+from lab.services import State
+from lab.standin_kubelet import StandinKubelet
+from lab.waiting import until
+from windows.exe import SHIPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cluster.conftest import Figure
+    from lab.cluster.cluster import Cluster
+    from lab.cluster.runtime import ContainerRuntime
+    from lab.node import Node
+
+DAEMON = r"C:\k\windows-instance-config-daemon.exe"
+SERVICE = "windows-instance-config-daemon"
+KUBECONFIG = r"C:\k\wicd-kubeconfig"
+LOGS = r"C:\var\log\wicd"
+PREFIX = "windowsmachineconfig.openshift.io/"
+NODES = "/api/v1/nodes"
+SOON_SECONDS = 60.0
+
+# As much as the operator gives its daemon.
+RIGHTS = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {{name: {name}}}
+rules:
+- {{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}}
+- {{apiGroups: [""], resources: [nodes], verbs: [get, list, {watch}patch, update]}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: {name}}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {name}}}
+subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: wicd}}]
+"""
+
+
+class OfOperator(Joiner):
+    """A node that has joined, and what the operator brings to it."""
+
+    def bring(self) -> None:
+        done = self.wmcb(*self.by_file())
+        assert done.code == 0, done.err
+        self.wait_until_ready()
+        self.machine.copy_in(SHIPPED, DAEMON)
+        self.machine.path(LOGS).mkdir(parents=True)
+        self.cluster.kubeconfig(self.machine.path(KUBECONFIG), "wicd", [])
+        for number, name in enumerate(("first", "second")):
+            StandinKubelet(self.machine, rf"C:\k\{name}.exe", address=f"127.0.0.1:{20248 + number}")
+        self.say("1", first=True, second=True)
+
+    def say(self, version: str, *, first: bool, second: bool) -> None:
+        services = [
+            {"name": "first", "path": r"C:\k\first.exe --windows-service", "bootstrap": True, "priority": 0},
+            {
+                "name": "second",
+                "path": r"C:\k\second.exe --windows-service --node=NODE_NAME",
+                "nodeVariablesInCommand": [{"name": "NODE_NAME", "nodeObjectJsonPath": "{.metadata.name}"}],
+                "dependencies": ["first"],
+                "bootstrap": False,
+                "priority": 1,
+            },
+        ]
+        wanted = [service for service, is_wanted in zip(services, (first, second), strict=True) if is_wanted]
+        data = {"services": json.dumps(wanted), "files": "[]"}
+        thing = {"metadata": {"name": f"windows-services-{version}"}, "immutable": True, "data": data}
+        self.cluster.api.create(f"/api/v1/namespaces/{self.cluster.namespace}/configmaps", thing)
+
+    def ask_for(self, version: str) -> None:
+        change = {"metadata": {"annotations": {f"{PREFIX}desired-version": version}}}
+        self.cluster.api.patch(f"{NODES}/{self.name}", change)
+
+    def daemon(self, *words: str) -> str:
+        named = ("--kubeconfig", KUBECONFIG, "--namespace", self.cluster.namespace)
+        done = self.machine.run(DAEMON, *words, *named, seconds=180)
+        assert done.code == 0, done.err
+        return done.out
+
+    def begin(self) -> None:
+        line = (
+            f"{DAEMON} controller --windows-service --log-dir {LOGS} --log-file-max-size 10"
+            f" --kubeconfig {KUBECONFIG} --namespace {self.cluster.namespace}"
+        )
+        self.machine.create_service(SERVICE, line, automatic=True)
+        self.machine.start_service(SERVICE)
+
+    def runs(self, service: str) -> bool:
+        found = self.machine.service(service)
+        return found is not None and found.state is State.RUNNING
+
+    def version(self) -> str | None:
+        found: str | None = self.node()["metadata"]["annotations"].get(f"{PREFIX}version")
+        return found
+
+    def comes(self, condition: Callable[[], object], what: str) -> None:
+        until(condition, what, SOON_SECONDS, self.log)
+
+    def log(self) -> str:
+        log = self.machine.path(rf"{LOGS}\wmcb.log")
+        return log.read_text() if log.exists() else "no log"
+
+
+@pytest.fixture
+def operated(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> Iterator[OfOperator]:
+    operated = OfOperator(cluster, container_runtime, node)
+    operated.install()
+    operated.bring()
+    yield operated
+    cluster.kubectl("delete", "clusterrole,clusterrolebinding", cluster.namespace)
+
+
+@pytest.mark.parametrize("watch", ["watch, ", ""], ids=["may watch Nodes", "may list them only"])
+def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figure: Figure) -> None:
+    rights = RIGHTS.format(name=operated.cluster.namespace, watch=watch)
+    operated.cluster.kubectl("apply", "-f", "-", stdin=rights)
+    assert operated.daemon("bootstrap", "--desired-version", "1").startswith("1 service run, by ConfigMap")
+    assert operated.runs("first")
+    assert operated.machine.service("second") is None
+
+    operated.ask_for("1")
+    operated.begin()
+    operated.comes(lambda: operated.runs("second"), "it runs")
+    operated.comes(lambda: operated.version() == "1", "the Node is told its version")
+    settings = operated.machine.service_settings("second")
+    assert f"--node={operated.name}" in json.dumps(settings, default=str)
+    (process,) = operated.machine.processes("first.exe")
+    operated.machine.kill(process)
+    operated.comes(lambda: operated.runs("first") and operated.runs("second"), "both run again")
+    if watch:
+        operated.say("2", first=True, second=False)
+        operated.ask_for("2")
+        operated.comes(lambda: operated.version() == "2", "the Node is told its version")
+        assert operated.machine.service("second") is None
+    daemons = [each for each in operated.machine.processes() if SERVICE in " ".join(each.command)]
+    figure(
+        "resident memory of the operator's daemon", sum(each.resident_bytes for each in daemons) / 1e6, "MB"
+    )
+
+    operated.machine.stop_service(SERVICE)
+    operated.machine.wait_for_service(SERVICE, State.STOPPED)
+    operated.daemon("cleanup")
+    assert operated.machine.service("first") is None
+    assert operated.version() is None
+    operated.wait_until_ready()

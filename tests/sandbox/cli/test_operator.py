@@ -1,0 +1,157 @@
+"""What OpenShift's operator calls, on a machine that is a folder: its daemon's bootstrap and clean-up."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.host.port import ServiceDefinition, ServiceState
+from sandbox.cli.given import Machine, program
+from sandbox.cli.test_upgrade import OWN
+from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok
+from unit.kube.conftest import server
+
+if TYPE_CHECKING:
+    from http.server import BaseHTTPRequestHandler
+
+__all__ = ["server"]
+
+DATA = Path(__file__).parents[2] / "data" / "services_configmap"
+VERSION = "10.21.0-3f2a1bc"
+NAMESPACE = "openshift-windows-machine-config-operator"
+CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/windows-services-{VERSION}"
+KUBECONFIG = r"C:\k\wicd-kubeconfig"
+POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
+AS_OPERATOR = ("--kubeconfig", KUBECONFIG, "--namespace", NAMESPACE)
+BOOTSTRAP = ("bootstrap", "--desired-version", VERSION, *AS_OPERATOR)
+
+
+def configuration(**changes: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / "aws.json").read_bytes())
+    data = {**found["data"], **{key: json.dumps(value) for key, value in changes.items()}}
+    return {**found, "data": data}
+
+
+class Operated(Machine):
+    """With what the operator brings to a machine, and a PowerShell that prints a word."""
+
+    def prepare(self, server: ApiServer) -> None:
+        authority = base64.b64encode(ROOT.pem).decode()
+        text = OWN.format(server=server.url, authority=authority, token=TOKEN)
+        self.put(KUBECONFIG, text.encode())
+        self.put(POWERSHELL, b"#!/bin/sh\necho printed\n")
+        for service in json.loads(configuration()["data"]["services"]):
+            self.put(service["path"].split()[0], program())
+
+
+@pytest.fixture
+def operated(tmp_path: Path, capsys: pytest.CaptureFixture[str], server: ApiServer) -> Operated:
+    machine = Operated(tmp_path, capsys)
+    machine.place.mkdir()
+    assert machine.host
+    machine.prepare(server)
+    server.at(CONFIG_MAP, ok(configuration()))
+    server.at("/api/v1/nodes", ok({"metadata": {}, "items": []}))
+    return machine
+
+
+def test_a_bootstrap_starts_what_comes_before_the_node(operated: Operated) -> None:
+    done = operated.wmcb(*BOOTSTRAP)
+    assert done.code == 0, done.err
+    assert done.out == f"2 services run, by ConfigMap {NAMESPACE}/windows-services-{VERSION}; 2 changed\n"
+    services = operated.host.services
+    assert services.read("kube-proxy") is None
+    kubelet = services.read("kubelet")
+    assert kubelet is not None
+    assert services.status("kubelet").state is ServiceState.RUNNING
+    assert kubelet.definition.command[-2:] == ("--hostname-override=printed", "--node-ip=printed")
+    assert kubelet.definition.dependencies == ("containerd",)
+    assert operated.host.environment.get("HTTP_PROXY") is None
+    assert operated.wmcb(*BOOTSTRAP).out.endswith("; nothing changed\n")
+
+
+def test_a_script_that_fails_is_told_and_what_came_before_stays(operated: Operated) -> None:
+    operated.put(POWERSHELL, b'#!/bin/sh\ncase "$*" in *latest*) echo secret; exit 3; esac\n')
+    done = operated.wmcb(*BOOTSTRAP)
+    assert done.code == 1
+    assert f"windows-services-{VERSION}: the script of service kubelet ended with exit code 3" in done.err
+    assert "secret" not in done.err
+    assert operated.host.services.read("containerd") is not None
+    assert operated.host.services.read("kubelet") is None
+
+
+REFUSED = {
+    "no version": (("bootstrap", *AS_OPERATOR), 2, "bootstrap needs --desired-version V"),
+    "no kubeconfig": (("cleanup", "--namespace", "a"), 2, "cleanup needs --kubeconfig FILE"),
+    "no namespace": (("controller", "--kubeconfig", KUBECONFIG), 2, "controller needs --namespace NAME"),
+    "no such kubeconfig": (
+        ("cleanup", "--namespace", "a", "--kubeconfig", r"C:\none"),
+        1,
+        r"C:\none is not there, or names a certificate that is not",
+    ),
+    "no such version": (
+        ("bootstrap", "--desired-version", "1", *AS_OPERATOR),
+        1,
+        f"there is no ConfigMap {NAMESPACE}/windows-services-1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "line"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_one_line(
+    operated: Operated, words: tuple[str, ...], code: int, line: str
+) -> None:
+    done = operated.wmcb(*words)
+    assert done.code == code
+    assert line in done.err
+    assert len(done.error_lines) == 1
+
+
+def test_one_that_is_wrong_changes_nothing(operated: Operated, server: ApiServer) -> None:
+    server.at(CONFIG_MAP, ok(configuration(services=[{"name": "a"}])))
+    before = operated.picture()
+    done = operated.wmcb(*BOOTSTRAP)
+    assert done.code == 1
+    assert "at $.data.services.0" in done.err
+    assert {name for name in operated.picture() if "ProgramData" not in name} == {
+        name for name in before if "ProgramData" not in name
+    }
+
+
+def test_a_clean_up_removes_all_that_the_daemon_made(operated: Operated, server: ApiServer) -> None:
+    before = operated.picture()
+    assert operated.wmcb(*BOOTSTRAP).code == 0
+    description = "OpenShift managed hybrid-overlay-node"
+    of_the_go_daemon = ServiceDefinition(
+        "hybrid-overlay-node", (r"C:\k\kubelet.exe",), description=description
+    )
+    operated.host.services.create(of_the_go_daemon)
+    patched: list[Any] = []
+
+    def patch(handler: BaseHTTPRequestHandler) -> None:
+        patched.append(json.loads(server.asked[-1].body))
+        handler.send_response(200)
+        handler.send_header("Content-Length", "2")
+        handler.end_headers()
+        handler.wfile.write(b"{}")
+
+    address = operated.host.facts.addresses()[0].address
+    there = {"metadata": {"name": "win1"}, "status": {"addresses": [{"address": address}]}}
+    server.at("/api/v1/nodes", ok({"metadata": {}, "items": [{"metadata": {"name": "other"}}, there]}))
+    server.at("/api/v1/nodes/win1", patch)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert done.code == 0, done.err
+    assert done.out == "3 services removed, 0 pods ended\n"
+    assert patched == [{"metadata": {"annotations": {"windowsmachineconfig.openshift.io/version": None}}}]
+    after = operated.picture()
+    assert {name for name in after if r"ProgramData\wmcb" not in name} == set(before)
+
+
+def test_on_a_machine_that_it_never_saw_a_clean_up_does_nothing(operated: Operated) -> None:
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, done.out) == (0, "0 services removed, 0 pods ended\n")
+    assert done.err == "wmcb: this machine has no Node in the cluster\n"

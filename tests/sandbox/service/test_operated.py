@@ -1,0 +1,289 @@
+"""What the resident service makes of what OpenShift's operator says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.host.port import ServiceState
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from lab.waiting import until
+from sandbox.cli.given import program
+from sandbox.service.keeper import Keeper
+from sandbox.service.test_cluster import CERTIFICATE, CONF, api, write_credentials
+from service.cluster import Seen
+from service.keeping import Keeping
+from service.operated import Operated, OperatorCluster
+from service.reporting import Marks
+from service.signals import Signal, Signals, Source
+from service.telling import Event, Telling
+from unit.kube.api_server import status
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator, Mapping
+
+    from agent.host.port import Host
+    from sandbox.service.live_api import LiveApi
+
+__all__ = ["api"]
+
+DATA = Path(__file__).parents[2] / "data" / "services_configmap"
+AWS: dict[str, Any] = json.loads((DATA / "aws.json").read_bytes())["data"]
+NODE: dict[str, Any] = json.loads((DATA / "node.json").read_bytes())
+PREFIX = "windowsmachineconfig.openshift.io/"
+VERSION = NODE["metadata"]["annotations"][f"{PREFIX}desired-version"]
+POWERSHELL = PureWindowsPath(r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe")
+ENVIRONMENT = {
+    "HTTP_PROXY": "http://dev:swordfish@proxy.example:3128/",
+    "NO_PROXY": "localhost,.cluster.local",
+}
+CLUSTER = Signal(Source.CLUSTER)
+
+
+class SaidCluster:
+    def __init__(self) -> None:
+        self.node: Any = None
+        self.is_ready = False
+        self.version = VERSION
+        self.config_map: Seen | None = None
+        self.trouble: str | None = None
+        self.place = f"operator/windows-services-{VERSION}"
+
+    def follow(self) -> None: ...
+
+
+class KeptMarks:
+    def __init__(self) -> None:
+        self.marks: list[Mapping[str, str | None]] = []
+
+    def put(self, annotations: Mapping[str, str | None]) -> None:
+        self.marks.append(annotations)
+
+
+class Worker(Keeper):
+    """A machine with the operator's programs, and a PowerShell that prints a word."""
+
+    def __init__(self, folder: pathlib.Path, host: Host, **ports: dict[str, Any]) -> None:
+        self.cluster, self.marks = SaidCluster(), KeptMarks()
+        self.environment = dict(ENVIRONMENT)
+        self.put(host, POWERSHELL, b"#!/bin/sh\necho printed\n")
+        for service in json.loads(AWS["services"]):
+            self.put(host, PureWindowsPath(service["path"].split()[0]), program())
+        super().__init__(folder, host, **ports)
+
+    @staticmethod
+    def put(host: Host, path: PureWindowsPath, content: bytes) -> None:
+        for folder in reversed(path.parents[:-1]):
+            if host.files.observe(folder) is None:
+                host.files.make_directory(folder, PROGRAM_DIRECTORY)
+        host.files.write(path, content, PROGRAM_FILE)
+
+    def begin(self) -> None:
+        super().begin()
+        telling = Telling(self.host, self.log.append)
+        operated = Operated(
+            self.host,
+            self.cluster,  # type: ignore[arg-type]
+            self.marks,  # type: ignore[arg-type]
+            telling,
+            "test",
+            self.environment,
+        )
+        self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches, operated)  # type: ignore[arg-type]
+
+    def says(self, *, is_ready: bool = False, annotations: Mapping[str, str] = {}, **changes: Any) -> None:
+        """The operator, of a version whose ConfigMap is as recorded but for `changes`."""
+        self.cluster.node = {
+            **NODE,
+            "metadata": {
+                **NODE["metadata"],
+                "annotations": {**NODE["metadata"]["annotations"], **annotations},
+            },
+        }
+        data = {**AWS, **{key: json.dumps(value) for key, value in changes.items()}}
+        self.cluster.config_map = Seen({"data": data})
+        self.cluster.is_ready = is_ready
+        self.happened(CLUSTER)
+
+    def services(self) -> dict[str, ServiceState]:
+        names = [each["name"] for each in json.loads(AWS["services"])]
+        known = self.host.services.list()
+        return {name: known[name].state for name in names if name in known}
+
+
+@pytest.fixture
+def worker(tmp_path: pathlib.Path, host: Host) -> Worker:
+    return Worker(tmp_path, host)
+
+
+ALL = ["containerd", "csi-proxy", "hybrid-overlay-node", "kube-proxy", "kubelet", "windows_exporter"]
+
+
+def test_services_in_their_order_and_the_version_when_the_node_is_ready(worker: Worker) -> None:
+    worker.says()
+    assert worker.started == [
+        "containerd",
+        "kubelet",
+        "windows_exporter",
+        "hybrid-overlay-node",
+        "csi-proxy",
+        "kube-proxy",
+    ]
+    assert set(worker.services().values()) == {ServiceState.RUNNING}
+    overlay = worker.host.services.read("hybrid-overlay-node")
+    assert overlay is not None
+    assert NODE["metadata"]["name"] in overlay.definition.command
+    assert worker.host.environment.get("HTTP_PROXY") == ENVIRONMENT["HTTP_PROXY"]
+    assert worker.marks.marks == []
+    worker.says(is_ready=True)
+    assert worker.marks.marks == [{f"{PREFIX}version": VERSION}]
+    worker.says(is_ready=True, annotations={f"{PREFIX}version": VERSION})
+    assert len(worker.marks.marks) == 1
+    assert len(worker.started) == 6, "nothing is started twice"
+
+
+def test_it_is_kept_and_what_is_wanted_no_more_goes(worker: Worker) -> None:
+    worker.says()
+    worker.crash("csi-proxy")
+    assert set(worker.services().values()) == {ServiceState.RUNNING}
+    fewer = [each for each in json.loads(AWS["services"]) if each["name"] != "csi-proxy"]
+    worker.says(services=fewer)
+    assert sorted(worker.services()) == [name for name in ALL if name != "csi-proxy"]
+
+
+def test_other_variables_take_a_restart_that_the_operator_is_asked_for(worker: Worker) -> None:
+    worker.environment["HTTP_PROXY"] = "http://former:3128/"
+    worker.begin()
+    worker.says()
+    assert worker.host.environment.get("HTTP_PROXY") == ENVIRONMENT["HTTP_PROXY"]
+    assert worker.services() == {}
+    assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}]
+    worker.says(annotations={f"{PREFIX}reboot-required": ""})
+    worker.pass_time(700)
+    assert worker.services() == {}, "until it has been restarted"
+    worker.environment["HTTP_PROXY"] = ENVIRONMENT["HTTP_PROXY"]
+    worker.begin()
+    worker.says()
+    assert sorted(worker.services()) == ALL
+
+
+NOT_THERE = {"name": "N", "nodeObjectJsonPath": "{.status.none}"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        pytest.param({"services": [{"name": "a"}]}, "at $.data.services.0", id="bad"),
+        pytest.param(
+            {"services": [{"name": "a", "path": "C:\\a.exe N", "nodeVariablesInCommand": [NOT_THERE]}]},
+            "the Node has no value for it yet",
+            id="no value yet",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_leaves_all_as_it_is(worker: Worker, changes: dict[str, Any], line: str) -> None:
+    worker.says()
+    worker.told()
+    worker.says(**changes)
+    worker.pass_time(100)
+    assert sorted(worker.services()) == ALL
+    refused = [text for event, text in worker.told() if event is Event.REFUSED]
+    assert len(refused) == 1
+    assert line in refused[0]
+
+
+def test_a_script_that_fails_is_tried_again_at_longer_intervals(worker: Worker) -> None:
+    worker.put(worker.host, POWERSHELL, b"#!/bin/sh\nexit 1\n")
+    worker.says()
+    assert worker.services() == {}
+    worker.put(worker.host, POWERSHELL, b"#!/bin/sh\necho printed\n")
+    worker.pass_time(12)
+    assert sorted(worker.services()) == ALL
+
+
+def test_a_version_without_a_config_map(worker: Worker) -> None:
+    worker.says()
+    worker.told()
+    worker.cluster.config_map = Seen(None)
+    worker.happened(CLUSTER)
+    assert sorted(worker.services()) == ALL
+    assert [text for _, text in worker.told()] == [
+        f"there is no ConfigMap operator/windows-services-{VERSION}; nothing was changed"
+    ]
+
+
+def test_files_that_the_operator_did_not_bring_are_told(worker: Worker) -> None:
+    worker.says(files=[{"path": "C:\\k\\missing.exe", "checksum": "0F" * 32}])
+    told = [text for event, text in worker.told() if event is Event.NOT_REPAIRED]
+    assert told == [r"C:\k\missing.exe is missing; the operator is to put it there"]
+
+
+# What it sees of the cluster
+
+
+MAPS = "/api/v1/namespaces/nodes/configmaps"
+
+
+@pytest.fixture
+def seen(host: Host, api: LiveApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[OperatorCluster]:
+    monkeypatch.setattr("service.cluster._FIRST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr("service.cluster._LOOK_AGAIN_SECONDS", 0.05)
+    write_credentials(host, api.server.url)
+    host.files.set_descriptor(CERTIFICATE, PRIVATE_FILE)
+    host.files.set_descriptor(CONF.parent, PRIVATE_DIRECTORY)
+    address = host.facts.addresses()[0].address
+    api.nodes.put(
+        "win1",
+        metadata={"annotations": {f"{PREFIX}desired-version": "1"}},
+        status={"addresses": [{"type": "InternalIP", "address": address}]},
+    )
+    cluster = OperatorCluster(host, CONF, "nodes", Signals())
+    yield cluster
+    for watcher in (cluster._of_node, cluster._of_config_map):
+        if watcher is not None:
+            watcher.stop()
+
+
+def test_the_config_map_is_that_of_the_version_that_the_node_asks_for(
+    host: Host, api: LiveApi, seen: OperatorCluster
+) -> None:
+    api.nodes.is_listed_whole = True
+    api.config_maps.put("windows-services-1", data={"services": "1"})
+    api.config_maps.put("windows-services-2", data={"services": "2"})
+    seen.follow()
+    until(lambda: seen.config_map is not None and seen.config_map.thing is not None, "it is seen")
+    assert seen.config_map is not None
+    assert seen.config_map.thing is not None
+    assert seen.config_map.thing["data"] == {"services": "1"}
+    thing = api.nodes.thing("win1")
+    metadata = {**thing["metadata"], "annotations": {f"{PREFIX}desired-version": "2"}}
+    api.nodes.put("win1", metadata=metadata, status=thing["status"])
+    until(
+        lambda: (
+            seen.config_map is not None and (seen.config_map.thing or {}).get("data") == {"services": "2"}
+        ),
+        "the other",
+    )
+    Marks(seen).put({f"{PREFIX}version": "2"})
+    until(lambda: api.annotations().get(f"{PREFIX}version") == "2", "it is told")
+    del host
+
+
+def test_whoever_may_not_watch_looks_now_and_then(api: LiveApi, seen: OperatorCluster) -> None:
+    api.nodes.is_listed_whole = True
+    api.config_maps.refusal = status(403, "Forbidden", "no watch")
+    api.config_maps.put("windows-services-1", data={"services": "1"})
+    seen.follow()
+    until(lambda: seen.config_map is not None and seen.config_map.thing is not None, "it is seen")
+    api.config_maps.put("windows-services-1", data={"services": "other"})
+    until(
+        lambda: (
+            seen.config_map is not None and (seen.config_map.thing or {}).get("data") == {"services": "other"}
+        ),
+        "it is seen",
+    )
+    assert seen.trouble is None
