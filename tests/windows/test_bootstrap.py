@@ -497,6 +497,26 @@ def test_a_second_run_at_the_same_time_is_refused(machine: Machine) -> None:
     assert machine.runs()
 
 
+FAULTS = {
+    "patches": (("--patches", r"C:\none"), r"--patches C:\none: there is no such folder"),
+    "name": (("--node-name", "-win1"), '--node-name: "-win1" cannot be the name of a node'),
+}
+
+
+@pytest.mark.parametrize(("given", "told"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_ends_a_join_whose_cluster_is_being_looked_for(
+    machine: Machine, given: tuple[str, ...], told: str
+) -> None:
+    """Nobody answers there, which would be told after five minutes."""
+    place, trust = machine.node.path(KUBELET), "--discovery-token-unsafe-skip-ca-verification"
+    place.parent.mkdir()
+    place.write_bytes(machine.node.path(GIVEN).read_bytes())
+    to_nobody = ("join", "10.77.0.1:9", "--token", "abcdef.0123456789abcdef", trust)
+    result = machine.wmcb(*to_nobody, *given, seconds=60)
+    assert result.code == 2
+    assert result.err.startswith(f"wmcb: {told}"), result.err
+
+
 CHANGING = {
     "bootstrap": ("--ignition", DOCUMENT, "--kubelet", GIVEN),
     "join": (
