@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.arguments import VERBOSE
-from agent.cli.checking import ADMINISTRATOR_CHECK, hindrances, machine_findings, refuse_unfit
+from agent.cli.checking import (
+    ADMINISTRATOR_CHECK,
+    errors_beforehand,
+    hindrances,
+    machine_findings,
+    refuse_unfit,
+)
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.inputs import asking_for, confirmation, first_look, given_document, require_document
@@ -98,15 +104,19 @@ def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
     if not host.access.is_administrator() and ADMINISTRATOR_CHECK not in asking.ignored:
         # Known at once; a document may have to be fetched first.
         refuse_unfit(machine_findings(request, host, asking, None), asking)
-    specification = asked_for(request, host, asking)
+    specification = asked_for(request, host, asking, is_run=True)
     refuse_unfit(machine_findings(request, host, asking, specification), asking)
     return specification
 
 
-def asked_for(request: Request, host: Host, asking: Asking) -> Specification:
-    """Raises BadUsage."""
+def asked_for(
+    request: Request, host: Host, asking: Asking, *, is_run: bool = False
+) -> Specification:
+    """Raises BadUsage, and for a run Refused where the machine is unfit whatever the cluster will say."""
     require_document(request, asking)
     program = kubelet_program(request, host, asking)
+    if is_run and asking.join is not None:
+        refuse_unfit(errors_beforehand(request, host, asking), asking)
     return wanted_node(request, host, asking, lambda: wishes(request, host, asking, program))
 
 

@@ -55,6 +55,7 @@ def machine_findings(
     specification: Specification | None,
     *,
     patient: bool = True,
+    checks: Collection[str] = preflight.IDS,
 ) -> Sequence[Finding]:
     """Those of the machine itself; errors that are to be ignored are warnings."""
     situation = Situation(
@@ -65,8 +66,14 @@ def machine_findings(
         asking.ignored,
         patient,
     )
-    found = preflight.findings(situation)
+    found = preflight.findings(situation, checks)
     return [each.forgiven() if each.check in asking.ignored else each for each in found]
+
+
+def errors_beforehand(request: Request, host: Host, asking: Asking) -> Sequence[Finding]:
+    """What makes it no use to ask a cluster, which may take minutes to answer, or never do."""
+    found = machine_findings(request, host, asking, None, checks=preflight.WHATEVER_IS_WANTED)
+    return [each for each in found if each.is_error]
 
 
 def hindrances(

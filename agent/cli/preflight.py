@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
 from agent.cli import options
-from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, machine_findings
+from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, errors_beforehand, machine_findings
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
@@ -89,6 +89,9 @@ def _document(
     check = IGNITION_CHECK if asking.join is None else CLUSTER_CHECK
     if asking.join is None and not request.has(asking.ignition):
         return None, _not_given(check, asking.ignition.name)
+    if asking.join is not None and errors_beforehand(request, host, asking):
+        told = "the cluster is asked when what is amiss here has been put right"
+        return None, Finding(check, Verdict.NOT_CHECKED, told)
     try:  # nobody can be forgiven this: without a document there is no node
         specification = wanted_node(request, host, asking, lambda: wished)
     except Failure as fault:

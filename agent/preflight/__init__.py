@@ -4,8 +4,8 @@ Each check has an id that never gets another meaning: people name it to go on in
 read it. Knows the host's port and what is wanted, and nothing of how that is made so.
 """
 
-from agent.preflight.checks import IDS, findings
+from agent.preflight.checks import IDS, WHATEVER_IS_WANTED, findings
 from agent.preflight.finding import Finding, Verdict
 from agent.preflight.situation import Situation, Validity
 
-__all__ = ["IDS", "Finding", "Situation", "Validity", "Verdict", "findings"]
+__all__ = ["IDS", "WHATEVER_IS_WANTED", "Finding", "Situation", "Validity", "Verdict", "findings"]

@@ -111,7 +111,7 @@ def test_a_fault_of_ours_is_no_failure_of_the_callers(
 
 
 def test_an_interruption_is_told_as_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("agent.resources.service._start", interrupt)

@@ -213,6 +213,22 @@ def test_a_kubelet_that_is_not_in_its_place(machine: Machine, cluster: Cluster) 
     assert cluster.server.targets == []
 
 
+def test_an_unfit_machine_is_refused_before_the_cluster_is_asked(bare: Machine, cluster: Cluster) -> None:
+    bare.put(KUBELET, program())
+    bare.facts(host_name="WIN1")
+    code, line = refused(bare, cluster)
+    assert code == 3
+    assert line.startswith("wmcb: containerd-service: there is no service containerd, which the kubelet needs")
+    configuration = bare.give("join.yaml", cluster.join_configuration())
+    answer = bare.wmcb("preflight", "--kubeadm-config", configuration, "--kubelet-version", "1.36")
+    assert answer.code == 3
+    (told,) = (line for line in answer.out.splitlines() if line.startswith("cluster"))
+    assert "the cluster is asked when what is amiss here has been put right" in told
+    assert cluster.server.targets == []
+    join(bare, cluster, "--ignore-preflight-errors", "containerd-service")
+    assert f"GET {KUBEADM_CONFIG}" in cluster.server.targets
+
+
 def test_another_cluster_answers(windows: Machine, cluster: Cluster) -> None:
     code, line = refused(windows, cluster, pin=pinned(issue("other", authority=True)))
     assert code == 1
