@@ -19,7 +19,7 @@ from agent.cli.inputs import asking_for, confirmation, first_look, given_documen
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
-from agent.cli.outlook import remarks_on, show_preview
+from agent.cli.outlook import foreseen_of, show_preview
 from agent.cli.progress import display
 from agent.cli.recipe import recipe_of
 from agent.cli.result import show_result
@@ -79,7 +79,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
     if asking.beside:
         specification = replaced(specification, title="")
     with (
-        recorded(host, MAKE_A_NODE, display(request), remarks_on) as told,
+        recorded(host, MAKE_A_NODE, display(request), foreseen_of) as told,
         asking.aside(told.remark) as prepare,
     ):
         told.found(notices.lines)
@@ -109,9 +109,7 @@ def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
     return specification
 
 
-def asked_for(
-    request: Request, host: Host, asking: Asking, *, is_run: bool = False
-) -> Specification:
+def asked_for(request: Request, host: Host, asking: Asking, *, is_run: bool = False) -> Specification:
     """Raises BadUsage, and for a run Refused where the machine is unfit whatever the cluster will say."""
     require_document(request, asking)
     program = kubelet_program(request, host, asking)

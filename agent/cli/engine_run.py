@@ -11,10 +11,11 @@ from agent.cli.run_log import EventId, RunLog
 from agent.engine.run import Busy, TakenBack, Unfinished
 from agent.host.errors import HostError
 from agent.host.port import EventLevel
+from agent.records import frozen
 from agent.resources.kind import CannotBeSo, NotWell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from agent.cli.progress import Display
     from agent.engine.journal import Step
@@ -24,24 +25,32 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.spec import Key
 
-    Remarks = Callable[[Host, Plan], Iterable[str]]
+    Foresight = Callable[[Host, Plan], "Foreseen"]
 
 
-def _no_remarks(host: Host, plan: Plan) -> Iterable[str]:  # noqa: ARG001 - there is nothing to say of it
-    return ()
+@frozen
+class Foreseen:
+    """Of a plan, before it is carried out."""
+
+    remarks: Sequence[str] = ()
+    staying: Collection[Key] = ()
+    """What is to go and cannot: no step that is told."""
+
+
+def _nothing(host: Host, plan: Plan) -> Foreseen:  # noqa: ARG001 - there is nothing to say of it
+    return Foreseen()
 
 
 class Told:
     """Each step is kept in the log, and shown as far as somebody wants to see it."""
 
-    def __init__(self, host: Host, log: RunLog, shown: Display, remarks: Remarks) -> None:
+    def __init__(self, host: Host, log: RunLog, shown: Display, foresight: Foresight) -> None:
         self.log = log
         self._host = host
         self._shown = shown
-        self._remarks = remarks
+        self._foresight = foresight
         self._taken_back: list[Step] = []
-        self.remarked: list[str] = []
-        """On the plan."""
+        self.foreseen = Foreseen()
 
     def found(self, lines: Iterable[str]) -> None:
         """Before the run began; whoever has to see it has seen it."""
@@ -49,8 +58,8 @@ class Told:
             self.log.write(line)
 
     def planned(self, plan: Plan) -> None:
-        self.remarked = list(self._remarks(self._host, plan))
-        for line in self.remarked:
+        self.foreseen = self._foresight(self._host, plan)
+        for line in self.foreseen.remarks:
             self.remark(line)
         if plan.changes:
             self.log.write(f"{len(plan.changes)} to change, {len(plan.unchanged)} as they are to be")
@@ -63,7 +72,8 @@ class Told:
         self._step("stop", target.key)
 
     def changing(self, change: Change) -> None:
-        self._step(change.action.value, change.target.key)
+        if change.target.key not in self.foreseen.staying:
+            self._step(change.action.value, change.target.key)
 
     def taking_back(self, step: Step) -> None:
         if not self._taken_back:
@@ -92,14 +102,14 @@ class Told:
 
 
 @contextmanager
-def recorded(host: Host, what: str, shown: Display, remarks: Remarks = _no_remarks) -> Iterator[Told]:
+def recorded(host: Host, what: str, shown: Display, foresight: Foresight = _nothing) -> Iterator[Told]:
     """Starts, results and failures go to the log and to Windows' own; failures end the command.
 
-    `remarks` on the plan are told before anything of it is done.
+    What the `foresight` of a plan remarks is told before anything of it is done.
     """
     log = RunLog(host)
     log.event(EventLevel.INFORMATION, EventId.STARTED, f"{what}: started")
-    told = Told(host, log, shown, remarks)
+    told = Told(host, log, shown, foresight)
     try:
         yield told
     except BaseException as failure:

@@ -10,12 +10,12 @@ from agent.cli.wording import many
 from agent.engine.planning import differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind
-from agent.records import frozen
+from agent.records import field, frozen
 from agent.resources.trees import inside
-from agent.spec import Directory, Key
+from agent.spec import Directory, File, Key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from agent.engine.planning import Change, Difference, Plan
     from agent.host.port import Host
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MOST = 10_000
 """Files that are counted in a folder: a pod's volumes can hold any number."""
 _NAMED = 5
+_TYPES = {File.kind: FileKind.FILE.value, Directory.kind: FileKind.DIRECTORY.value}
 
 
 @frozen
@@ -48,8 +49,8 @@ class Losses:
     data: Sequence[Data]
     changed: Sequence[tuple[Change, Sequence[Difference]]]
     """What goes, and is not as wmcb made it."""
-    staying: Sequence[Key] = ()
-    """Folders that are to go, and cannot: others have put something into them."""
+    staying: Mapping[Key, str] = field(default_factory=dict)
+    """What is to go and cannot, with the reason: others have put something into a folder, or in its place."""
 
     def lines(self) -> Iterator[str]:
         """For a person, before anything goes."""
@@ -57,6 +58,7 @@ class Losses:
         for change, different in self.changed:
             fields = ", ".join(each.field for each in different)
             yield f"goes: {change.target.key}, which somebody has changed since ({fields})"
+        yield from (f"stays: {key.name}, which {why}" for key, why in self.staying.items())
 
 
 def losses(host: Host, plan: Plan) -> Losses:
@@ -71,24 +73,39 @@ def losses(host: Host, plan: Plan) -> Losses:
         if change.before is None and change.target.manner.get("belongs_to_node")
         for each in _data(host, PureWindowsPath(change.target.key.name), known)
     ]
-    changed = [(change, found) for change in going if (found := _changed(change))]
-    return Losses(data, changed, _staying(host, going, known))
+    staying = _staying(host, going, known)
+    changed = [
+        (change, found)
+        for change in going
+        if change.target.key not in staying and (found := _changed(change))
+    ]
+    return Losses(data, changed, staying)
 
 
-def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Sequence[Key]:
+def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Mapping[Key, str]:
     """What is in a folder goes before it does."""
-    staying: list[Key] = []
+    staying: dict[Key, str] = {}
     for change in going:
         key = change.target.key
+        if instead := _in_its_place(change):
+            staying[key] = f"is a {instead} now"
+            continue
         is_made = change.before is None and not change.target.manner.get("belongs_to_node")
         if key.kind == Directory.kind and is_made:
             folder = PureWindowsPath(key.name)
             names = []
             with suppress(HostError):
                 names = [folder / name for name in host.files.list(folder)]
-            if any(not _is_known(path, known) or Key(Directory.kind, str(path)) in staying for path in names):
-                staying.append(key)
+            if any(not _is_known(path, known) or _is_known(path, staying) for path in names):
+                staying[key] = "holds something that is not wmcb's"
     return staying
+
+
+def _in_its_place(change: Change) -> str | None:
+    """A link in the place of a file, say: nothing is taken away that was not made here."""
+    made = _TYPES.get(change.target.key.kind)
+    found = str((change.found or {}).get("type", made))
+    return None if found == made or made is None else found
 
 
 def _changed(change: Change) -> Sequence[Difference]:

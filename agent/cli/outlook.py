@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.arguments import VERBOSE
 from agent.cli.credentials import missing_credentials
+from agent.cli.engine_run import Foreseen
 from agent.cli.looking import looking
 from agent.cli.losses import Losses, losses
 from agent.cli.streams import say
@@ -15,7 +16,7 @@ from agent.engine.target import NODE
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from agent.cli.arguments import Request
     from agent.engine.planning import Plan
@@ -35,10 +36,10 @@ class Outlook:
     """Of preflight, those that a run would warn of or stop at."""
 
 
-def remarks_on(host: Host, plan: Plan) -> Iterator[str]:
+def foreseen_of(host: Host, plan: Plan) -> Foreseen:
     """Told by a run before it does anything."""
-    yield from losses(host, plan).lines()
-    yield from missing_credentials(host, plan)
+    lost = losses(host, plan)
+    return Foreseen([*lost.lines(), *missing_credentials(host, plan)], lost.staying)
 
 
 def show_preview(
@@ -63,7 +64,6 @@ def show_preview(
     remarks = [
         *(under_way if host.processes.is_held(engine.LOCK) else ()),
         *lost.lines(),
-        *(f"stays: {key.name}, which holds something that is not wmcb's" for key in lost.staying),
         *missing_credentials(host, planned),
         *(also if planned.changes or interrupted is not None else ()),
     ]

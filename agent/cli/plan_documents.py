@@ -16,6 +16,7 @@ that two of them can be told apart within one document.
     only of a plan:
         interrupted whether the last run was cut off, and a run would go on from there
         checks      of preflight those that a run would warn of or stop at: id, verdict, text
+        stays       resources that were to go and cannot: remarks tell why
         data        folders that go with what a node's programs put into them: folder, files (how many),
                     is_all (false if there are more than were counted), names (of what lies directly in it)
     only of what was done:
@@ -25,6 +26,8 @@ that two of them can be told apart within one document.
     status:
         format      1
         title       what the node was made from
+        outstanding null, or of user data that was not carried out to its end: "join", or "rest" for what
+                    comes after that
         interrupted whether the last run did not come to its end
         under_way   whether a run is at work just now
         resources   resource, there (whether it exists), differences as above
@@ -45,6 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
+from agent.cli.inputs import outstanding
 from agent.cli.shown_values import shown
 from agent.engine.planning import Plan
 from agent.engine.target import to_document
@@ -70,6 +74,7 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
         interrupted=outlook.interrupted is not None,
         checks=check_documents(outlook.checks),
         remarks=list(outlook.remarks),
+        stays=[to_document(key) for key in outlook.losses.staying],
         data=[
             {
                 "folder": str(each.folder),
@@ -109,6 +114,7 @@ def status_document(
 ) -> str:
     return document(
         title=status.title,
+        outstanding=outstanding(status.title),
         interrupted=status.interrupted,
         under_way=status.under_way,
         resources=[
@@ -135,11 +141,13 @@ def _judged(standing: Standing) -> Sequence[Difference]:
 
 def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
     changed = {change.target.key: found for change, found in losses.changed} if losses else {}
+    staying = losses.staying if losses else {}
     return {
         "pauses": [to_document(target.key) for target in plan.pauses],
         "changes": [
             _change_document(change, changed.get(change.target.key, change.differences))
             for change in plan.changes
+            if change.target.key not in staying
         ],
         "unchanged": [to_document(match.target.key) for match in plan.unchanged],
         "notes": [

@@ -11,7 +11,7 @@ from agent.cli.failure import DONE, BadUsage
 from agent.cli.leaving import Leaving, check_options
 from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_or_imagine
-from agent.cli.outlook import remarks_on, show_preview
+from agent.cli.outlook import foreseen_of, show_preview
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
@@ -22,12 +22,13 @@ from agent.spec import Specification
 from service.installation import SERVICE, place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from agent.cli.arguments import Request
     from agent.cli.engine_run import Told
     from agent.engine.run import Done
     from agent.host.port import Host
+    from agent.spec import Key
 
 
 def run(request: Request) -> int:
@@ -45,7 +46,7 @@ def run(request: Request) -> int:
         show_preview(request, host, Specification(), part=None, also=leaving.foreseen())
         return DONE
     host = open_as_administrator(request)
-    with recorded(host, "reset", display(request), remarks_on) as told:
+    with recorded(host, "reset", display(request), foreseen_of) as told:
         leaving = Leaving(request, host, told.remark)
         done = _leave(host, leaving, told)
     told.log.remove()
@@ -54,7 +55,7 @@ def run(request: Request) -> int:
     if request.wants_json:
         from agent.cli import plan_documents
 
-        say(plan_documents.result_document(done, told.remarked))
+        say(plan_documents.result_document(_without(done, told.foreseen.staying), told.foreseen.remarks))
     elif not done.plan.changes:
         say("nothing to do: wmcb has put nothing on this machine")
     else:
@@ -69,6 +70,12 @@ def _leave(host: Host, leaving: Leaving, told: Told) -> Done:
     except engine.TakenBack as failure:
         undone = replaced(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__
+
+
+def _without(done: Done, staying: Collection[Key]) -> Done:
+    """What was to go and did not is told by what is left."""
+    changes = tuple(change for change in done.plan.changes if change.target.key not in staying)
+    return replaced(done, plan=replaced(done.plan, changes=changes))
 
 
 def _resident(host: Host) -> Iterator[str]:

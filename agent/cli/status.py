@@ -11,6 +11,7 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.daemon import paused_until
 from agent.cli.failure import DONE, FAILED
+from agent.cli.inputs import outstanding
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
 from agent.cli.streams import say
@@ -30,7 +31,7 @@ _LINES = 5
 
 
 def show(request: Request) -> int:
-    """FAILED if anything is not as it was made."""
+    """FAILED if anything is not as it was made, or is outstanding."""
     host = open_to_look(request)
     with looking():
         status = engine.status(host)
@@ -48,7 +49,7 @@ def show(request: Request) -> int:
             say(f"the resident service's repairs are paused {paused_until(pause.until)}")
         if following is not None:
             say(f"the resident service {shown_following.line(following)}")
-    return DONE if status.is_well else FAILED
+    return DONE if status.is_well and outstanding(status.title) is None else FAILED
 
 
 def _logs(status: Status) -> Iterator[PureWindowsPath]:

@@ -21,7 +21,13 @@ from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
-from agent.cli.inputs import USER_DATA, asking_for, confirmation
+from agent.cli.inputs import (
+    THE_JOIN_IS_OUTSTANDING,
+    THE_REST_IS_OUTSTANDING,
+    USER_DATA,
+    asking_for,
+    confirmation,
+)
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
@@ -106,19 +112,21 @@ class _Run:
 
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
         if data.awaited:
-            self._stage(told, data.before)
+            self._stage(told, data.before, title + THE_REST_IS_OUTSTANDING)
             data = self._with_awaited(raw, data)
-        if data.host_name and not self._is_called(told, data.host_name):
+        joins = data.join is not None and not self._has_joined(data.join)
+        unfinished = title + (THE_JOIN_IS_OUTSTANDING if joins else THE_REST_IS_OUTSTANDING)
+        if data.host_name and not self._is_called(told, data.host_name, unfinished):
             line = f"this machine is {data.host_name} when it has been restarted; then this is gone on with"
             return self._ended(_RESTART_AND_GO_ON, line)
-        wanted = self._stage(told, data.before)
+        wanted = self._stage(told, data.before, unfinished)
         if self._asked_for(wanted) in (_RESTART, _RESTART_AND_GO_ON):
             line = "a command wants a restart; after it, this user data is gone on with"
             return self._ended(_RESTART_AND_GO_ON, line)
         if self._asked_for(wanted) == _GO_ON_AT_NEXT_BOOT:
             return self._ended(_GO_ON_AT_NEXT_BOOT, "a command wants to be gone on from at the next boot")
         if data.join is not None and not self._has_joined(data.join):
-            self._join(told, data.join)
+            self._join(told, data.join, title + THE_REST_IS_OUTSTANDING)
         wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
         node = ": this machine is a node" if data.join else ""
         return self._ended(self._asked_for(wanted) or DONE, f"this user data has been carried out{node}")
@@ -153,7 +161,7 @@ class _Run:
                 told.log.write(f"warning: {fault}")
                 self._failed.append(fault)
 
-    def _is_called(self, told: Told, name: str) -> bool:
+    def _is_called(self, told: Told, name: str, title: str) -> bool:
         """Commands, and the join, may make something of its name: it has that before any of them."""
         host, want = self._host, HostName(name, self._host.clock.boot())
         asked_in = self._asked_in(want)
@@ -161,7 +169,7 @@ class _Run:
         if is_so:
             if asked_in is not None:
                 # Whoever renames it from now on has not kept it from its name.
-                self._make_so(told, Specification.of([HostName(name, None)]))
+                self._make_so(told, Specification.of([HostName(name, None)], (), title))
             return True
         if asked_in is not None and not is_of_this_boot(host, asked_in):
             # Else it would be restarted again and again.
@@ -170,7 +178,7 @@ class _Run:
                 "another program renames it, too, or Windows does not take that name",
                 where="hostname",
             )
-        self._make_so(told, Specification.of([want]))
+        self._make_so(told, Specification.of([want], (), title))
         return False
 
     def _asked_in(self, want: HostName) -> Value:
@@ -228,7 +236,7 @@ class _Run:
             raise BadInput.of(options.META_DATA.name, given.shown, "it is no JSON object")
         return instance_data({**known, **told})
 
-    def _stage(self, told: Told, steps: Iterable[Step], title: str = "") -> list[CommandWant]:
+    def _stage(self, told: Told, steps: Iterable[Step], title: str) -> list[CommandWant]:
         """Its commands, of which some may have been run before."""
         listed = list(steps)
         existing = {path: self._host.files.read(path) for path in self._appended(listed)}
@@ -261,7 +269,7 @@ class _Run:
         made = {each.record.target.key for each in found if each.found is not None}
         return join.sentinel is not None and Key(File.kind, str(join.sentinel)) in made
 
-    def _join(self, told: Told, join: Join) -> None:
+    def _join(self, told: Told, join: Join, title: str) -> None:
         """As kubeadm would be called, in this process. Raises BadUsage."""
         asked = parse(["join", *join.arguments], COMMANDS, COMMON)
         refuse_control_plane(asked)
@@ -278,7 +286,7 @@ class _Run:
             raise BadInput(
                 "a JoinConfiguration with dryRun: true joins nothing; leave that out", where="dryRun"
             )
-        specification = replaced(fit_for(request, self._host, asking), title="")
+        specification = replaced(fit_for(request, self._host, asking), title=title)
         confirm = confirmation(request, self._host, asking)
         self._make_so(told, specification, confirm)
 

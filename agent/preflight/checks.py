@@ -44,9 +44,7 @@ WHATEVER_IS_WANTED = (
 
 def findings(situation: Situation, checks: Collection[str] = IDS) -> Sequence[Finding]:
     """One of each check."""
-    return [
-        Finding(name, *_judged(check, situation)) for name, check in _CHECKS.items() if name in checks
-    ]
+    return [Finding(name, *_judged(check, situation)) for name, check in _CHECKS.items() if name in checks]
 
 
 def _judged(check: Check, situation: Situation) -> tuple[Verdict, str]:

@@ -218,7 +218,9 @@ def test_an_unfit_machine_is_refused_before_the_cluster_is_asked(bare: Machine, 
     bare.facts(host_name="WIN1")
     code, line = refused(bare, cluster)
     assert code == 3
-    assert line.startswith("wmcb: containerd-service: there is no service containerd, which the kubelet needs")
+    assert line.startswith(
+        "wmcb: containerd-service: there is no service containerd, which the kubelet needs"
+    )
     configuration = bare.give("join.yaml", cluster.join_configuration())
     answer = bare.wmcb("preflight", "--kubeadm-config", configuration, "--kubelet-version", "1.36")
     assert answer.code == 3

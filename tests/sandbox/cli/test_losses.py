@@ -126,7 +126,33 @@ def test_folders_that_hold_somebody_elses_are_not_counted_among_what_goes(machin
     )
     document = machine.wmcb("reset", "--dry-run", "--output=json").document
     assert {f"  {line}" for line in document["remarks"]} == told
+    assert document["stays"] == [["directory", each] for each in stay]
+    assert len(document["changes"]) == number - 3
     done = machine.wmcb("reset")
     assert set(done.out.splitlines()[1:]) == {
         f"  {each} holds something that is not wmcb's, and stays" for each in stay
     }
+
+
+def test_what_is_a_link_now_is_said_to_stay_and_counted_so(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    link = machine.place / "k" / "kubelet.exe"
+    link.unlink()
+    link.symlink_to(machine.kubelet)
+    plan = machine.wmcb("reset", "--dry-run")
+    told = [
+        r"  stays: C:\k\kubelet.exe, which is a link now",
+        r"  stays: C:\k, which holds something that is not wmcb's",
+    ]
+    assert [line for line in plan.out.splitlines() if "goes: " in line or "stays: " in line] == told
+    assert ", 2 to stay, " in plan.out.splitlines()[-1]
+    done = machine.wmcb("reset", "--output=json")
+    left = {
+        r"C:\k\kubelet.exe is a link now, and stays",
+        r"C:\k holds something that is not wmcb's, and stays",
+    }
+    assert set(done.document["left"]) == left
+    changed = [each["resource"][1] for each in done.document["changes"]]
+    assert not {r"C:\k", r"C:\k\kubelet.exe"} & set(changed)
+    files = sum(each["resource"][0] == "file" for each in done.document["changes"])
+    assert any(line.startswith(f"remove {files} files") for line in done.error_lines)

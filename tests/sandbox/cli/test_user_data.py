@@ -123,9 +123,19 @@ def test_a_join_that_fails_is_tried_again(windows: Machine, cluster: Cluster, gi
     assert windows.host.services.read("kubelet") is None
     assert not has(windows, SENTINEL)
     assert has(windows, CONFIGURATION)
+    standing = windows.wmcb("status")
+    assert standing.code == 1
+    advice, counted = standing.out.splitlines()[-2:]
+    assert (
+        advice == "this user data was not carried out to its end: run wmcb --user-data with it again to go on"
+    )
+    assert counted.endswith(", of which the join is outstanding")
+    assert windows.wmcb("status", "--output", "json").document["outstanding"] == "join"
     cluster.has_node(ready=False)
     assert carry_out(windows, given).code == 0
     assert has(windows, SENTINEL)
+    assert windows.wmcb("status").code == 0
+    assert windows.wmcb("status", "--output", "json").document["outstanding"] is None
 
 
 def test_who_interrupts_the_join_is_told_what_stays(
