@@ -251,9 +251,15 @@ def title(host: Host) -> str:
 
 
 def status(host: Host) -> Status:
+    """What the resident service is at for a moment, a copy or a repair, is waited for and not told."""
+    deadline = host.clock.monotonic() + _MOMENT_SECONDS
     folder = StateFolder.of(host)
     folder.check()
-    return _status(host, folder, Inventory.load(folder))
+    while True:
+        found = _status(host, folder, Inventory.load(folder))
+        if not found.under_way or host.clock.monotonic() > deadline:
+            return found
+        host.clock.sleep(_PAUSE_SECONDS)
 
 
 def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
-from agent.engine.run import Busy, TakenBack, forget, make_so, preview, reset, status, take_back
+from agent.engine.run import LOCK, Busy, TakenBack, forget, make_so, preview, reset, status, take_back
 from agent.host.errors import InUse, NoSpace, ProgramRunning, ServiceFailed, TimedOut
 from agent.host.port import (
     Entry,
@@ -758,6 +759,17 @@ def test_a_run_that_is_under_way_is_not_interrupted(host: Host) -> None:
     with pytest.raises(Killed):
         run(powered(host, Power(8)), nodes.node(config=b"{2}"))
     assert status(host).interrupted
+
+
+def test_what_the_resident_service_is_at_for_a_moment_is_waited_for(host: Host) -> None:
+    run(host, nodes.node())
+    with ExitStack() as copying:
+        copying.enter_context(host.processes.exclusive(LOCK))
+
+        def sleep(seconds: float) -> None:  # noqa: ARG001 - it has ended by then
+            copying.close()
+
+        assert status(changed(host, clock={"sleep": sleep})).is_well
 
 
 # A memory that is lost
