@@ -226,6 +226,7 @@ class Watcher:
             for state in self._following.states(SAME_CREDENTIALS_SECONDS):
                 if self._over.is_set():
                     return
+                self._following.let_go()  # for minutes nothing else is asked
                 self._take(identity[0], next(iter(state.values()), None))
                 is_seen = True
         except Forbidden:

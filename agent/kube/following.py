@@ -93,6 +93,10 @@ class Following:
         if self._watch:
             self._watch.stop()
 
+    def let_go(self) -> None:
+        """Of the connection that the list came over."""
+        self._client.close()
+
     def _effort(self, end: float) -> Effort:
         left = end - self._clock.monotonic()
         return Effort(self._clock, left, self._notice, self._sleep, _LONGEST_PAUSE)
