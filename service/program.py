@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from agent.host.port import Control
+import os
+
+from agent.host.port import ENDING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Host, ServiceControls
+    from agent.host.port import Control, Host, ServiceControls
     from service.followed import Followed
     from service.keeping import Wishes
     from service.signals import Signals
@@ -24,8 +27,6 @@ _LEFT_FOR_ENDING_SECONDS = 1.0
 _LOOK_AGAIN_SECONDS = 600.0
 """A net below what is told: whoever made a node may have been killed before he said so."""
 
-_ENDING = (Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN)
-
 
 def resident(
     controls: ServiceControls,
@@ -36,28 +37,60 @@ def resident(
 ) -> int:
     """Runs as long as Windows lets it; its exit code. `wishing` makes what knows what a cluster wants of it.
 
-    Answers the SCM in this thread, and works in another: what is asked for is heard at once, and a step that
-    takes too long is left to the journal. On a machine that is no node there is no other, and next to nothing
-    is loaded: whoever makes it one tells this service so.
+    Works in this thread. What is asked for meanwhile is heard at once in the one that Windows asks in, and a
+    step that takes too long is left to the journal. On a machine that is no node next to nothing is loaded:
+    whoever makes it one tells this service so.
     """
     controls.running()  # before anything else is loaded
     while not is_node():
-        if controls.next(_LOOK_AGAIN_SECONDS) in _ENDING:
+        if controls.next(_LOOK_AGAIN_SECONDS) in ENDING:
             controls.stopping(STOP_SECONDS)
             return 0
-    import threading
-
-    from service.signals import Signal, Signals, Source
+    from service.signals import Signals
 
     signals = Signals()
-    worker = threading.Thread(target=_keep, args=(signals, open_host, open_log, wishing), daemon=True)
-    worker.start()
-    while controls.next() not in _ENDING:
-        signals.put(Signal(Source.ASKED))
-    controls.stopping(STOP_SECONDS)
-    signals.end()
-    worker.join(STOP_SECONDS - _LEFT_FOR_ENDING_SECONDS)
+    hearing = _Hearing(controls, signals)
+    controls.hand_on(hearing.hear)
+    try:
+        _keep(signals, open_host, open_log, wishing)
+    except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
+        os._exit(1)  # Windows starts it again, by its recovery actions
+    hearing.is_over()
     return 0
+
+
+class _Hearing:
+    """In the thread that Windows asks in."""
+
+    def __init__(self, controls: ServiceControls, signals: Signals) -> None:
+        self._controls = controls
+        self._signals = signals
+        self._limit: threading.Timer | None = None
+
+    def hear(self, control: Control) -> None:
+        from service.signals import Signal, Source
+
+        if control not in ENDING:
+            self._signals.put(Signal(Source.ASKED))
+            return
+        # A thread only now: while the service runs it would cost a megabyte.
+        from threading import Timer
+
+        self._controls.stopping(STOP_SECONDS)
+        self._limit = Timer(STOP_SECONDS - _LEFT_FOR_ENDING_SECONDS, self._leave)
+        self._limit.start()
+        self._signals.end()
+
+    def is_over(self) -> None:
+        """The service ends by itself."""
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit.join()
+
+    def _leave(self) -> None:
+        """In the middle of a step that takes too long."""
+        self._controls.stopped(0)
+        os._exit(0)
 
 
 def _keep(
@@ -66,7 +99,6 @@ def _keep(
     open_log: Callable[[Host], Log],
     wishing: Wishing | None,
 ) -> None:
-    import os
     import sys
 
     # OpenSSL would take 5 MB, for hashes that Python has of its own, too.
@@ -77,13 +109,10 @@ def _keep(
     from service.telling import Telling
     from service.watching import Watches
 
-    try:
-        host = open_host()
-        telling = Telling(host, open_log(host))
-        wishes = wishing(host, signals, telling) if wishing else None
-        Keeping(host, signals, telling, RELEASE, Watches(host, signals), wishes).run()
-    except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
-        os._exit(1)  # Windows starts it again, by its recovery actions
+    host = open_host()
+    telling = Telling(host, open_log(host))
+    wishes = wishing(host, signals, telling) if wishing else None
+    Keeping(host, signals, telling, RELEASE, Watches(host, signals), wishes).run()
 
 
 def operated(kubeconfig: PureWindowsPath, namespace: str) -> Wishing:

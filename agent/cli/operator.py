@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
@@ -90,20 +91,22 @@ def controller(request: Request) -> int:
     if request.has(options.WINDOWS_SERVICE):
         return served(request, SERVICE, wishing, log_on, is_always=True)
     open_as_administrator(request)
-    return resident(_Console(), lambda: True, lambda: open_machine(request), log_on, wishing)
+    asked = (_Console(), lambda: True, lambda: open_machine(request), log_on, wishing)
+    threading.Thread(target=resident, args=asked, daemon=True).start()
+    while True:
+        time.sleep(_LONG_SECONDS)  # Ctrl+C ends that, and would not end a thread that waits for signals
 
 
 class _Console:
-    """Whoever has started it there ends it by Ctrl+C."""
+    """Nobody asks for anything there."""
 
     arguments: Sequence[str] = ()
 
     def running(self) -> None: ...
     def stopping(self, wait_hint_seconds: float) -> None: ...
-
-    def next(self, seconds: float | None = None) -> Control | None:
-        time.sleep(min(seconds or _LONG_SECONDS, _LONG_SECONDS))
-        return None
+    def stopped(self, exit_code: int) -> None: ...
+    def next(self, seconds: float | None = None) -> Control | None: ...
+    def hand_on(self, take: Callable[[Control], None]) -> None: ...
 
 
 def cleanup(request: Request) -> int:

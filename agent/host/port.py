@@ -303,6 +303,10 @@ class Control(enum.Enum):
     PRESHUTDOWN = 15
 
 
+ENDING = frozenset({Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN})
+"""After one of these nothing else is asked."""
+
+
 class ServiceControls(Protocol):
     """A service program's side of its talk with the SCM. Interrogation is answered without asking it."""
 
@@ -317,6 +321,12 @@ class ServiceControls(Protocol):
 
     def next(self, seconds: float | None = None) -> Control | None:
         """The next request; blocks. None when the time is up."""
+
+    def hand_on(self, take: Callable[[Control], None]) -> None:
+        """From now on each request goes to `take` at once, in another thread, and `next` hears of none."""
+
+    def stopped(self, exit_code: int) -> None:
+        """Tell that it has: for whoever ends the process himself, before that."""
 
 
 ServiceProgram = Callable[[ServiceControls], int]

@@ -15,7 +15,7 @@ from service.signals import Signal, Signals, Source
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent.host.port import Host
 
@@ -37,6 +37,16 @@ class Scm:
     def next(self, seconds: float | None = None) -> Control | None:
         assert seconds is None or seconds >= 600, "it waits to be asked, and does not poll"
         return self._requests.pop(0)
+
+    def hand_on(self, take: Callable[[Control], None]) -> None:
+        def ask() -> None:
+            for each in self._requests:
+                take(each)
+
+        threading.Thread(target=ask).start()
+
+    def stopped(self, exit_code: int) -> None:
+        raise AssertionError(f"it says so itself, with {exit_code}, and its process is ended")
 
 
 def _silent(_: Host) -> object:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotAService
-from agent.host.port import Control, ServiceState
+from agent.host.port import ENDING, Control, ServiceState
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.service_records import run
 from agent.host.sandbox.services import SERVICE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent.host.port import ServiceProgram
     from agent.host.sandbox.bell import Bell
@@ -71,6 +72,15 @@ class SandboxControls:
             if left <= 0:
                 return None
             self._bell.wait(min(left, _LONGEST_WAIT_SECONDS))
+
+    def hand_on(self, take: Callable[[Control], None]) -> None:
+        threading.Thread(target=self._hand_on, args=(take,), daemon=True).start()
+
+    def _hand_on(self, take: Callable[[Control], None]) -> None:
+        control = None
+        while control not in ENDING:
+            if (control := self.next()) is not None:
+                take(control)
 
     def _take(self) -> Control | None:
         if not self._document.read()[self._key]["run"]["controls"]:

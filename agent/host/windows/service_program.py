@@ -18,7 +18,7 @@ from agent.host.windows.api.service_dispatch import Handler, ServiceMain, Status
 from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent.host.port import ServiceProgram
 
@@ -84,7 +84,7 @@ class _Service:
             return _NO_ERROR
         if control not in _CONTROLS or self._controls is None:
             return _CALL_NOT_IMPLEMENTED
-        self._controls.requests.put(_CONTROLS[control])
+        self._controls.take(_CONTROLS[control])
         return _NO_ERROR
 
 
@@ -93,7 +93,8 @@ class _Controls:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.arguments = arguments
-        self.requests = queue.SimpleQueue[Control]()
+        self._requests = queue.SimpleQueue[Control]()
+        self.take: Callable[[Control], None] = self._requests.put
         self._handle = 0
         self._checkpoint = 0
 
@@ -112,9 +113,14 @@ class _Controls:
 
     def next(self, seconds: float | None = None) -> Control | None:
         try:
-            return self.requests.get(timeout=seconds)
+            return self._requests.get(timeout=seconds)
         except queue.Empty:
             return None
+
+    def hand_on(self, take: Callable[[Control], None]) -> None:
+        self.take = take
+        while (earlier := self.next(0)) is not None:
+            take(earlier)
 
     def _report(
         self, state: ServiceState, *, accepted: int = 0, hint_seconds: float = 0, exit_code: int = 0

@@ -69,6 +69,20 @@ def test_each_control_is_heard_in_its_turn(scm: Scm, control: Control) -> None:
     assert service_program.serve("name", program) == 0
 
 
+def test_handed_on_they_come_at_once_and_what_came_before_first(scm: Scm) -> None:
+    taken: list[Control] = []
+
+    def program(controls: ServiceControls) -> int:
+        scm.ask(Control.PARAMETERS_CHANGED.value)
+        controls.hand_on(taken.append)
+        scm.ask(Control.STOP.value)
+        assert controls.next(0) is None
+        return 0
+
+    assert service_program.serve("name", program) == 0
+    assert taken == [Control.PARAMETERS_CHANGED, Control.STOP]
+
+
 def test_interrogation_is_answered_without_the_program(scm: Scm) -> None:
     def program(controls: ServiceControls) -> int:
         controls.running()
