@@ -52,6 +52,12 @@ def _bench(arguments: Sequence[str]) -> int:
     return bench.run(arguments)
 
 
+def _many(arguments: Sequence[str]) -> int:
+    from lab.cluster import many
+
+    return many.run(arguments)
+
+
 def _test_windows(arguments: Sequence[str]) -> int:
     return workers.run("tests/windows", arguments)
 
@@ -73,6 +79,9 @@ COMMANDS = {
     ),
     "bench": Command(
         "[--also EXE]", "time and size of dist/wmcb.exe beside the least there could be", _bench
+    ),
+    "many": Command(
+        "[COUNT]", "many services that follow one ConfigMap, and what they cost the server", _many
     ),
     "test-windows": Command(
         "[ARG...]", "tests/windows, in several labs at once: pytest ARG...", _test_windows

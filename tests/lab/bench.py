@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from lab import cache, kubernetes, machine, namespace, repository, toolchains, windows_python, wine
 from lab import prefix as prefixes
+from lab.cluster import many
+from lab.figures import MEGABYTE, judged, megabytes, show
 from lab.means import Missing
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
@@ -22,13 +24,13 @@ from lab.standin_kubelet import StandinKubelet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lab.cluster.kubelet_node import KubeletNode
     from lab.node import Node
 
 BENCH = repository.ROOT / "tests" / "bench"
 SHIPPED = repository.ROOT / "dist" / "wmcb.exe"
 ROUNDS = 15
 SERVICE = "wmcb"
-MEGABYTE = 1_000_000
 
 # Where the programs are on the node.
 DOWNLOADED = r"C:\bench\wmcb.exe"
@@ -60,7 +62,8 @@ def run(arguments: Sequence[str]) -> int:
             raise Missing(f"{file} is not there; make exe builds dist/wmcb.exe")
     kubernetes.prepare()
     programs = [_small_go(), _one_file(), *(file.resolve() for file in also)]
-    return machine.enter([sys.executable, "-m", "lab.bench", *map(str, programs)])
+    # The latter with a control plane that has not been asked for anything yet.
+    return machine.enter([sys.executable, "-m", "lab.bench", *map(str, programs)]) or many.run(())
 
 
 def _small_go() -> Path:
@@ -97,6 +100,7 @@ def _build_one_file() -> None:
 
 
 def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
+    from lab.cluster import bench as cluster
     from lab.node import Node
 
     node = Node()
@@ -104,17 +108,20 @@ def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
         node.copy_in(SHIPPED, DOWNLOADED)
         node.copy_in(small_go, SMALL_GO)
         node.copy_in(one_file, ONE_FILE)
-        node.copy_in(BENCH / "service_times.py", r"C:\bench\service_times.py")
+        for script in ("service_times.py", "killed_times.py"):
+            node.copy_in(BENCH / script, rf"C:\bench\{script}")
         for file in also:
             node.copy_in(file, _on_node(file))
         installed = node.run(DOWNLOADED, "daemon", "install")
         if installed.code != 0:
             raise Missing(f"wmcb daemon install failed: {installed.err}")
-        _print(_starts(node, also))
-        _print(_sizes(also))
-        _print(_service(node))
-        _print(_bootstrap(node))
-        _print(_joins(node))
+        show(_starts(node, also))
+        show(_sizes(also))
+        show(_service(node))
+        show(_bootstrap(node))
+        with cluster.with_a_cluster(node) as (control_plane, machine):
+            show(_joins(machine, control_plane.started_in))
+            show(_resident(machine))
     finally:
         node.close()
 
@@ -149,7 +156,7 @@ def _starts(node: Node, also: Sequence[Path]) -> list[tuple[str, ...]]:
     ]
     for what, seconds in taken.items():
         median = medians[what]
-        told = _judged(median, goals[what], f"{goals[what]:.3f} s") if what in goals else ("", "")
+        told = judged(median, goals[what], f"{goals[what]:.3f} s") if what in goals else ("", "")
         rows.append((what, f"{median:.3f} s", f"{min(seconds):.3f} s", f"{median / floor:.2f}", *told))
     return rows
 
@@ -157,8 +164,8 @@ def _starts(node: Node, also: Sequence[Path]) -> list[tuple[str, ...]]:
 def _sizes(also: Sequence[Path]) -> list[tuple[str, ...]]:
     size = SHIPPED.stat().st_size
     rows: list[tuple[str, ...]] = [("size", "", "goal", "")]
-    rows.append(("wmcb.exe", _megabytes(size), *_judged(size, 15 * MEGABYTE, "15 MB")))
-    rows += [(file.name, _megabytes(file.stat().st_size), "", "") for file in also]
+    rows.append(("wmcb.exe", megabytes(size), *judged(size, 15 * MEGABYTE, "15 MB")))
+    rows += [(file.name, megabytes(file.stat().st_size), "", "") for file in also]
     return rows
 
 
@@ -177,10 +184,10 @@ def _service(node: Node) -> list[tuple[str, ...]]:
     node.wait_for_service(SERVICE, State.STOPPED)
     return [
         ("the resident service", "", "goal", ""),
-        ("start to RUNNING", f"{to_running:.3f} s", *_judged(to_running, 0.4, "0.400 s")),
+        ("start to RUNNING", f"{to_running:.3f} s", *judged(to_running, 0.4, "0.400 s")),
         ("stop to STOPPED", f"{to_stopped:.3f} s", "", ""),
-        ("processes", f"{len(processes)}", *_judged(len(processes), 1, "1")),
-        ("resident", _megabytes(resident), *_judged(resident, 36 * MEGABYTE, "36 MB")),
+        ("processes", f"{len(processes)}", *judged(len(processes), 1, "1")),
+        ("resident", megabytes(resident), *judged(resident, 36 * MEGABYTE, "36 MB")),
     ]
 
 
@@ -214,47 +221,66 @@ def _bootstrap(node: Node) -> list[tuple[str, ...]]:
         (f"a node, {_BOOTSTRAP_ROUNDS} rounds", "median", "least", "above version", "goal", "")
     ]
     for what, median in medians.items():
-        goal = _judged(median - floor, 0.4, "0.400 s") if what == timed[2].what else ("", "")
+        goal = judged(median - floor, 0.4, "0.400 s") if what == timed[2].what else ("", "")
         rows.append(
             (what, f"{median:.3f} s", f"{min(taken[what][1:]):.3f} s", f"{median - floor:.3f} s", *goal)
         )
     return rows
 
 
-def _joins(node: Node) -> list[tuple[str, ...]]:
+def _joins(machine: KubeletNode, begun: float) -> list[tuple[str, ...]]:
     from lab.cluster import bench
 
-    joins = bench.measure(node, DOWNLOADED, INSTALLED)
+    joins = bench.measure(machine, DOWNLOADED, INSTALLED)
     floor = joins.median(bench.BY_KUBEADM)
     goals = {bench.DOWNLOADED: 1.5, bench.INSTALLED: 1.0}
     rows: list[tuple[str, ...]] = [("with a cluster", "median", "least", "to kubeadm's", "goal", "")]
     for what, seconds in joins.taken.items():
         times = joins.median(what) / floor
-        told = _judged(times, goals[what], f"{goals[what]:.2f}") if what in goals else ("", "")
+        told = judged(times, goals[what], f"{goals[what]:.2f}") if what in goals else ("", "")
         rows.append((what, f"{joins.median(what):.3f} s", f"{min(seconds):.3f} s", f"{times:.2f}", *told))
-    begun = joins.control_plane
-    rows.append(("control plane from nothing", f"{begun:.3f} s", "", "", *_judged(begun, 15, "15 s")))
+    rows.append(("control plane from nothing", f"{begun:.3f} s", "", "", *judged(begun, 15, "15 s")))
     return rows
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / MEGABYTE:.1f} MB"
+def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
+    from lab.cluster import resident
 
-
-def _judged(value: float, goal: float, goal_text: str) -> tuple[str, str]:
-    return goal_text, "met" if value <= goal else "NOT MET"
-
-
-def _print(rows: Sequence[Sequence[str]]) -> None:
-    """The first row is the head; the first column is words, the others are figures."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        first, *others = (
-            text.ljust(width) if column == 0 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+    found = resident.measure(machine, INSTALLED)
+    resident_goal = (40 * MEGABYTE, "40 MB")
+    rows: list[tuple[str, ...]] = [
+        ("the resident service beside a Ready Node", "", "goal", ""),
+        ("resident, keeping", megabytes(found.keeping_bytes), *judged(found.keeping_bytes, *resident_goal)),
+        (
+            "resident, following too",
+            megabytes(found.following_bytes),
+            *judged(found.following_bytes, *resident_goal),
+        ),
+    ]
+    for what, minute in (("keeping", found.keeping), ("following", found.following)):
+        rows.append((f"CPU in a minute, {what}", f"{minute.cpu_seconds:.2f} s", "", ""))
+        rows.append((f"switches between threads in it, {what}", f"{minute.switches}", "", ""))
+        # The kubelet is asked every ten seconds whether it is well; nothing else is to come up.
+        awake = f"{minute.awake} of 600 times", *judged(minute.awake, 18, "18")
+        rows.append((f"awake in it, {what}", *awake))
+    for what, seconds, goal in (
+        ("ConfigMap changed, to the file on the node", found.files, 0.15),
+        ("ConfigMap changed, to the service started with it", found.services, 0.15),
+        ("kubelet killed, to RUNNING", found.kills, 0.5),
+    ):
+        median = statistics.median(seconds)
+        rows.append((what, f"{median:.3f} s", *judged(median, goal, f"{goal:.2f} s")))
+    floor = found.asked[resident.FLEETS[0]]
+    for count, asked in found.asked.items():
+        told = f"{asked.requests} requests, {asked.bytes / 1000:.1f} kB"
+        rows.append(
+            (
+                f"asked in a minute beside {count} Nodes",
+                told,
+                *judged(asked.bytes, 1.5 * floor.bytes, "constant"),
+            )
         )
-        sys.stdout.write("  ".join([first, *others]).rstrip() + "\n")
-    sys.stdout.write("\n")
+    return rows
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from lab.means import Missing
 from lab.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from lab.node import Node
     from lab.running import Result
@@ -27,10 +28,9 @@ _LEFT_BY_KUBEADM = (r"C:\etc", r"C:\var")
 
 
 class Joins:
-    """Seconds of each round, by what was done; and how long the control plane took to be there."""
+    """Seconds of each round, by what was done."""
 
     def __init__(self) -> None:
-        self.control_plane = 0.0
         self.taken: dict[str, list[float]] = {}
 
     def median(self, what: str) -> float:
@@ -40,12 +40,11 @@ class Joins:
 BY_KUBEADM, DOWNLOADED, INSTALLED = "kubeadm.exe join", "wmcb join, downloaded", "wmcb join, installed"
 
 
-def measure(node: Node, downloaded: str, installed: str) -> Joins:
-    """On a node with both copies of wmcb; it is no node of a cluster before and after."""
-    joins = Joins()
+@contextmanager
+def with_a_cluster(node: Node) -> Iterator[tuple[ControlPlane, KubeletNode]]:
+    """The node beside a control plane and a container runtime; it is no node of the cluster."""
     control_plane = ControlPlane(kubernetes.linux())
     control_plane.start()
-    joins.control_plane = control_plane.started_in
     cluster = Cluster(control_plane, "bench")
     cluster.begin()
     with tempfile.TemporaryDirectory() as folder:
@@ -54,18 +53,24 @@ def measure(node: Node, downloaded: str, installed: str) -> Joins:
         machine = KubeletNode(cluster, runtime, node)
         machine.install()
         node.delete_service(SERVICE)
-        ways: dict[str, Callable[[], float]] = {
-            BY_KUBEADM: lambda: _by_kubeadm(machine),
-            DOWNLOADED: lambda: _by_wmcb(machine, downloaded),
-            INSTALLED: lambda: _by_wmcb(machine, installed),
-        }
-        for each in range(_ROUNDS + 1):
-            for what, join in ways.items():
-                seconds = join()
-                if each:  # what is read from the disk is read by then
-                    joins.taken.setdefault(what, []).append(seconds)
+        yield control_plane, machine
         runtime.stop()
     control_plane.stop()
+
+
+def measure(machine: KubeletNode, downloaded: str, installed: str) -> Joins:
+    """On a node with both copies of wmcb; it is no node of a cluster before and after."""
+    joins = Joins()
+    ways: dict[str, Callable[[], float]] = {
+        BY_KUBEADM: lambda: _by_kubeadm(machine),
+        DOWNLOADED: lambda: _by_wmcb(machine, downloaded),
+        INSTALLED: lambda: _by_wmcb(machine, installed),
+    }
+    for each in range(_ROUNDS + 1):
+        for what, join in ways.items():
+            seconds = join()
+            if each:  # what is read from the disk is read by then
+                joins.taken.setdefault(what, []).append(seconds)
     return joins
 
 

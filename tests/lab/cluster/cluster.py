@@ -68,6 +68,11 @@ class Cluster:
 
     # The API server's life
 
+    @property
+    def api_server(self) -> int:
+        """Its process."""
+        return self._control_plane.api_server
+
     def start_api_server(self) -> None:
         self._control_plane.start_api_server()
 

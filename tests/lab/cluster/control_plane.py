@@ -123,6 +123,11 @@ class ControlPlane:
             self._programs[name].start()
         self.proxy.open()
 
+    @property
+    def api_server(self) -> int:
+        """Its process."""
+        return self._programs["kube-apiserver"].pid
+
     def stop_api_server(self) -> None:
         """Ends it in good order; nodes are refused as if nobody listened."""
         self.proxy.close()
