@@ -94,6 +94,10 @@ class Adopting:
             return _because(str(self._followed), reason)
         return None
 
+    @property
+    def trouble(self) -> str | None:
+        return self._cluster.trouble
+
     def report(self, *, is_paused: bool) -> None:
         """To the cluster, as soon as that can be told."""
         now = self._standing

@@ -63,6 +63,10 @@ class Wishes(Protocol):
     def pause(self) -> str | None:
         """Who wants nothing to be changed or repaired, and why; None for nobody."""
 
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing is heard of the cluster just now; None where it is."""
+
     def look(self, inventory: Inventory) -> None:
         """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
 

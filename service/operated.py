@@ -171,6 +171,10 @@ class Operated:
         """Nobody's: the operator knows no pause."""
         return None
 
+    @property
+    def trouble(self) -> str | None:
+        return self._cluster.trouble
+
     def report(self, *, is_paused: bool) -> None:
         """All is told when it is done."""
 

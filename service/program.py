@@ -34,6 +34,7 @@ def resident(
     open_host: Callable[[], Host],
     open_log: Callable[[Host], Log],
     wishing: Wishing | None = None,
+    metrics_port: int | None = None,
 ) -> int:
     """Runs as long as Windows lets it; its exit code. `wishing` makes what knows what a cluster wants of it.
 
@@ -52,7 +53,7 @@ def resident(
     hearing = _Hearing(controls, signals)
     controls.hand_on(hearing.hear)
     try:
-        _keep(signals, open_host, open_log, wishing)
+        _keep(signals, open_host, open_log, wishing, metrics_port)
     except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
         os._exit(1)  # Windows starts it again, by its recovery actions
     hearing.is_over()
@@ -98,6 +99,7 @@ def _keep(
     open_host: Callable[[], Host],
     open_log: Callable[[Host], Log],
     wishing: Wishing | None,
+    metrics_port: int | None,
 ) -> None:
     import sys
 
@@ -112,7 +114,27 @@ def _keep(
     host = open_host()
     telling = Telling(host, open_log(host))
     wishes = wishing(host, signals, telling) if wishing else None
+    if metrics_port is not None:
+        _answer_on(metrics_port, host, signals, telling, wishes)
     Keeping(host, signals, telling, RELEASE, Watches(host, signals), wishes).run()
+
+
+def _answer_on(port: int, host: Host, signals: Signals, telling: Telling, wishes: Wishes | None) -> None:
+    """Nothing of it is loaded where nobody asks."""
+    from service import metrics, scraping
+    from service.metrics_port import METRICS_PORT
+    from service.telling import Event
+
+    found = metrics.Metrics(host, telling, wishes)
+
+    def told() -> scraping.Answer:
+        return scraping.Answer(200, metrics.text(found.all()), metrics.CONTENT_TYPE)
+
+    try:
+        scraping.Scraping(port, {"/metrics": told, "/healthz": lambda: scraping.health(signals)})
+    except OSError as fault:
+        text = f"no metrics: port {port} of {scraping.ADDRESS} cannot be had ({fault.strerror}); give another"
+        telling.tell(Event.TROUBLE, f"{text} by: wmcb daemon install {METRICS_PORT} N")
 
 
 def operated(kubeconfig: PureWindowsPath, namespace: str) -> Wishing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import queue
+import time
 from typing import TYPE_CHECKING
 
 from agent.records import frozen
@@ -38,6 +39,8 @@ class Signals:
     def __init__(self) -> None:
         self._waiting = queue.SimpleQueue[Signal]()
         self.has_ended = False
+        self.taken_at: float | None = None
+        """When what is worked at now was taken (time.monotonic); None while nothing is."""
 
     def put(self, signal: Signal) -> None:
         self._waiting.put(signal)
@@ -49,9 +52,11 @@ class Signals:
     def take(self, seconds: float | None) -> Sequence[Signal]:
         """All there are; waits for the first, for ever if no time is given. Empty when the time is up."""
         taken: dict[Signal, None] = {}
+        self.taken_at = None
         try:
             taken[self._waiting.get(timeout=seconds)] = None
             while True:
                 taken[self._waiting.get_nowait()] = None
         except queue.Empty:
+            self.taken_at = time.monotonic()
             return tuple(taken)

@@ -11,7 +11,7 @@ from agent.host.errors import HostError
 from agent.host.port import EventLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agent.host.port import Host
 
@@ -58,8 +58,15 @@ class Telling:
         self._host = host
         self._log = log
         self._standing: dict[object, str] = {}
+        self.counts: Mapping[Event, int] = dict.fromkeys(Event, 0)
+        """How often each was told."""
+        self.times: Mapping[Event, float] = {}
+        """When each was told last, in seconds since 1970."""
 
     def tell(self, event: Event, text: str) -> None:
+        # Never changed, for whoever looks at them in another thread.
+        self.counts = {**self.counts, event: self.counts[event] + 1}
+        self.times = {**self.times, event: self._host.clock.now()}
         level = _LEVELS.get(event, EventLevel.WARNING)
         try:
             self._host.events.write(SOURCE, level, int(event), text)

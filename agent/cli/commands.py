@@ -124,7 +124,13 @@ COMMANDS = (
         "daemon install",
         "make this the resident service of the machine",
         run="agent.cli.daemon:install",
-        options=(options.AS_KUBEADM, options.CONFIG_MAP, options.PUBLIC_KEY, options.UNFOLLOW),
+        options=(
+            options.AS_KUBEADM,
+            options.CONFIG_MAP,
+            options.PUBLIC_KEY,
+            options.UNFOLLOW,
+            options.METRICS_PORT,
+        ),
         examples=(
             "wmcb daemon install",
             "wmcb daemon install --config-map kube-system/windows-nodes",
@@ -153,7 +159,7 @@ COMMANDS = (
         "daemon run",
         "be the resident service; Windows calls this",
         run="agent.cli.daemon:run",
-        options=(options.CONFIG_MAP, options.PUBLIC_KEY),
+        options=(options.CONFIG_MAP, options.PUBLIC_KEY, options.METRICS_PORT),
         examples=("sc start wmcb",),
     ),
 )

@@ -14,7 +14,7 @@ from agent.cli.streams import say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
     from agent.cli.arguments import Request
@@ -31,7 +31,8 @@ def run(request: Request) -> int:
     from service.program import following
 
     followed = _given(request)
-    return served(request, SERVICE, following(followed) if followed else None)
+    wishing = following(followed) if followed else None
+    return served(request, SERVICE, wishing, metrics_port=_metrics_port(request))
 
 
 def served(
@@ -41,6 +42,7 @@ def served(
     log_on: Callable[[Host], Callable[[str], None]] | None = None,
     *,
     is_always: bool = False,
+    metrics_port: int | None = None,
 ) -> int:
     """As the Windows service of that name. `is_always`: also on a machine that is no node yet."""
     from agent.host.errors import NotAService
@@ -60,7 +62,12 @@ def served(
         return serve(
             name,
             lambda controls: resident(
-                controls, lambda: is_always or is_node(), lambda: open_machine(request), log_on, wishing
+                controls,
+                lambda: is_always or is_node(),
+                lambda: open_machine(request),
+                log_on,
+                wishing,
+                metrics_port,
             ),
         )
     except NotAService as error:
@@ -148,9 +155,11 @@ def install(request: Request) -> int:
     """Lays the running exe out under Program Files and registers the service."""
     host = open_as_administrator(request)
     from service import installation
+    from service.metrics_port import arguments as metrics_arguments
 
     former, followed = installation.arguments(host), _followed(request, host)
-    arguments = followed.arguments() if followed else ()
+    port = _metrics_port(request, former)
+    arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port))
     with _running_program(request, host) as program:
         unsupported = installation.install(
             host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM)
@@ -167,7 +176,22 @@ def install(request: Request) -> int:
         _give_back(request, host)
     elif followed is not None:
         say(f"it follows {followed}")
+    if port is not None:
+        say(f"it answers on http://127.0.0.1:{port}/metrics and /healthz")
     return DONE
+
+
+def _metrics_port(request: Request, former: Sequence[str] = ()) -> int | None:
+    """The one of before, unless another is given."""
+    from service.metrics_port import NoPort, in_arguments, port
+
+    if not request.has(options.METRICS_PORT):
+        return in_arguments(former)
+    given = request.value(options.METRICS_PORT, "")
+    try:
+        return port(given)
+    except NoPort as fault:
+        raise BadUsage.of(options.METRICS_PORT.name, given, str(fault)) from fault
 
 
 def _followed(request: Request, host: Host) -> Followed | None:

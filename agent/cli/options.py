@@ -45,6 +45,7 @@ LOG_SIZE = Option("--log-file-max-size", "of that log, in megabytes", placeholde
 CA_BUNDLE = Option("--ca-bundle", "not heeded: it trusts what Windows does", placeholder="FILE")
 CERT_DIR = Option("--cert-dir", "not heeded: it asks by the kubeconfig", placeholder="DIR")
 CERT_DURATION = Option("--cert-duration", "not heeded, as --cert-dir", placeholder="1h")
+METRICS_PORT = Option("--metrics-port", "tell Prometheus on 127.0.0.1:N; 0: do not", placeholder="N")
 UNFOLLOW = Option("--unfollow", "follow none, and take away what it made")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 FOR = Option("--for", "go on by itself after this time", placeholder="2h")

@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import time
+import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from lab.services import State
 from lab.waiting import until
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from lab.node import Node
 
 MEGABYTE = 1_000_000
+METRICS_PORT = 9182
 RESIDENT_MEGABYTES = 46
 """Against growth; seen are 43 to 44. Each thread costs one under Wine, which begins some of its own."""
 CONFIG = r"C:\etc\kubernetes\kubelet.conf"
@@ -103,6 +106,24 @@ def test_a_node_is_kept(kept: Machine) -> None:
     assert kept.wmcb("status").code == 0
     (daemon,) = [each for each in node.processes("wmcb.exe") if each.command[-2:] == ("daemon", "run")]
     assert daemon.resident_bytes <= RESIDENT_MEGABYTES * MEGABYTE
+
+
+def _metrics() -> dict[str, float]:
+    """Of those without labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{METRICS_PORT}/metrics", timeout=10) as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+        return {each.name: each.value for family in families for each in family.samples if not each.labels}
+
+
+def test_what_it_does_is_told_to_whoever_asks(kept: Machine) -> None:
+    node = kept.node
+    assert kept.wmcb("daemon", "install", "--metrics-port", str(METRICS_PORT)).code == 0
+    _comes(node, lambda: _log(node).count("keeping kubelet") == 2, "it was started anew")
+    assert _metrics()["wmcb_resources"] > 10
+    with urllib.request.urlopen(f"http://127.0.0.1:{METRICS_PORT}/healthz", timeout=10) as answer:
+        assert answer.read() == b"ok\n"
+    node.path(CA).write_text("another")
+    _comes(node, lambda: _metrics()["wmcb_repairs_total"] == 1, "it is told")
 
 
 def test_during_a_pause_it_leaves_the_node_alone_also_after_a_reboot(kept: Machine) -> None:

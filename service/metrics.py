@@ -1,0 +1,159 @@
+"""What the resident service tells Prometheus, and in which words.
+
+All of it is found when it is asked for, in the thread that answers: what nobody asks for costs nothing. What
+cannot be found is left out.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.engine.inventory import Inventory
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import HostError
+from agent.records import field, frozen
+from agent.release import RELEASE, build
+from agent.resources.kind import CannotBeSo
+from service import pausing, standing
+from service.standing import State
+from service.telling import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from agent.host.port import Host
+    from service.keeping import Wishes
+    from service.standing import Standing
+    from service.telling import Telling
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
+
+
+@frozen
+class Sample:
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@frozen
+class Metric:
+    name: str
+    kind: str
+    help: str
+    samples: tuple[Sample, ...]
+
+
+def text(metrics: Iterable[Metric]) -> str:
+    """In Prometheus' text format."""
+    return "".join(line for metric in metrics for line in _lines(metric))
+
+
+def _lines(metric: Metric) -> Iterator[str]:
+    yield f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.kind}\n"
+    for sample in metric.samples:
+        labels = ",".join(f'{name}="{value.translate(_ESCAPED)}"' for name, value in sample.labels.items())
+        # Python's shortest form of a float is one that Go reads.
+        yield (
+            f"{metric.name}{{{labels}}} {sample.value!r}\n" if labels else f"{metric.name} {sample.value!r}\n"
+        )
+
+
+class Metrics:
+    """Read in one thread while others work."""
+
+    def __init__(self, host: Host, telling: Telling, wishes: Wishes | None) -> None:
+        """`wishes` where a ConfigMap is followed."""
+        self._host = host
+        self._telling = telling
+        self._wishes = wishes
+        self._begun = host.clock.now()
+
+    def all(self) -> Sequence[Metric]:
+        return [metric for part in self._parts() for metric in part]
+
+    def _parts(self) -> Iterator[Sequence[Metric]]:
+        for part in (self._service, self._repairs, self._node, self._following, self._certificate):
+            with suppress(HostError, CannotBeSo):
+                yield list(part())
+
+    def _service(self) -> Iterator[Metric]:
+        facts = {
+            "release": RELEASE,
+            "commit": build().commit or "",
+            "python": sys.version.split(maxsplit=1)[0],
+        }
+        yield _gauge("wmcb_build_info", "What runs.", 1, facts)
+        yield _gauge("wmcb_start_time_seconds", "When it was started, since 1970.", self._begun)
+
+    def _repairs(self) -> Iterator[Metric]:
+        counts = self._telling.counts
+        yield _counter(
+            "wmcb_repairs_total", "What had been changed, and was put right.", counts[Event.REPAIRED]
+        )
+        yield _counter(
+            "wmcb_repairs_failed_total", "What could not be put right.", counts[Event.NOT_REPAIRED]
+        )
+        causes = {"stopped": Event.STARTED, "hung": Event.HUNG}
+        started = tuple(Sample(counts[event], {"cause": cause}) for cause, event in causes.items())
+        text = "Services that were started again."
+        yield Metric("wmcb_service_starts_total", "counter", text, started)
+        yield _counter("wmcb_troubles_total", "Faults, of the machine or of wmcb.", counts[Event.TROUBLE])
+
+    def _node(self) -> Iterator[Metric]:
+        folder = StateFolder.of(self._host)
+        folder.check()
+        resources = Inventory.load(folder).records
+        yield _gauge("wmcb_resources", "What is kept on this machine; 0 where it is no node.", len(resources))
+        yield _gauge("wmcb_paused", "Whether repairs are paused.", pausing.read(self._host) is not None)
+        reasons = self._host.power.reboot_pending()
+        yield _gauge("wmcb_reboot_pending", "Whether Windows wants to be restarted.", bool(reasons))
+
+    def _following(self) -> Iterator[Metric]:
+        if self._wishes is None:
+            return
+        trouble = self._wishes.trouble
+        yield _gauge("wmcb_api_server_reachable", "Whether the API server is heard.", trouble is None)
+        known = standing.read(self._host)
+        if known is None:
+            return
+        states = tuple(Sample(float(known.state is state), {"state": state.value}) for state in State)
+        yield Metric("wmcb_config_map_state", "gauge", "1 for what became of the ConfigMap.", states)
+        yield from self._applied(known)
+
+    def _applied(self, known: Standing) -> Iterator[Metric]:
+        facts = {"config_map": known.followed, "version": known.version, "hash": known.applied}
+        yield _gauge(
+            "wmcb_applied_info", "What of the ConfigMap was made so last.", float(bool(known.applied)), facts
+        )
+        times = self._telling.times
+        applied, failed = (times.get(event, 0.0) for event in (Event.APPLIED, Event.FAILED))
+        if last := max(applied, failed):
+            yield _gauge("wmcb_last_apply_timestamp_seconds", "When it was changed last, since 1970.", last)
+            yield _gauge("wmcb_last_apply_success", "Whether that came to its end.", applied == last)
+
+    def _certificate(self) -> Iterator[Metric]:
+        from agent.kube.failure import Failed
+        from service.cluster import Unknown, identity, kubeconfig_of
+
+        path = kubeconfig_of(Inventory.load(StateFolder.of(self._host)))
+        if path is None:
+            return
+        with suppress(Failed, Unknown):
+            certificate = identity(self._host, path)[1].own_certificate()
+            if certificate is not None:
+                yield _gauge(
+                    "wmcb_kubelet_certificate_expiry_timestamp_seconds",
+                    "When the kubelet's certificate is over, since 1970.",
+                    certificate.last.timestamp(),
+                )
+
+
+def _gauge(name: str, text: str, value: float, labels: Mapping[str, str] | None = None) -> Metric:
+    return Metric(name, "gauge", text, (Sample(float(value), labels or {}),))
+
+
+def _counter(name: str, text: str, value: int) -> Metric:
+    return Metric(name, "counter", text, (Sample(float(value)),))

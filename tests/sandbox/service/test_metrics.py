@@ -1,0 +1,216 @@
+"""Metrics of a resident service, read by Prometheus' own parser; and its small server."""
+
+from __future__ import annotations
+
+import socket
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from agent.cli.main import run
+from agent.engine.progress import Silent
+from agent.engine.run import make_so
+from agent.release import RELEASE
+from agent.spec import Directory, File, Inline, Protection, Service, Specification
+from sandbox.engine import nodes
+from sandbox.service.follower import HEAD, Follower
+from sandbox.service.live_api import own
+from sandbox.service.test_cluster import CONF, write_credentials
+from service import installation
+from service.metrics import Metric, Metrics, Sample, text
+from service.metrics_port import in_arguments
+from service.scraping import ADDRESS, Answer, Scraping, health
+from service.signals import Signal, Signals, Source
+from service.telling import Telling
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator, Mapping
+
+    from agent.host.port import Host
+    from sandbox.service.keeper import Keeper
+
+Labels = frozenset[tuple[str, str]]
+
+
+def read(told: str) -> Mapping[tuple[str, Labels], float]:
+    families = text_string_to_metric_families(told)
+    return {
+        (each.name, frozenset(each.labels.items())): each.value for one in families for each in one.samples
+    }
+
+
+def told(keeper: Keeper, cluster: Any = None) -> Mapping[tuple[str, Labels], float]:
+    telling: Telling = keeper.keeping._telling
+    return read(text(Metrics(keeper.host, telling, cluster).all()))
+
+
+def one(found: Mapping[tuple[str, Labels], float], name: str, **labels: str) -> float:
+    (value,) = [
+        value for key, value in found.items() if key[0] == name and labels.items() <= dict(key[1]).items()
+    ]
+    return value
+
+
+def test_what_is_kept_and_repaired_is_told(keeper: Keeper) -> None:
+    found = told(keeper)
+    assert one(found, "wmcb_build_info", release=RELEASE) == 1
+    assert one(found, "wmcb_resources") == len(keeper.keeping._records)
+    assert [one(found, name) for name in ("wmcb_paused", "wmcb_reboot_pending")] == [0, 0]
+    assert one(found, "wmcb_service_starts_total", cause="stopped") == 0
+    keeper.crash()
+    keeper.host.files.remove(nodes.CONFIG)
+    keeper.touched(nodes.CONFIG)
+    found = told(keeper)
+    assert one(found, "wmcb_service_starts_total", cause="stopped") == 1
+    assert one(found, "wmcb_service_starts_total", cause="hung") == 0
+    assert one(found, "wmcb_repairs_total") == 1
+    assert run(["--sandbox", str(keeper._folder), "daemon", "pause"]) == 0
+    assert one(told(keeper), "wmcb_paused") == 1
+
+
+def test_what_is_followed_is_told(tmp_path: pathlib.Path, host: Host) -> None:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+    follower.wants("files: [{path: 'C:\\tools\\settings.txt', text: one}]\n")
+    found = told(follower, follower.cluster)
+    assert one(found, "wmcb_config_map_state", state="applied") == 1
+    assert one(found, "wmcb_config_map_state", state="refused") == 0
+    assert one(found, "wmcb_applied_info", config_map="nodes/windows", version="1") == 1
+    assert one(found, "wmcb_api_server_reachable") == 1
+    assert one(found, "wmcb_last_apply_success") == 1
+    assert one(found, "wmcb_last_apply_timestamp_seconds") == pytest.approx(follower.clock.now(), abs=60)
+    follower.cluster.trouble = "no route"
+    follower.said(f"{HEAD}files: [{{path: tools}}]\n")
+    found = told(follower, follower.cluster)
+    assert one(found, "wmcb_config_map_state", state="refused") == 1
+    assert one(found, "wmcb_api_server_reachable") == 0
+
+
+def test_when_the_kubelets_certificate_is_over(host: Host) -> None:
+    write_credentials(host, "https://10.0.0.1:6443")
+    program = PureWindowsPath(r"C:\k\kubelet.exe")
+    kubelet = Service("kubelet", program, (f"--kubeconfig={CONF}",))
+    wants = [Directory(program.parent, Protection.PROGRAM), File(program, Inline(b"MZ")), kubelet]
+    make_so(host, Specification.of(wants), "test", Silent())
+    found = read(text(Metrics(host, Telling(host, lambda _: None), None).all()))
+    ends = own().certificate.not_valid_after_utc.timestamp()
+    name = "wmcb_kubelet_certificate_expiry_timestamp_seconds"
+    assert one(found, name) == pytest.approx(ends, abs=3600)
+
+
+def test_a_machine_that_is_no_node_tells_what_there_is(host: Host) -> None:
+    found = read(text(Metrics(host, Telling(host, lambda _: None), None).all()))
+    assert one(found, "wmcb_resources") == 0
+    assert not any(name.startswith(("wmcb_applied", "wmcb_kubelet")) for name, _ in found)
+
+
+LABELS = {
+    "plain": "one",
+    "quoted": 'say "no"',
+    "of two lines": "one\ntwo",
+    "backslash": r"C:\k\new",
+    "letters": "größe",
+}
+
+
+@pytest.mark.parametrize("label", LABELS.values(), ids=LABELS)
+def test_any_label_comes_as_it_is(label: str) -> None:
+    metric = Metric("wmcb_x", "gauge", "Something.", (Sample(0.5, {"what": label}),))
+    assert read(text([metric])) == {("wmcb_x", frozenset({("what", label)})): 0.5}
+
+
+# The server
+
+
+@pytest.fixture
+def scraping() -> Iterator[Scraping]:
+    def broken() -> Answer:
+        raise ValueError("secret")
+
+    scraping = Scraping(0, {"/metrics": lambda: Answer(200, "all well\n"), "/broken": broken})
+    yield scraping
+    scraping.close()
+
+
+def ask(scraping: Scraping, path: str, method: str = "GET") -> tuple[int, str]:
+    request = urllib.request.Request(f"http://{ADDRESS}:{scraping.port}{path}", method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - on this machine
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read().decode()
+
+
+QUESTIONS = {
+    "metrics": ("/metrics", "GET", 200, "all well\n"),
+    "with a query": ("/metrics?name[]=up", "GET", 200, "all well\n"),
+    "another path": ("/", "GET", 404, "there are: /metrics /broken\n"),
+    "another method": ("/metrics", "DELETE", 405, "only GET\n"),
+    "a fault of ours": ("/broken", "GET", 500, "unexpected ValueError (please report it)\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "method", "status", "body"), QUESTIONS.values(), ids=QUESTIONS)
+def test_questions(scraping: Scraping, path: str, method: str, status: int, body: str) -> None:
+    assert ask(scraping, path, method) == (status, body)
+
+
+RUBBISH = {"nothing": b"", "no HTTP": b"hello\r\n\r\n", "endless": b"x" * 20_000, "half": b"GET /metrics"}
+
+
+@pytest.mark.parametrize("sent", RUBBISH.values(), ids=RUBBISH)
+def test_rubbish_keeps_nobody_else_from_being_answered(scraping: Scraping, sent: bytes) -> None:
+    asking = socket.create_connection((ADDRESS, scraping.port), timeout=10)
+    with suppress(OSError), asking as connection:  # it may be hung up on
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+    assert ask(scraping, "/metrics") == (200, "all well\n")
+
+
+def test_it_is_to_be_reached_from_this_machine_alone(scraping: Scraping) -> None:
+    assert scraping._listening.getsockname()[0] == "127.0.0.1"
+    with pytest.raises(OSError, match="in use"):
+        Scraping(scraping.port, {})
+
+
+def test_busy_with_the_same_thing_for_long_is_not_well() -> None:
+    signals = Signals()
+    assert health(signals).status == 200
+    signals.put(Signal(Source.ASKED))
+    signals.take(0)
+    assert health(signals).status == 200
+    signals.taken_at = time.monotonic() - 1000
+    assert health(signals).status == 503
+
+
+# Installed
+
+
+def test_a_port_is_kept_until_another_is_given(tmp_path: pathlib.Path, host: Host) -> None:
+    words = ["--sandbox", str(tmp_path), "daemon", "install"]
+
+    def told_to(*more: str) -> int | None:
+        assert run([*words, *more]) == 0
+        return in_arguments(installation.arguments(host))
+
+    assert told_to() is None
+    assert told_to("--metrics-port", "9182") == 9182
+    assert told_to("--config-map", "kube-system/windows-nodes") == 9182
+    assert installation.arguments(host)[-2:] == ("--metrics-port", "9182")
+    assert told_to("--metrics-port", "0") is None
+
+
+@pytest.mark.parametrize("given", ["", "web", "-1", "65536", "80.5", "٣"])
+def test_what_is_no_port_is_one_line(
+    tmp_path: pathlib.Path, given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--sandbox", str(tmp_path), "daemon", "install", f"--metrics-port={given}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--metrics-port" in line
