@@ -56,6 +56,14 @@ COMMANDS = (
         examples=("wmcb status", "wmcb status --output json"),
     ),
     Command(
+        "support-bundle",
+        "what helps to find a fault, in one file without secrets",
+        run="agent.cli.support_bundle:write",
+        options=(OUTPUT,),
+        operand="FILE.zip",
+        examples=("wmcb support-bundle", r"wmcb support-bundle C:\Users\Public\node.zip"),
+    ),
+    Command(
         "reset",
         "take away what wmcb put here, give back what was there",
         run="agent.cli.reset:run",

@@ -1,0 +1,243 @@
+"""What is on a machine that helps to find out what is wrong with it, as the files of a bundle.
+
+Each part stands alone: what cannot be had on a damaged machine leaves the others, and is told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.cli.scrubbing import REMOVED, Scrubber
+from agent.engine.inventory import Inventory
+from agent.engine.state_folder import StateFolder
+from agent.hashing import new_sha256
+from agent.host.errors import HostError, NotFound
+from agent.resources.kind import CannotBeSo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from agent.cli.scrubbing import Json
+    from agent.host.port import DiskSpace, Host
+
+    Parts = Iterator[tuple[str, Json | str]]
+
+SERVICES = ("wmcb", "kubelet", "containerd")
+"""Told also where nothing of ours names them."""
+_LARGEST_LOG = 1 << 20
+_LARGEST_DOCUMENT = 32 << 20
+_CREDENTIALS = (
+    *(r"C:\etc\kubernetes\kubelet.conf", r"C:\etc\kubernetes\bootstrap-kubelet.conf"),
+    *(r"C:\etc\kubernetes\kubeconfig", r"C:\var\lib\kubelet\kubeconfig"),
+)
+"""As kubeadm and as OpenShift's Ignition have it. None is put into a bundle."""
+_NAMES_A_SECRET = re.compile(r"""["']?(?:token|password|client-key-data)["']?\s*:\s*["']?([^\s"',}]+)""")
+_SECRET_VARIABLE = re.compile(r"pass|pwd|secret|token|key|credential|auth|sas", re.IGNORECASE)
+
+
+class Bundled:
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._folder = StateFolder.of(host)
+        self.missing: dict[str, str] = {}
+        """By name of the part, why it could not be had."""
+        self._documents: dict[str, Json] = {}
+        self._scrubber = Scrubber(self._known())
+
+    def files(self, status: Callable[[], Json]) -> Mapping[str, bytes]:
+        """By name. `status` is as a program is told it."""
+        parts: Mapping[str, Callable[[], Parts]] = {
+            "state": self._state,
+            "status": lambda: iter([("status.json", status())]),
+            "logs": self._logs,
+            "services": self._services,
+            "machine": self._machine,
+        }
+        found: dict[str, bytes] = {}
+        for name, part in parts.items():
+            try:
+                for file, content in part():
+                    found[file] = self._written(content)
+            except (HostError, CannotBeSo) as fault:
+                self._miss(name, str(fault))
+            except Exception as fault:  # noqa: BLE001 - whatever it is, the rest is wanted all the more
+                self._miss(name, f"unexpected {type(fault).__name__} (please report it)")
+        return found
+
+    def _miss(self, name: str, why: str) -> None:
+        self.missing[name] = self._scrubber.text(why)
+
+    def _written(self, content: Json | str) -> bytes:
+        if isinstance(content, str):
+            return self._scrubber.text(content).encode()
+        return json.dumps(self._scrubber.document(content), indent=1).encode()
+
+    # What is known to be secret
+
+    def _known(self) -> Iterable[str]:
+        for path in _CREDENTIALS:
+            with suppress(HostError):
+                text = self._host.files.read(PureWindowsPath(path), _LARGEST_LOG).decode(errors="replace")
+                yield from _NAMES_A_SECRET.findall(text)
+        with suppress(HostError):
+            yield from _secret_values(self._host.environment.list())
+        with suppress(HostError, CannotBeSo):
+            for record in Inventory.load(self._folder).records.values():
+                for state in (record.target.wanted, record.before or {}):
+                    environment = state.get("environment")
+                    yield from _secret_values(environment if isinstance(environment, dict) else {})
+        for name in self._names():
+            with suppress(HostError):
+                installed = self._host.services.read(name)
+                yield from _secret_values(installed.definition.environment if installed else {})
+
+    # What there is
+
+    def _state(self) -> Parts:
+        folder = self._folder
+        for path in (folder.inventory, folder.inventory_copy, folder.following, folder.pause):
+            yield from self._document(path)
+        yield from self._journal(folder.journal)
+        names = [path.name for path in (folder.made, folder.fetched, folder.path / "kept")]
+        yield "state/folders.json", {name: self._sizes(folder.path / name) for name in names}
+
+    def _document(self, path: PureWindowsPath) -> Parts:
+        content = self._content(path)
+        if content is None:
+            return
+        try:
+            yield f"state/{path.name}", json.loads(content)
+        except ValueError:
+            yield f"state/{path.name}", _left_out(content)
+
+    def _journal(self, path: PureWindowsPath) -> Parts:
+        content = self._content(path)
+        if content is not None:
+            yield "state/journal.json", [_line(line) for line in content.splitlines()]
+
+    def _content(self, path: PureWindowsPath) -> bytes | None:
+        try:
+            return self._host.files.read(path, _LARGEST_DOCUMENT)
+        except NotFound:
+            return None
+        except HostError as fault:
+            self._miss(path.name, str(fault))
+            return None
+
+    def _sizes(self, folder: PureWindowsPath) -> Json:
+        """Of what is kept there by its hash; what it holds is nobody's business."""
+        try:
+            names = self._host.files.list(folder)
+        except HostError:
+            return {}
+        there = {name: self._host.files.observe(folder / name) for name in names}
+        return {name: state.size for name, state in there.items() if state is not None}
+
+    def _logs(self) -> Parts:
+        logs = self._folder.path / "logs"
+        with suppress(NotFound):
+            for name in self._host.files.list(logs):
+                yield from self._log(logs / name)
+        for path in self._logs_of_services():
+            yield from self._log(path)
+
+    def _logs_of_services(self) -> Iterable[PureWindowsPath]:
+        found = [PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")]
+        with suppress(HostError, CannotBeSo):
+            manners = [record.target.manner for record in Inventory.load(self._folder).records.values()]
+            found += [PureWindowsPath(str(manner["log"])) for manner in manners if "log" in manner]
+        return dict.fromkeys(found)
+
+    def _log(self, path: PureWindowsPath) -> Parts:
+        try:
+            text = self._host.files.tail(path, _LARGEST_LOG).decode(errors="replace")
+        except NotFound:
+            return
+        except HostError as fault:
+            self._miss(path.name, str(fault))
+            return
+        # The first line of a tail is half a line, and what is left of a secret looks like none.
+        yield f"logs/{path.name}", text.partition("\n")[2] if len(text) >= _LARGEST_LOG else text
+
+    def _services(self) -> Parts:
+        yield "services.json", {name: self._service(name) for name in self._names()}
+
+    def _names(self) -> Sequence[str]:
+        names = list(SERVICES)
+        with suppress(HostError, CannotBeSo):
+            names += [key.name for key in Inventory.load(self._folder).records if key.kind == "service"]
+        return list(dict.fromkeys(names))
+
+    def _service(self, name: str) -> Json:
+        try:
+            installed = self._host.services.read(name)
+            if installed is None:
+                return None
+            status, made = self._host.services.status(name), installed.definition
+        except HostError as fault:
+            return {"error": str(fault)}
+        return {
+            "state": status.state.name,
+            "pid": status.pid,
+            "exit_codes": [status.exit_code, status.service_exit_code],
+            "command": list(made.command),
+            "image_path": installed.image_path,
+            "start": made.start.value,
+            "dependencies": list(made.dependencies),
+            "account": made.account,
+            "recovery": [[action.name, pause] for action, pause in made.recovery.actions],
+            "environment": dict(made.environment),
+            "preshutdown_milliseconds": made.preshutdown_milliseconds,
+            "unsupported": list(installed.unsupported),
+        }
+
+    def _machine(self) -> Parts:
+        host, facts = self._host, self._host.facts
+        asked: Mapping[str, Callable[[], Json]] = {
+            "windows": lambda: str(facts.windows_version()),
+            "architecture": facts.architecture,
+            "host_name": facts.host_name,
+            "memory": facts.memory,
+            "disk": lambda: {"total": _system(host).total, "free": _system(host).free},
+            "containers_feature": facts.containers_feature,
+            "addresses": lambda: [f"{each.address}/{each.prefix_length}" for each in facts.addresses()],
+            "listening_ports": lambda: sorted(
+                f"{each.address}:{each.port}" for each in facts.listening_ports()
+            ),
+            "reboot_pending": lambda: list(host.power.reboot_pending()),
+            "time": host.clock.now,
+            "environment": lambda: dict.fromkeys(sorted(host.environment.list()), REMOVED),
+        }
+        yield "machine.json", {name: _asked(ask) for name, ask in asked.items()}
+
+
+def _secret_values(variables: Mapping[str, object]) -> Iterable[str]:
+    return [str(value) for name, value in variables.items() if _SECRET_VARIABLE.search(name)]
+
+
+def _system(host: Host) -> DiskSpace:
+    return host.facts.disk(host.facts.system_directory())
+
+
+def _asked(ask: Callable[[], Json]) -> Json:
+    try:
+        return ask()
+    except HostError as fault:
+        return f"not known: {fault}"
+
+
+def _line(line: bytes) -> Json:
+    try:
+        found: Json = json.loads(line)
+    except ValueError:
+        return _left_out(line)
+    return found
+
+
+def _left_out(content: bytes) -> Json:
+    """What of it is secret nobody can tell."""
+    return {"damaged": "this is no JSON", "bytes": len(content), "sha256": new_sha256(content).hexdigest()}

@@ -1,0 +1,110 @@
+"""Takes secrets out of what somebody is going to send to others.
+
+In three ways, since none finds all: what is known to be a secret is taken out wherever it stands; of
+documents all fields that hold values of somebody's; of any text what looks like a secret. Too much rather
+than too little.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+REMOVED = "[removed]"
+_SHORTEST = 6
+"""Of what is searched for everywhere: a shorter one would be found in words that are none."""
+
+_NAMES = (
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key"
+)
+_NAMES += r"|key[-_]?data|certificate[-_]?key|authorization|cookie|credentials?|sig|signature)"
+_OF_A_PLACE = r"(?![\w-]*[-_](?:file|path|dir|directory|config|ttl|hash|mode|name|url)\b)"
+_NAMED = rf"(?<![A-Za-z0-9])(?:[\w-]*?[-_.]|\w*?){_NAMES}s?{_OF_A_PLACE}[\w-]*"
+_VALUE = r"""(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',;&}\]]+)"""
+
+_BEGIN = "-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----"
+
+_LOOKS_LIKE_ONE = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), instead)
+    for pattern, instead in (
+        # A key in PEM form, as lines or as one with \n in it; of one without an end all that may be of it.
+        (rf"{_BEGIN}(?:(?!{_BEGIN}).){{0,20000}}?-----END [A-Z0-9 ]*PRIVATE KEY-----", REMOVED),
+        (rf"{_BEGIN}(?:\\n|\\r|[\sA-Za-z0-9+/=])*", REMOVED),
+        (r"\b([a-z][a-z0-9+.-]*://)[^/\s\"'@]+@", rf"\1{REMOVED}@"),
+        (r"\b([a-z][a-z0-9+.-]*://[^\s\"'?#]*)[?#][^\s\"']*", rf"\1?{REMOVED}"),
+        (r"\b(bearer|basic|negotiate|digest)\s+[A-Za-z0-9+/=._~-]{6,}", rf"\1 {REMOVED}"),
+        (r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}", REMOVED),
+        (r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b", REMOVED),
+        (r"\bAKIA[A-Z0-9]{16}\b", REMOVED),
+        (rf"""({_NAMED}["']?\s*[:=]\s*){_VALUE}""", rf"\1{REMOVED}"),
+        (rf"(--?{_NAMED}\s+)(?![-:=]){_VALUE}", rf"\1{REMOVED}"),
+        (r"[A-Za-z0-9+/_-]{100,}={0,2}", REMOVED),
+    )
+)
+_SECRET_NAME = re.compile(_NAMED, re.IGNORECASE)
+_OPTION = re.compile(rf"--?{_NAMED}", re.IGNORECASE)
+_VALUES_OF_SOMEBODY = frozenset({"environment", "value", "env"})
+
+
+class Scrubber:
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        """`known` to be secrets."""
+        longest_first = sorted({each for each in known if len(each) >= _SHORTEST}, key=len, reverse=True)
+        forms = [form for each in longest_first for form in (each, json.dumps(each)[1:-1])]
+        self._known = re.compile("|".join(map(re.escape, dict.fromkeys(forms)))) if forms else None
+
+    def text(self, text: str) -> str:
+        if self._known is not None:
+            text = self._known.sub(REMOVED, text)
+        for pattern, instead in _LOOKS_LIKE_ONE:
+            text = pattern.sub(instead, text)
+        return text
+
+    def document(self, value: Json, name: str = "") -> Json:
+        """`name` is that of the field it stands in."""
+        if name in _VALUES_OF_SOMEBODY or (name and _SECRET_NAME.fullmatch(name)):
+            return _without_values(value)
+        if isinstance(value, str):
+            return self._string(value)
+        if isinstance(value, dict):
+            return {self.text(key): self.document(each, key) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return self._words(value)
+        return value
+
+    def _string(self, text: str) -> str:
+        """Which may be a document itself, or one in each of its lines."""
+        if not text.startswith(("{", "[")):
+            return self.text(text)
+        try:
+            return json.dumps(self.document(json.loads(text)))
+        except (ValueError, RecursionError):
+            lines = text.splitlines()
+            return "\n".join(map(self._string, lines)) if lines[1:] else self.text(text)
+
+    def _words(self, words: Sequence[Json]) -> Json:
+        """Of a command line, perhaps: a secret may be the word after the one that names it."""
+        found: list[Json] = []
+        before: Json = None
+        for word in words:
+            is_named = isinstance(before, str) and _OPTION.fullmatch(before)
+            is_value = isinstance(word, str) and not word.startswith("-")
+            found.append(REMOVED if is_named and is_value else self.document(word))
+            before = word
+        return found
+
+
+def _without_values(value: Json) -> Json:
+    """With the names of what there is."""
+    if isinstance(value, dict):
+        return {key: _without_values(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_values(each) for each in value]
+    return REMOVED if isinstance(value, str) else value

@@ -1,0 +1,56 @@
+"""A bundle of a Windows node, made by the exe: what is in it, and that no secret is."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from typing import TYPE_CHECKING
+
+from lab.fixtures import node
+from windows.exe import DOWNLOADED, download
+from windows.test_bootstrap import Machine, machine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lab.node import Node
+
+__all__ = ["machine", "node"]
+
+PLACE = r"C:\given files\node.zip"
+BOOTSTRAP = r"C:\etc\kubernetes\kubeconfig"
+
+
+def _read(node: Node) -> Mapping[str, str]:
+    with zipfile.ZipFile(node.path(PLACE)) as written:
+        return {name: written.read(name).decode() for name in written.namelist()}
+
+
+def test_of_a_node(machine: Machine) -> None:
+    machine.made()
+    assert machine.wmcb("daemon", "install").code == 0
+    done = machine.wmcb("support-bundle", PLACE)
+    assert done.code == 0, done.err
+    files = _read(machine.node)
+    assert json.loads(files["about.json"])["missing"] == {}
+    services = json.loads(files["services.json"])
+    assert services["kubelet"]["state"] == "RUNNING"
+    assert services["wmcb"]["command"][-2:] == ["daemon", "run"]
+    assert "make this machine a node: done" in files["logs/wmcb.log"]
+    assert json.loads(files["machine.json"])["windows"].startswith("Windows")
+    credentials = machine.node.path(BOOTSTRAP).read_text()
+    secrets = re.findall(r"(?:token|client-key-data): *(\S+)", credentials)
+    assert secrets
+    for secret in secrets:
+        assert [name for name, text in files.items() if secret in text] == []
+    # Nobody else may read it.
+    assert machine.node.mode(PLACE) & 0o007 == 0
+
+
+def test_of_a_machine_that_is_no_node(node: Node) -> None:
+    download(node)
+    node.path(r"C:\given files").mkdir()
+    done = node.run(DOWNLOADED, "support-bundle", PLACE)
+    assert done.code == 0, done.err
+    assert {"about.json", "machine.json", "services.json", "status.json"} <= set(_read(node))
