@@ -76,6 +76,17 @@ def _refuse_what_has_joined(host: Host) -> None:
         )
 
 
+def refuse_node_of_ignition(host: Host) -> None:
+    """It has its credentials where a join's kubelet looks for its own."""
+    title = engine.title(host)
+    if not title or title.startswith(USER_DATA):
+        return
+    from agent.sources.kubeadm.compiling import node_in
+
+    if not node_in(title):
+        raise Refused(f"this machine is a node of {title}; run wmcb reset first, which takes it out of that")
+
+
 def require_document(request: Request, asking: Asking) -> None:
     """Raises BadUsage where nothing says what the node is to be."""
     is_said = asking.join is not None or request.has(asking.ignition)

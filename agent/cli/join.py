@@ -9,7 +9,7 @@ from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import IDS, SKEW_CHECK
 from agent.cli.failure import BadUsage, Failure
 from agent.cli.given import named_folder
-from agent.cli.inputs import USER_DATA
+from agent.cli.inputs import USER_DATA, refuse_node_of_ignition
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
@@ -50,6 +50,7 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a configuration that cannot be meant."""
     asking = Asking()
     configuration = configuration_of(request, host, asking)
+    refuse_node_of_ignition(host)
     # What user data made is not the join's to take away: the same user data would be carried out once more.
     by_user_data = engine.title(host).startswith(USER_DATA)
     return replaced(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)

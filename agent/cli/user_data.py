@@ -27,6 +27,7 @@ from agent.cli.inputs import (
     USER_DATA,
     asking_for,
     confirmation,
+    refuse_node_of_ignition,
 )
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
@@ -96,6 +97,8 @@ class _Run:
         raw = given.read()
         title = f"{USER_DATA} {hashlib.sha256(raw).hexdigest()[:16]}"
         data = self._loaded(raw, {})
+        if data.join is not None or data.awaited:
+            refuse_node_of_ignition(self._host)
         try:
             return self._recorded(raw, data, title)
         except (Failure, KeyboardInterrupt) as failure:

@@ -68,3 +68,22 @@ def test_an_ignition_on_a_machine_that_has_joined(joined: Machine, words: tuple[
     assert answer.code == 3
     assert "this machine has joined a cluster already (node other of the cluster at" in answer.error_lines[-1]
     assert joined.picture() == before
+
+
+@pytest.mark.parametrize("by", ["options", "a document", "user data"])
+def test_a_join_on_a_node_of_an_ignition(windows: Machine, cluster: Cluster, given: str, by: str) -> None:
+    assert windows.wmcb(*windows.node).code == 0
+    windows.put(r"C:\etc\kubernetes\kubelet.conf", b"kind: KubeletConfiguration\n")
+    before, configuration = windows.picture(), windows.give("join.yaml", cluster.join_configuration())
+    if by == "options":
+        answer = join(windows, cluster)
+    elif by == "a document":
+        answer = windows.wmcb("--kubeadm-config", configuration, "--kubelet-version", "1.36")
+    else:
+        answer = carry_out(windows, given)
+    assert answer.code == 3
+    (line,) = answer.error_lines
+    assert line.startswith("wmcb: this machine is a node of ")
+    assert line.endswith("worker-3.4.ign, Ignition 3.4.0; run wmcb reset first, which takes it out of that")
+    assert cluster.server.asked == []
+    assert windows.picture() == before
