@@ -13,7 +13,7 @@ from agent.cli.checking import (
     machine_findings,
     refuse_unfit,
 )
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import Foreseen, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.inputs import asking_for, confirmation, first_look, given_document, require_document
 from agent.cli.kubelet_program import kubelet_program
@@ -32,6 +32,7 @@ from agent.release import RELEASE
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
     from agent.cli.asking import Asking
+    from agent.engine.planning import Plan
     from agent.host.port import Host
     from agent.spec import Specification
 
@@ -78,8 +79,14 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
     specification = fit_for(request, host, asking)
     if asking.beside:
         specification = replaced(specification, title="")
+
+    def foresee(host: Host, plan: Plan) -> Foreseen:
+        if plan.changes:
+            notices.tell_the_rest()
+        return foreseen_of(host, plan)
+
     with (
-        recorded(host, MAKE_A_NODE, display(request), foreseen_of) as told,
+        recorded(host, MAKE_A_NODE, display(request), foresee) as told,
         asking.aside(told.remark) as prepare,
     ):
         told.found(notices.lines)

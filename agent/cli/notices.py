@@ -24,10 +24,18 @@ class Notices:
         self._also_known = also_known
         self.lines: list[str] = []
         """For the log of this run."""
+        self._withheld: list[str] = []
 
     def __call__(self, line: str) -> None:
         self.lines.append(line)
         if self._also_known or not line.startswith(_WARNING) or line not in self._known:
+            tell(f"wmcb: {line}")
+        else:
+            self._withheld.append(line)
+
+    def tell_the_rest(self) -> None:
+        """To a run that changes something: what is warned of may be what that comes of."""
+        for line in self._withheld:
             tell(f"wmcb: {line}")
 
     @cached_property

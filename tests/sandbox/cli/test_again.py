@@ -140,3 +140,14 @@ def test_what_is_elsewhere_is_asked_for_each_time(
     assert machine.wmcb(*node).code == 0
     contents[0] = b"second"
     assert "1 changed" in machine.wmcb(*node).out
+
+
+def test_a_version_that_is_assumed_is_told_again_where_that_changes_something(machine: Machine) -> None:
+    *node, _, _ = machine.node
+    assumed = "wmcb: warning: kubelet.exe cannot be asked for its version here; 1.36 is assumed"
+    assert assumed in machine.wmcb(*node).err
+    assert assumed not in machine.wmcb(*node).err
+    assert machine.wmcb(*node, "--kubelet-version", "1.20").code == 0
+    answer = machine.wmcb(*node)
+    assert answer.error_lines[0].startswith(assumed)
+    assert "change service kubelet" in answer.error_lines
