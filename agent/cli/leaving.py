@@ -7,9 +7,11 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.failure import BadInput, BadUsage, Failure
+from agent.cli.failure import BadInput, BadUsage, Failure, Refused
+from agent.cli.given import given_file
 from agent.cli.wording import many
 from agent.engine import run as engine
+from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound, TimedOut
 from agent.resources.trees import remove_tree
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
@@ -118,6 +120,14 @@ class Leaving:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"
 
     def _check_name(self) -> None:
+        if self._request.has(options.DELETE_AS):
+            given_file(self._request, options.DELETE_AS, self._host)
+        if not (self._name or self._no_name or self._is_cut_off) and _has_memory(self._host):
+            raise Refused(
+                "which Node is to be deleted is not known: this machine has not joined a cluster of kubeadm's; "
+                f"leave {options.DELETE_NODE.name} out, and run kubectl delete node elsewhere",
+                where=options.DELETE_NODE.name,
+            )
         if self._no_name is not None:
             raise Failure(
                 f"which Node is to be deleted is not known: {self._no_name}; or leave "
@@ -177,7 +187,6 @@ class Leaving:
     def _client_of_given(self) -> Iterator[Client]:
         import os
 
-        from agent.cli.given import given_file
         from agent.fetch.proxies import of_environment
         from agent.kube import kubeconfig
         from agent.kube.client import Client
@@ -223,6 +232,11 @@ def check_options(request: Request) -> None:
         raise BadUsage(
             f"{options.DELETE_AS.name} goes with {options.DELETE_NODE.name}", where=options.DELETE_AS.name
         )
+
+
+def _has_memory(host: Host) -> bool:
+    """Of anything that was made here."""
+    return host.files.observe(StateFolder.of(host).inventory) is not None
 
 
 def _node_name(host: Host) -> tuple[str, Exception | None]:

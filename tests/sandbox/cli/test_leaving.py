@@ -155,6 +155,23 @@ def test_which_node_it_was_is_not_known(machine: Machine) -> None:
     assert "none is deleted" in answer.err
 
 
+def test_with_nothing_made_a_kubeconfig_is_looked_at_all_the_same(machine: Machine) -> None:
+    answer = machine.wmcb("reset", "--delete-node", "--kubeconfig", "/nowhere/x")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.error_lines == ["wmcb: --kubeconfig /nowhere/x: there is no such file"]
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["", "dry run"])
+def test_a_node_of_an_ignition_does_not_say_which_it_is(machine: Machine, more: tuple[str, ...]) -> None:
+    assert machine.wmcb(*machine.node).code == 0
+    answer = refused(machine, "--delete-node", *more)
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.error_lines == [
+        "wmcb: which Node is to be deleted is not known: this machine has not joined a cluster of kubeadm's; "
+        "leave --delete-node out, and run kubectl delete node elsewhere"
+    ]
+
+
 @pytest.mark.parametrize(
     "arguments",
     ["--hostname-override=../namespaces/x", "--hostname-override=..", '--v=2 "--v=4', None],
