@@ -45,16 +45,21 @@ class KubeletProgram:
 
 def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:
     """Raises BadUsage for what is no kubelet.exe, unless that check is to be ignored."""
-    place = kubelet_in_place(request) if asking.join is not None else ""
+    file = kubelet_file(request, host, asking, kubelet_in_place(request) if asking.join is not None else "")
+    said = said_release(request)
+    if said:
+        _judge(said, f"{options.KUBELET_VERSION.name} {request.value(options.KUBELET_VERSION, '')}", asking)
+    return KubeletProgram(file, cache(lambda: said) if said else _asked(request, host, file, asking))
+
+
+def kubelet_file(request: Request, host: Host, asking: Asking, place: str) -> GivenFile:
+    """The one that is given, or lies in `place`. Raises BadUsage as above."""
     if place and not request.has(asking.kubelet):
         _require_there(place, request, host, asking)
     file = given_file(request, asking.kubelet, host, otherwise=place)
     if fault := fault_of_program(file.head(HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, file.objection(fault))
-    said = said_release(request)
-    if said:
-        _judge(said, f"{options.KUBELET_VERSION.name} {request.value(options.KUBELET_VERSION, '')}", asking)
-    return KubeletProgram(file, cache(lambda: said) if said else _asked(request, host, file, asking))
+    return file
 
 
 def _require_there(place: str, request: Request, host: Host, asking: Asking) -> None:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options, values
 from agent.cli.arguments import Request, parse
 from agent.cli.asking import Asking, tell_report
 from agent.cli.bootstrap import fit_for
-from agent.cli.checking import ADMINISTRATOR_CHECK, machine_findings, refuse_unfit
+from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
+from agent.cli.executables import kubelet_in_place
 from agent.cli.failure import DONE, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
@@ -32,6 +34,7 @@ from agent.cli.inputs import (
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
+from agent.cli.kubelet_program import kubelet_file
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
@@ -50,7 +53,6 @@ from agent.spec import File, HostName, Key, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import PureWindowsPath
 
     from agent.cli.engine_run import Told
     from agent.engine.run import Done
@@ -111,7 +113,20 @@ class _Run:
             if self._is_done(title):
                 self._boot_hooks(told, raw, data, title)
                 return self._ended(DONE, "nothing to do: all of this user data was carried out before")
+            if data.join is not None and not self._has_joined(data.join):
+                self._require_kubelet(data)
             return self._stages(told, raw, data, title)
+
+    def _require_kubelet(self, data: UserData) -> None:
+        """Before anything is done, unless something of it may be what brings kubelet.exe. Raises BadUsage."""
+        place = kubelet_in_place(self._request)
+        may_be_brought = data.awaited or any(
+            isinstance(step, Command) or step.path == PureWindowsPath(place) for step in data.before
+        )
+        if self._request.has(options.KUBELET) or not may_be_brought:
+            ignored = ignored_checks(self._request)
+            quietly = replaced(self._asking, ignored=ignored, notice=lambda _: None)
+            kubelet_file(self._request, self._host, quietly, place)
 
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
         if data.awaited:

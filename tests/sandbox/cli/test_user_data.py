@@ -18,8 +18,8 @@ from agent.host.sandbox import machine as sandbox_machine
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.power import SandboxClock, take_name
 from agent.host.sandbox.processes import SandboxProcesses
-from sandbox.cli.given import WORKER
-from sandbox.cli.test_join import Cluster, cluster, windows
+from sandbox.cli.given import WORKER, program
+from sandbox.cli.test_join import KUBELET, Cluster, cluster, windows
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN
 from unit.kube.test_token_discovery import pinned
 
@@ -149,6 +149,44 @@ def test_who_interrupts_the_join_is_told_what_stays(
         answer = carry_out(windows, given)
     assert (answer.code, answer.error_lines[-1]) == (1, f"wmcb: interrupted; {STAYS}")
     assert carry_out(windows, given).code == 0
+
+
+def without_commands(given: str) -> str:
+    """Of those before the join, which may bring kubelet.exe."""
+    return Path(given).read_text().replace("  - 'echo before'\n", "")
+
+
+def test_without_a_kubelet_nothing_is_done(windows: Machine, given: str) -> None:
+    windows.host.files.remove(PureWindowsPath(KUBELET))
+    before, data = windows.picture(), windows.give("data", without_commands(given))
+    answer = carry_out(windows, data)
+    assert answer.code == 2
+    assert answer.error_lines == [
+        f"wmcb: there is no {KUBELET}: put the kubelet.exe of this node there, "
+        "or name one with --kubelet FILE"
+    ]
+    named = windows.wmcb("--user-data", given, "--kubelet", windows.give("notes.txt", "none"))
+    assert named.code == 2
+    assert named.error_lines[-1].endswith("notes.txt: it is no Windows program")
+    assert without_logs(windows.picture()) == without_logs(before)
+
+
+def without_logs(picture: dict[str, object]) -> dict[str, object]:
+    return {name: seen for name, seen in picture.items() if r"\ProgramData\wmcb" not in name}
+
+
+def test_a_command_before_the_join_may_bring_the_kubelet(
+    windows: Machine, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows.host.files.remove(PureWindowsPath(KUBELET))
+
+    def bring(*_: object, **__: object) -> int:
+        windows.put(KUBELET, program())
+        return 0
+
+    monkeypatch.setattr(SandboxProcesses, "run_logged", bring)
+    answer = carry_out(windows, given)
+    assert answer.code == 0, answer.err
 
 
 @pytest.mark.parametrize("phase", ["kubelet-start", "nonsense"])
