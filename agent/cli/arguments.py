@@ -6,7 +6,7 @@ the rest of `wmcb version`.
 
 from __future__ import annotations
 
-from agent.cli.failure import BadUsage
+from agent.cli.failure import BadUsage, without_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Request:
 HELP = Option("--help", "show this, or what a command does", short="-h")
 VERBOSE = Option("--verbose", "say more, and where we failed", short="-v", numbered=True)
 """Kubeadm's -v=5 is in many people's scripts."""
-OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"))
+OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"), short="-o")
 SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder="DIR")
 SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
@@ -144,7 +144,7 @@ def parse(
             option, value = _option(word, rest, known)
             if option is None:
                 name, spoken = word.partition("=")[0], [*words, *_words(rest)]
-                near = suggestion(name, _options_of(spoken, commands, common), program)
+                near = _near_option(name, spoken, commands, common, program)
                 raise BadUsage(f"unknown option {name}{near}", where=name)
             if last_counts and not option.repeated:
                 values.pop(option.name, None)
@@ -171,20 +171,23 @@ def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str
 
 
 def _add(values: dict[str, str], option: Option, value: str) -> None:
-    if option.name in values:
+    if option.name in values and option.placeholder:
         if not option.repeated:
             raise BadUsage(f"{option.name} is given twice", where=option.name)
         value = f"{values[option.name]},{value}"
     values[option.name] = value
 
 
-def _options_of(words: Sequence[str], commands: Sequence[Command], common: Sequence[Option]) -> list[str]:
-    """Their names, of the command that these words begin with, or of the one without a name."""
+def _near_option(
+    wrong: str, words: Sequence[str], commands: Sequence[Command], common: Sequence[Option], program: str
+) -> str:
+    """Of the command that these words begin with, or of the one without a name."""
     for number in range(len(words), -1, -1):
         command, _ = _called(words[:number], commands)
         if command is not None:
-            return [option.name for option in (*common, *command.options)]
-    return [option.name for option in _known(commands, common).values()]
+            known = [option.name for option in (*common, *command.options)]
+            return suggestion(wrong, known, f"{program} {command.name}".rstrip())
+    return suggestion(wrong, [option.name for option in _known(commands, common).values()], program)
 
 
 def _words(arguments: Iterable[str]) -> list[str]:
@@ -194,7 +197,8 @@ def _words(arguments: Iterable[str]) -> list[str]:
 def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Option | None, str | None]:
     """With None for an option that is unknown, and for a switch that is said to be off."""
     name, equals, value = word.partition("=")
-    if name not in known and known.get(word[:2]) and known[word[:2]].placeholder:
+    glued = known.get(word[:2])
+    if name not in known and glued and glued.placeholder and word[2:] in (glued.choices or (word[2:],)):
         name, equals, value = word[:2], "=", word[2:]  # as in -v5
     option = known.get(name)
     if option is None:
@@ -229,7 +233,9 @@ def _request(
         allowed = [option.name for option in (*common, *command.options, *command.unlisted)]
         for option in values:
             if option not in allowed:
-                near = suggestion(option, _options_of(words, commands, common), program)
+                if not name and (others := _commands_with(option, commands)):
+                    raise BadUsage(f"{option} goes with {program} {' or '.join(others)}", where=option)
+                near = _near_option(option, words, commands, common, program)
                 raise BadUsage(f"{command.shown} has no option {option}{near}", where=option)
         return Request(words, command, values, operand)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
@@ -238,10 +244,19 @@ def _request(
     if not name:
         raise BadUsage(f"no command given; {program} --help lists them")
     if below:
-        raise BadUsage(f"{name}: say which of {', '.join(below)}")
+        raise BadUsage(f"{_shown(words)}: say which of {', '.join(below)}")
     _refuse_what_follows(words, commands)
+    below = [each.name for each in commands if each.name.startswith(f"{words[0]} ")]
+    if below:
+        near = _nearest(name.rpartition(" ")[2], [each.rpartition(" ")[2] for each in below])
+        then = f"did you mean {words[0]} {near}?" if near else f"there is {', '.join(below)}"
+        raise BadUsage(f"unknown command {_shown(words)}; {then}")
     names = [each.name for each in commands]
-    raise BadUsage(f"unknown command {name}{suggestion(name, names, program)}")
+    raise BadUsage(f"unknown command {_shown(words)}{suggestion(name, names, program)}")
+
+
+def _commands_with(option: str, commands: Sequence[Command]) -> list[str]:
+    return [each.name for each in commands if option in [known.name for known in each.options]]
 
 
 def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> None:
@@ -250,9 +265,14 @@ def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> N
         command, operand = _called(words[:number], commands)
         if command is not None and command.name:
             if operand:
-                # Not quoted: a token whose option was forgotten, and a log is written.
+                # Not quoted: a token whose option was forgotten, or half of one, and a log is written.
                 raise BadUsage(f"{command.shown} takes one {command.operand} only: what follows is too much")
-            raise BadUsage(f"{command.shown} takes options only: {words[number]} is too much")
+            raise BadUsage(f"{command.shown} takes options only: {without_secret(words[number])} is too much")
+
+
+def _shown(words: Sequence[str]) -> str:
+    """A token whose option was forgotten is not told."""
+    return " ".join(without_secret(word) for word in words)
 
 
 def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command | None, str]:
@@ -268,8 +288,13 @@ def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command 
 
 
 def suggestion(wrong: str, known: Iterable[str], program: str = "wmcb") -> str:
-    """The end of a line that says something is unknown."""
+    """The end of a line that says something is unknown. `program` may be one of its commands, too."""
+    near = _nearest(wrong, known)
+    return f"; did you mean {near}?" if near else f"; see {program} --help"
+
+
+def _nearest(wrong: str, known: Iterable[str]) -> str | None:
     import difflib
 
     near = difflib.get_close_matches(wrong.lower(), list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else f"; see {program} --help"
+    return near[0] if near else None

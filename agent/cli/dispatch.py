@@ -76,8 +76,9 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     """Also if nothing else of the arguments can be understood."""
     from itertools import pairwise
 
-    name, value = OUTPUT.name, "json"
-    return f"{name}={value}" in arguments or (name, value) in pairwise(arguments)
+    names, value = (OUTPUT.name, OUTPUT.short), "json"
+    in_one = {*(f"{name}={value}" for name in names), f"{OUTPUT.short}{value}"}
+    return not in_one.isdisjoint(arguments) or any((name, value) in pairwise(arguments) for name in names)
 
 
 def _failure(error: Exception, arguments: Sequence[str]) -> Failure:

@@ -12,6 +12,17 @@ FAILED = 1
 BAD_USAGE = 2
 REFUSED = 3
 
+_ID, _SECRET = 6, 16
+"""How long the parts of a bootstrap token are."""
+
+
+def without_secret(word: str) -> str:
+    """A bootstrap token that somebody gave in a wrong place, by its id alone: what is told may be kept."""
+    beginning, equals, end = word.rpartition("=")
+    token_id, dot, secret = end.partition(".")
+    is_token = dot and len(token_id) == _ID and len(secret) == _SECRET and (token_id + secret).isalnum()
+    return f"{beginning}{equals}{token_id}.***" if is_token else word
+
 
 class Failure(Exception):
     """Ends a command. The text is the one line that is shown; no traceback follows."""
@@ -57,7 +68,7 @@ class BadUsage(Failure):
     @classmethod
     def of(cls, option: str, value: str, fault: str) -> Self:
         """An option's value that cannot be meant."""
-        return cls(f"{option} {value}: {fault}", where=option)
+        return cls(f"{option} {without_secret(value)}: {fault}", where=option)
 
 
 class BadInput(BadUsage):

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 UPGRADE = "upgrade"
 USER_DATA = "user data"
 """How the title of what user data made begins."""
-THE_JOIN_IS_OUTSTANDING = ", of which the join is outstanding"
-THE_REST_IS_OUTSTANDING = ", of which what comes last is outstanding"
-"""How that title ends until all of it has been carried out."""
 _SCRIPT_OF_CLUSTER_API = b"/etc/kubeadm.sh"
 
 
@@ -58,13 +55,6 @@ def asking_for(request: Request, host: Host) -> Asking:
     from agent.cli.join import asking_to_join
 
     return asking_to_join(request, host)
-
-
-def outstanding(title: str) -> str | None:
-    """What user data of this title has still to do: "join", or "rest" for what comes last."""
-    if title.endswith(THE_JOIN_IS_OUTSTANDING):
-        return "join"
-    return "rest" if title.endswith(THE_REST_IS_OUTSTANDING) else None
 
 
 def _refuse_what_has_joined(host: Host) -> None:

@@ -124,8 +124,8 @@ class Leaving:
             given_file(self._request, options.DELETE_AS, self._host)
         if not (self._name or self._no_name or self._is_cut_off) and _has_memory(self._host):
             raise Refused(
-                "which Node is to be deleted is not known: this machine has not joined a cluster of kubeadm's; "
-                f"leave {options.DELETE_NODE.name} out, and run kubectl delete node elsewhere",
+                "which Node is to be deleted is not known: this machine has not joined a cluster of "
+                f"kubeadm's; leave {options.DELETE_NODE.name} out, and run kubectl delete node elsewhere",
                 where=options.DELETE_NODE.name,
             )
         if self._no_name is not None:

@@ -38,9 +38,9 @@ def open_as_administrator(request: Request) -> Host:
     """The same, for commands that change it."""
     host = open_machine(request)
     if not host.access.is_administrator():
-        command = " ".join(request.words) or "to make a node"
         raise Refused(
-            f"{command} needs an administrator: start it from an elevated prompt", where="administrator"
+            f"{_called(request)} needs an administrator: start it from an elevated prompt",
+            where="administrator",
         )
     return host
 
@@ -75,9 +75,14 @@ def _this_windows(request: Request) -> Host:
         return open_windows()
     else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
         raise BadUsage(
-            f"{' '.join(request.words) or 'to make a node'} needs Windows; this is {sys.platform}"
+            f"{_called(request)} needs Windows; this is {sys.platform}"
             f" ({SANDBOX.name} DIR tries it out in a folder)"
         )
+
+
+def _called(request: Request) -> str:
+    """Without what stands behind the command's name, which may be anything."""
+    return (request.command.name if request.command else "") or "to make a node"
 
 
 def _bare_machine() -> Host:

@@ -48,7 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
-from agent.cli.inputs import outstanding
+from agent.cli.outstanding import outstanding
 from agent.cli.shown_values import shown
 from agent.engine.planning import Plan
 from agent.engine.target import to_document

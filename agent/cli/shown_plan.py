@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
+from agent.cli.outstanding import outstanding
 from agent.engine.planning import Action
 from agent.spec import Effect
 
@@ -95,12 +96,12 @@ def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
         return "a run is under way on this machine: ask again when it has ended"
     if status.interrupted:
         return "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
-    from agent.cli.inputs import USER_DATA, outstanding
-
     if outstanding(status.title) is not None:
         return "this user data was not carried out to its end: run wmcb --user-data with it again to go on"
     if not otherwise:
         return None
+    from agent.cli.inputs import USER_DATA
+
     again = _OF_USER_DATA if status.title.startswith(USER_DATA) else _AGAIN
     in_the_way = [each.record.target.key.name for each in otherwise if _of_another_type(each)]
     return f"move {', '.join(in_the_way)} away, then {again}" if in_the_way else again

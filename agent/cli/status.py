@@ -11,9 +11,9 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.daemon import paused_until
 from agent.cli.failure import DONE, FAILED
-from agent.cli.inputs import outstanding
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
+from agent.cli.outstanding import outstanding
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.host.errors import HostError

@@ -24,8 +24,6 @@ from agent.cli.failure import DONE, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
 from agent.cli.inputs import (
-    THE_JOIN_IS_OUTSTANDING,
-    THE_REST_IS_OUTSTANDING,
     USER_DATA,
     asking_for,
     confirmation,
@@ -36,6 +34,7 @@ from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.cli.kubelet_program import kubelet_file
 from agent.cli.machine import is_sandbox, open_machine
+from agent.cli.outstanding import THE_JOIN, THE_REST
 from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
 from agent.cli.streams import say
@@ -130,10 +129,10 @@ class _Run:
 
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
         if data.awaited:
-            self._stage(told, data.before, title + THE_REST_IS_OUTSTANDING)
+            self._stage(told, data.before, title + THE_REST)
             data = self._with_awaited(raw, data)
         joins = data.join is not None and not self._has_joined(data.join)
-        unfinished = title + (THE_JOIN_IS_OUTSTANDING if joins else THE_REST_IS_OUTSTANDING)
+        unfinished = title + (THE_JOIN if joins else THE_REST)
         if data.host_name and not self._is_called(told, data.host_name, unfinished):
             line = f"this machine is {data.host_name} when it has been restarted; then this is gone on with"
             return self._ended(_RESTART_AND_GO_ON, line)
@@ -144,7 +143,7 @@ class _Run:
         if self._asked_for(wanted) == _GO_ON_AT_NEXT_BOOT:
             return self._ended(_GO_ON_AT_NEXT_BOOT, "a command wants to be gone on from at the next boot")
         if data.join is not None and not self._has_joined(data.join):
-            self._join(told, data.join, title + THE_REST_IS_OUTSTANDING)
+            self._join(told, data.join, title + THE_REST)
         wanted = self._stage(told, [*data.after, *_used_once(data.before)], title)
         node = ": this machine is a node" if data.join else ""
         return self._ended(self._asked_for(wanted) or DONE, f"this user data has been carried out{node}")

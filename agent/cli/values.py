@@ -7,7 +7,7 @@ import re
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import join_options, options
 from agent.cli.failure import BadUsage
 from agent.sources import node_names
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
@@ -30,7 +30,8 @@ def check(request: Request) -> None:
     """All that are given, before anything is fetched, or a cluster is waited for."""
     for each in (options.START_TIMEOUT, options.MAX_TIME):
         seconds(request, each, 0)
-    number(request, options.VERBOSITY, "")
+    for verbosity in (options.VERBOSITY, join_options.KUBEADM_VERBOSITY):
+        number(request, verbosity, "")
     node_addresses(request, options.NODE_IP)
     addresses(request, options.CLUSTER_DNS)
     endpoint(request, options.RUNTIME_ENDPOINT, "")

@@ -67,7 +67,7 @@ def _bootstrap_token(token: BootstrapToken) -> Iterator[Fault]:
         yield (
             (*_BOOTSTRAP_TOKEN, "caCertHashes"),
             (
-                "it is empty: anybody who knows the token could pass for the cluster. Give the hash of its "
+                "it is missing: anybody who knows the token could pass for the cluster. Give the hash of its "
                 "CA (sha256:..., as `kubeadm token create --print-join-command` tells it), or do "
                 "without it (unsafeSkipCAVerification, --discovery-token-unsafe-skip-ca-verification)"
             ),
@@ -88,6 +88,11 @@ def endpoint_fault(endpoint: str) -> str | None:
     """HOST:PORT as Go splits it, neither of them empty, and the port a number."""
     if not endpoint:
         return "HOST:PORT of the cluster's API server was expected, such as 10.0.0.1:6443"
+    if _TOKEN.fullmatch(endpoint):
+        return "it is a bootstrap token, which goes behind --token; HOST:PORT was expected, as 10.0.0.1:6443"
+    scheme, slashes, _ = endpoint.partition("://")
+    if slashes:
+        return f"{quoted(endpoint)} is no HOST:PORT: leave {scheme}:// out"
     host, colon, port = endpoint.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

@@ -195,11 +195,18 @@ def refused(machine: Machine, cluster: Cluster, **given: Any) -> tuple[int, str]
     return answer.code, answer.error_lines[-1]
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--start-timeout", "soon", "a number of seconds, such as 60"),
+        ("--v", "foo", "a number, such as 2"),
+    ],
+)
 def test_a_value_that_cannot_be_meant_is_refused_before_the_cluster_is_asked(
-    windows: Machine, cluster: Cluster
+    windows: Machine, cluster: Cluster, option: str, value: str, expected: str
 ) -> None:
-    code, line = refused(windows, cluster, more=("--start-timeout", "soon"))
-    assert (code, line) == (2, "wmcb: --start-timeout soon: expected a number of seconds, such as 60")
+    code, line = refused(windows, cluster, more=(option, value))
+    assert (code, line) == (2, f"wmcb: {option} {value}: expected {expected}")
     assert cluster.server.targets == []
 
 

@@ -83,7 +83,7 @@ def test_no_token_is_shown() -> None:
         ),
         (
             replaced(GIVEN, ca_cert_hashes=()),
-            "--discovery-token-ca-cert-hash: it is empty: anybody who knows the token could pass for the "
+            "--discovery-token-ca-cert-hash: it is missing: anybody who knows the token could pass for the "
             "cluster. Give the hash of its CA (sha256:..., as `kubeadm token create --print-join-command` "
             "tells it), or do without it (unsafeSkipCAVerification, "
             "--discovery-token-unsafe-skip-ca-verification)",
@@ -95,6 +95,15 @@ def test_no_token_is_shown() -> None:
         (
             replaced(GIVEN, endpoint="10.0.0.1"),
             'HOST:PORT: "10.0.0.1" is no HOST:PORT, such as 10.0.0.1:6443',
+        ),
+        (
+            replaced(GIVEN, endpoint="https://10.0.0.1:6443"),
+            'HOST:PORT: "https://10.0.0.1:6443" is no HOST:PORT: leave https:// out',
+        ),
+        (
+            replaced(GIVEN, endpoint=TOKEN),
+            "HOST:PORT: it is a bootstrap token, which goes behind --token; HOST:PORT was expected, as "
+            "10.0.0.1:6443",
         ),
         (
             replaced(GIVEN, skip_phases=("kubelet-start/all", "kubelet")),
