@@ -190,7 +190,7 @@ class Watcher:
         self._subject = subject
         self._take = take
         self._over = threading.Event()
-        self._identity: tuple[str, Access] | None = None
+        self._way: tuple[str, Access, Proxies] | None = None
         self._following: Following | None = None
         self.trouble: str | None = None
         threading.Thread(target=self._run, daemon=True).start()
@@ -216,9 +216,10 @@ class Watcher:
     def _follow(self) -> None:
         """For as long as the credentials need not be looked at again: they are renewed every now and then."""
         identity = self._cluster.identity()
-        if identity != self._identity or self._following is None:
-            self._following = self._begun(identity)
-            self._identity = identity
+        way = (*identity, self._cluster.proxies())
+        if way != self._way or self._following is None:
+            self._following = self._begun(*way)
+            self._way = way
         if self._over.is_set():
             return
         is_seen = False
@@ -236,9 +237,9 @@ class Watcher:
             self._following = None
             self._over.wait(_LOOK_AGAIN_SECONDS)
 
-    def _begun(self, identity: tuple[str, Access]) -> Following:
-        path, name = self._subject(identity[0])
-        client = Client(identity[1], proxies=self._cluster.proxies())
+    def _begun(self, node: str, access: Access, proxies: Proxies) -> Following:
+        path, name = self._subject(node)
+        client = Client(access, proxies=proxies)
         return Following(client, path, fields=f"metadata.name={name}", notice=self._note, heard=self._heard)
 
     def _note(self, fault: str) -> None:
