@@ -85,7 +85,7 @@ class Figures:
 
 
 def measure(machine: KubeletNode, installed: str) -> Figures:
-    """On a machine with the exe as the service, which runs; it is no node of a cluster before and after."""
+    """On a machine with the exe as the service, which does not run, and that is no node of a cluster yet."""
     return _Resident(machine, installed).figures()
 
 
@@ -99,7 +99,7 @@ class _Resident:
     def figures(self) -> Figures:
         found = Figures()
         self._join()
-        self._begin_anew()
+        self._begin()
         self._settle()
         found.keeping = self._minute()
         found.keeping_bytes = self._resident_bytes()
@@ -149,11 +149,9 @@ class _Resident:
         if done.code != 0:
             raise Missing(f"wmcb {words[0]} failed: {done.err}")
 
-    def _begin_anew(self) -> None:
-        """One that remembers no end of the kubelet's; it has looked at everything when this returns."""
+    def _begin(self) -> None:
+        """It has looked at everything when this returns."""
         kept = self._log().count("keeping kubelet")
-        self._node.stop_service(_SERVICE)
-        self._node.wait_for_service(_SERVICE, State.STOPPED)
         self._node.start_service(_SERVICE)
         until(lambda: self._log().count("keeping kubelet") > kept, "the node is kept", 30, self._log)
 
@@ -206,7 +204,7 @@ class _Resident:
 
     def _kill(self) -> float:
         # The first end is followed by a start at once; only of a service that has seen none is it the first.
-        self._begin_anew()
+        self._begin()
         done = self._node.python(_TIMES, KUBELET, "kubelet.exe")
         if done.code != 0:
             raise Missing(f"the kubelet was not started again: {done.err}")
