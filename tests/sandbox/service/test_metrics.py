@@ -25,9 +25,10 @@ from sandbox.service.test_cluster import CONF, write_credentials
 from service import installation
 from service.metrics import Metric, Metrics, Sample, text
 from service.metrics_port import in_arguments
+from service.program import _answer_on
 from service.scraping import ADDRESS, Answer, Scraping, health
 from service.signals import Signal, Signals, Source
-from service.telling import Telling
+from service.telling import Event, Telling
 
 if TYPE_CHECKING:
     import pathlib
@@ -178,6 +179,15 @@ def test_it_is_to_be_reached_from_this_machine_alone(scraping: Scraping) -> None
     assert scraping._listening.getsockname()[0] == "127.0.0.1"
     with pytest.raises(OSError, match="in use"):
         Scraping(scraping.port, {})
+
+
+def test_a_port_that_somebody_has_is_told_and_the_service_goes_on(scraping: Scraping, keeper: Keeper) -> None:
+    told: list[str] = []
+    telling = Telling(keeper.host, told.append)
+    _answer_on(scraping.port, keeper.host, keeper.signals, telling, None)
+    (line,) = told
+    assert f"port {scraping.port} of 127.0.0.1 cannot be had" in line
+    assert telling.counts[Event.TROUBLE] == 1
 
 
 def test_busy_with_the_same_thing_for_long_is_not_well() -> None:
