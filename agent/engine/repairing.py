@@ -105,7 +105,7 @@ def repair(
 
     Raises Busy, Unfinished, CannotBeSo and HostError before anything is changed.
     """
-    with alone(host):
+    with alone(host, waits=False):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)

@@ -281,8 +281,11 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
 
 
 @contextmanager
-def alone(host: Host) -> Iterator[None]:
-    """Raises Busy, but for what the resident service does just now: that has ended in a moment."""
+def alone(host: Host, *, waits: bool = True) -> Iterator[None]:
+    """Raises Busy, but for what the resident service does just now: that has ended in a moment.
+
+    The service itself never waits: whoever is at work may wait for what it holds open.
+    """
     deadline = host.clock.monotonic() + _MOMENT_SECONDS
     while True:
         with host.processes.exclusive(LOCK) as mine:
@@ -290,7 +293,7 @@ def alone(host: Host) -> Iterator[None]:
                 yield
                 return
         now = host.clock.monotonic()
-        if now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_kept(host)):
+        if not waits or (now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_kept(host))):
             raise Busy("another wmcb is at work on this machine; wait until it has ended")
         host.clock.sleep(_PAUSE_SECONDS)
 

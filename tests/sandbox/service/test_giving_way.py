@@ -9,9 +9,12 @@ import pytest
 
 from agent.engine.journal import Journal
 from agent.engine.progress import Silent
+from agent.engine.repairing import repair
 from agent.engine.run import Busy, make_so, status
 from agent.engine.state_folder import StateFolder
+from agent.engine.target import NODE
 from agent.records import replaced
+from agent.spec import Key
 from sandbox.engine import nodes
 from sandbox.service.keeper import Clock
 
@@ -63,6 +66,17 @@ def test_a_run_does_not_wait_for_another(made: Host) -> None:
     Journal.begin(StateFolder.of(made), "test")
     with pytest.raises(Busy):
         _begun_while_locked(made)
+
+
+@pytest.mark.parametrize("part", [NODE, "followed"])
+def test_a_repair_waits_for_nobody_who_may_wait_for_what_it_holds(made: Host, part: str) -> None:
+    Journal.begin(StateFolder.of(made), "test", part=part)
+    with ExitStack() as lock:
+        assert lock.enter_context(made.processes.exclusive("wmcb"))
+        clock = Releasing(made, lock)
+        with pytest.raises(Busy):
+            repair(replaced(made, clock=clock), "test", Silent(), {Key("service", "kubelet")})
+        assert clock.time == 0
 
 
 def test_a_run_does_not_wait_for_what_has_no_journal(made: Host) -> None:
