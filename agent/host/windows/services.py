@@ -33,6 +33,7 @@ from agent.host.windows.scm import (
     ServiceKey,
     Setting,
 )
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -130,7 +131,11 @@ class WindowsServices:
 
     def status(self, name: str) -> ServiceStatus:
         with telling("ask for the state of", _subject(name)), self._scm.open(name, QUERY_STATUS) as service:
-            return service.status()
+            status = service.status()
+        if status.state is ServiceState.STOP_PENDING and status.pid and not self._lives(status.pid):
+            # Its process has ended without a word. The SCM notices that later, and Wine's never.
+            return replaced(status, state=ServiceState.STOPPED, pid=None)
+        return status
 
     def create(self, definition: ServiceDefinition) -> Sequence[str]:
         check_service_name("create", definition.name)

@@ -462,6 +462,23 @@ def test_a_refusal_while_it_waits_is_told(bench: Bench) -> None:
         bench.services.delete("kubelet")
 
 
+@pytest.mark.parametrize(
+    ("state", "pid", "told"),
+    [
+        (ServiceState.STOP_PENDING, 8, (ServiceState.STOPPED, None)),
+        (ServiceState.STOP_PENDING, 7, (ServiceState.STOP_PENDING, 7)),
+        (ServiceState.RUNNING, 8, (ServiceState.RUNNING, 8)),
+    ],
+    ids=["its process has ended", "it lives", "it was not asked to"],
+)
+def test_a_service_that_ends_without_a_word_has_stopped(
+    bench: Bench, state: ServiceState, pid: int, told: tuple[ServiceState, int | None]
+) -> None:
+    bench.created().scm.services["kubelet"].state = ServiceStatus(state, pid, 0, 0, 0, 0)
+    status = bench.services.status("kubelet")
+    assert (status.state, status.pid) == told
+
+
 @pytest.mark.parametrize("state", [ServiceState.RUNNING, ServiceState.PAUSED])
 def test_a_service_that_goes_on_is_not_waited_for(bench: Bench, state: ServiceState) -> None:
     bench.created()
