@@ -81,23 +81,38 @@ class Postman(Generic[T]):
     def __init__(self, deliver: Callable[[T], None]) -> None:
         self._deliver = deliver
         self._waiting = queue.SimpleQueue[T]()
-        self._thread: threading.Thread | None = None
+        self._beginning = threading.Lock()
+        self._works = False
 
     def put(self, what: T) -> None:
-        self._waiting.put(what)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, daemon=True)
-            self._thread.start()
+        with self._beginning:
+            self._waiting.put(what)
+            if not self._works:
+                self._works = True
+                threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
-        what, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
-        while True:
-            try:
-                self._deliver(what)
-                what, pause = self._waiting.get(), _FIRST_PAUSE_SECONDS
-            except Exception:  # noqa: BLE001 - whatever it is, what comes later is to be told
+        """Until all is delivered: a thread that only waits costs a megabyte."""
+        while (what := self._next()) is not None:
+            pause = _FIRST_PAUSE_SECONDS
+            while not self._is_delivered(what):
                 # Whoever watches the same server tells of that.
                 what, pause = self._newer(what, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _is_delivered(self, what: T) -> bool:
+        try:
+            self._deliver(what)
+        except Exception:  # noqa: BLE001 - whatever it is, what comes later is to be told
+            return False
+        return True
+
+    def _next(self) -> T | None:
+        with self._beginning:
+            try:
+                return self._waiting.get_nowait()
+            except queue.Empty:
+                self._works = False
+                return None
 
     def _newer(self, what: T, seconds: float) -> T:
         try:
