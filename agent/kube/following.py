@@ -120,6 +120,8 @@ class Following:
 
     def _events(self, end: float) -> Iterator[Event]:
         began = self._clock.monotonic()
+        if began >= end:
+            return  # or nobody would be said to answer within no time at all
         watch = self._client.watch(self._path, self._version, fields=self._fields, labels=self._labels)
         self._watch = watch
         if self._over.is_set():
