@@ -110,10 +110,12 @@ def _failure(
     kind: type[HostError], name: str, wanted: ServiceState, status: ServiceStatus, process_exit: int | None
 ) -> HostError:
     code = status.exit_code
-    told = f"its state is {status.state.name}, its exit code {code}"
+    is_said = kind is ServiceFailed and status.state is ServiceState.STOPPED
+    told = [] if is_said else [f"its state is {status.state.name}", f"its exit code {code}"]
     if code == _SERVICE_SPECIFIC_ERROR:
-        told += f" (its own: {status.service_exit_code})"
+        told.append(f"its own exit code {status.service_exit_code}")
     if process_exit is not None:
-        told += f", its process ended with exit code {process_exit}"
+        told.append(f"its process ended with exit code {process_exit}")
         code = code or _PROCESS_ABORTED
-    return kind("bring", f"service {name} to {wanted.name}", _TIMEOUT if kind is TimedOut else code, told)
+    shown = _TIMEOUT if kind is TimedOut else code
+    return kind("bring", f"service {name} to {wanted.name}", shown, ", ".join(told))

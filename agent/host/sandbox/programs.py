@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SERVICES = "services.json"
 
+_TAIL = 4096
+_LONGEST_LINE = 300
 _BIRTH_TOLERANCE_SECONDS = 1.0
 _UNKNOWN_EXIT_CODE = 1
 
@@ -73,7 +75,7 @@ class Programs:
 
     def start(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> Document:
         exit_file = self._exits / os.urandom(8).hex()
-        output = self._exits / f"{name}.output"
+        output = self._output(name)
         with telling("start", command[0]):
             pid, keeper, group = _start(command, environment, self._state.directory, exit_file, output)
             image = os.stat(command[0])  # noqa: PTH116
@@ -95,6 +97,18 @@ class Programs:
 
     def forget(self, process: Document) -> None:
         (self._exits / process["exit_file"]).unlink(missing_ok=True)
+
+    def last_words(self, name: str) -> str | None:
+        """Of a service's program, and where all that it said is; None where it said nothing."""
+        output = self._output(name)
+        with suppress(FileNotFoundError):
+            lines = output.read_bytes()[-_TAIL:].decode(errors="replace").split("\n")
+            if said := [line.strip() for line in lines if line.strip()]:
+                return f"it said last: {said[-1][-_LONGEST_LINE:]} (all of it is in {output})"
+        return None
+
+    def _output(self, name: str) -> pathlib.Path:
+        return self._exits / f"{name}.output"
 
     def running(self) -> Collection[int]:
         return {process["pid"] for process in self._processes()}

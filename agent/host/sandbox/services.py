@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from agent.host import commandline
 from agent.host.definitions import check_service_name, image_path
-from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, host_error
+from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, ServiceFailed, host_error
 from agent.host.port import Control, InstalledService, ServiceState, StartType
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import can_run, is_ours
@@ -183,8 +183,15 @@ class SandboxServices:
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
         from agent.host.sandbox.service_watch import WatchedService
 
-        with WatchedService(self._document, name) as service:
-            return wait_for(service, self._clock, name, state, seconds)
+        try:
+            with WatchedService(self._document, name) as service:
+                return wait_for(service, self._clock, name, state, seconds)
+        except ServiceFailed as failure:
+            said = self._programs.last_words(name)
+            if said is None:
+                raise
+            advice = "; ".join(filter(None, (failure.advice, said)))
+            raise ServiceFailed(failure.action, failure.subject, failure.code, advice) from failure
 
     def watch(self, names: Iterable[str]) -> Watch[ServiceEvent]:
         from agent.host.sandbox.service_watch import ServiceWatch

@@ -111,7 +111,7 @@ def test_comes_to_the_wanted_state(service: Scripted, wanted: ServiceState, afte
             1,
             ServiceFailed,
             13,
-            "its state is STOPPED, its exit code 13",
+            "the service stopped (Windows error 13)",
             id="stopped-with-an-exit-code",
         ),
         pytest.param(
@@ -120,7 +120,7 @@ def test_comes_to_the_wanted_state(service: Scripted, wanted: ServiceState, afte
             1,
             ServiceFailed,
             1066,
-            "its exit code 1066 (its own: 3)",
+            "the service stopped (Windows error 1066); its own exit code 3",
             id="stopped-with-a-code-of-its-own",
         ),
         pytest.param(
@@ -129,7 +129,7 @@ def test_comes_to_the_wanted_state(service: Scripted, wanted: ServiceState, afte
             0,
             ServiceFailed,
             1077,
-            "STOPPED",
+            "the service stopped (Windows error 1077)",
             id="never-started",
         ),
         pytest.param(
@@ -156,7 +156,7 @@ def test_comes_to_the_wanted_state(service: Scripted, wanted: ServiceState, afte
             2,
             ServiceFailed,
             5,
-            "its exit code 5",
+            "the service stopped (Windows error 5)",
             id="last-word-and-end-at-once",
         ),
         pytest.param(

@@ -78,11 +78,13 @@ def test_a_program_that_knows_nothing_of_services_runs_and_is_stopped(sandbox: S
 
 
 def test_one_that_ends_at_once_has_failed(sandbox: Sandbox) -> None:
-    script(sandbox, "exit 3")
+    script(sandbox, "echo no such flag; echo >&2; exit 3")
     sandbox.machine.host.services.start("kubelet")
     with pytest.raises(ServiceFailed) as failed:
         sandbox.machine.host.services.wait("kubelet", RUNNING, SOON)
     assert failed.value.code == 1067
+    output = sandbox.directory / ".sandbox" / "exits" / "kubelet.output"
+    assert str(failed.value).endswith(f"; it said last: no such flag (all of it is in {output})")
 
 
 def test_its_exit_code_can_be_asked_for(sandbox: Sandbox) -> None:
