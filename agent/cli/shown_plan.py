@@ -119,7 +119,7 @@ def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterato
         return
     yield colours.paint("yellow", f"~ {target.key}")
     differences = _of_another_type(standing) or standing.differences
-    for line in shown_values.lines(target, differences, details=details):
+    for line in shown_values.lines(target, differences, is_there=True, details=details):
         yield f"    {line}"
 
 
@@ -137,7 +137,8 @@ def _change(change: Change, colours: Colours, *, details: bool) -> Iterator[str]
     key = change.target.key
     yield colours.paint(colour, f"{sign} {change.action.value:<9} {key}")
     if change.action is not Action.CREATE or details or key.kind == "service":
-        lines = shown_values.lines(change.target, change.differences, details=details)
+        is_there = change.found is not None
+        lines = shown_values.lines(change.target, change.differences, is_there=is_there, details=details)
         yield from (f"    {line}" for line in lines)
 
 

@@ -28,12 +28,16 @@ _LABELS = {
 }
 
 
-def lines(target: Target, differences: Iterable[Difference], *, details: bool) -> Iterator[str]:
+def lines(
+    target: Target, differences: Iterable[Difference], *, is_there: bool, details: bool
+) -> Iterator[str]:
     """`details` shows a security descriptor as Windows writes it."""
     for each in differences:
         label = each.field if details else _LABELS.get(each.field, each.field)
         if each.field in _RIGHTS and not details:
             yield f"{label}: {_rights(each)}"
+        elif each.found is None and is_there:
+            yield f"{label}: {target.kind.lacking(each.field, each.wanted, target.manner)}"
         elif each.found is None:
             yield f"{label}: {shown(target, each.field, each.wanted)}"
         elif _are_words(each.found) and _are_words(each.wanted) and sorted(each.found) != sorted(each.wanted):

@@ -118,6 +118,10 @@ class Kind:
         """For a person. Of a secret no more than lets two of them be told apart."""
         return "nothing" if value is None else str(value)
 
+    def lacking(self, field: str, wanted: Value, manner: State) -> str:
+        """For a person, of a resource that is there, and has nothing of this."""
+        return f"nothing -> {self.shown(field, wanted, manner)}"
+
     def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - nothing is in the way
         """Why it cannot be made so, in a line that says what to do."""
         return None

@@ -87,8 +87,8 @@ class ServiceResource(Kind):
         return service_state.comparable(field, wanted) == service_state.comparable(field, found)
 
     def shown(self, field: str, value: Value, manner: State) -> str:
-        if field == "well":
-            return "well" if value else "not well"
+        if field == "well" and isinstance(value, list):
+            return f"{_place(int(value[0]), str(value[1]))} answers {_WELL}"
         if field == "environment" and isinstance(value, dict):
             return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
         if field == "recovery":
@@ -96,6 +96,11 @@ class ServiceResource(Kind):
         if isinstance(value, list | tuple):
             return " ".join(map(str, value)) or "nothing"
         return super().shown(field, value, manner)
+
+    def lacking(self, field: str, wanted: Value, manner: State) -> str:
+        if field == "well" and isinstance(wanted, list):
+            return f"{_place(int(wanted[0]), str(wanted[1]))} does not answer {_WELL}"
+        return super().lacking(field, wanted, manner)
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         assert isinstance(want, Service)
@@ -254,10 +259,14 @@ def _lack(host: Host, want: Service) -> str | None:
     health = want.health
     if health is not None and (answer := _answer(host, health.port, health.path)) != _WELL:
         told = f"answers {answer}" if answer else "does not answer"
-        return f"http://127.0.0.1:{health.port}{health.path} {told}"
+        return f"{_place(health.port, health.path)} {told}"
     if want.makes is not None and not is_file(host.files, want.makes):
         return f"has not made {want.makes}"
     return None
+
+
+def _place(port: int, path: str) -> str:
+    return f"http://127.0.0.1:{port}{path}"
 
 
 def _answer(host: Host, port: int, path: str) -> int:

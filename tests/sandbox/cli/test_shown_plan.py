@@ -177,3 +177,11 @@ def test_what_stands_in_the_way_is_to_be_moved_first(machine: Machine) -> None:
     machine.host.files.move(config, PureWindowsPath(r"C:\aside"))
     assert machine.wmcb(*machine.node).code == 0
     assert machine.wmcb("status").code == 0
+
+
+def test_a_kubelet_that_is_not_well_is_told_by_its_address(machine: Machine) -> None:
+    healthz = "http://127.0.0.1:10248/healthz"
+    assert f"    well: {healthz} answers 200" in machine.wmcb("plan", *machine.node).out.splitlines()
+    assert machine.wmcb(*machine.node).code == 0
+    machine.facts(answers={"10248": 500})
+    assert f"    well: {healthz} does not answer 200" in machine.wmcb("status").out.splitlines()
