@@ -46,7 +46,7 @@ class Route:
         first = self.proxy or self.there
         place = self._told(first)
         with deadline.within(CONNECT_SECONDS, f"no connection to {place}"):
-            wire: Wire = connected(first, place, deadline)
+            wire: Wire = connected(first, place, deadline, called="of the proxy " if self.proxy else "")
         try:
             if self.proxy and self.proxy.secure:
                 wire = self._secured(wire, self.proxy, self.trust_in_proxy, deadline)

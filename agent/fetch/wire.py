@@ -146,10 +146,12 @@ class _Found(NamedTuple):
     place: tuple[object, ...]
 
 
-def connected(there: Address, place: str, deadline: Deadline) -> Tcp:
-    """`place` is what a person is told of `there`. Raises Failed, or TimeoutError when the time is over."""
+def connected(there: Address, place: str, deadline: Deadline, *, called: str = "") -> Tcp:
+    """`place` is what a person is told of `there`, and `called` whose name it has. Raises Failed, or
+    TimeoutError when the time is over.
+    """
     first: Exception | None = None
-    addresses = _addresses(there, place, deadline)
+    addresses = _addresses(there, place, deadline, called)
     for index, found in enumerate(addresses):
         left = deadline.left()
         seconds = max(left / (len(addresses) - index), min(_ATTEMPT_SECONDS, left))
@@ -159,7 +161,7 @@ def connected(there: Address, place: str, deadline: Deadline) -> Tcp:
             first = first or fault
         except OSError as fault:
             first = first or of_connection(place, fault)
-    raise first or Failed(f"the name {there.host} has no address", transient=True)
+    raise first or Failed(f"the name {called}{there.host} has no address", transient=True)
 
 
 def _opened(found: _Found, seconds: float) -> socket.socket:
@@ -174,14 +176,14 @@ def _opened(found: _Found, seconds: float) -> socket.socket:
     return opened
 
 
-def _addresses(there: Address, place: str, deadline: Deadline) -> list[_Found]:
+def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> list[_Found]:
     """What the name stands for."""
     try:
         if ":" in there.host or not there.host.strip(_DIGITS):
             return _looked_up(there)  # of an address nobody is asked
         return _looked_up_in_time(there, deadline)
     except socket.gaierror as fault:
-        raise of_name(there.host, fault) from None
+        raise of_name(f"{called}{there.host}", fault) from None
     except TimeoutError:
         raise
     except OSError as fault:

@@ -15,6 +15,7 @@ import pytest
 from agent.fetch import answer as answers
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
+from agent.fetch.proxies import Proxies
 from agent.records import replaced
 from unit.fetch.quick_clock import QuickClock, StillClock
 from unit.fetch.servers import Server, after, answer, closed_port, ok, raw, reset, silent
@@ -234,6 +235,13 @@ class TestLookingUp:
         self._fails(monkeypatch, socket.gaierror(socket.EAI_NONAME, "in some language"))
         with pytest.raises(Failed, match=r"^the name api\.example has no address; check the name"):
             fetched("http://api.example:22623/")
+
+    def test_a_proxy_without_an_address(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._fails(monkeypatch, socket.gaierror(socket.EAI_NONAME, "in some language"))
+        with pytest.raises(Failed, match=r"^the name of the proxy garbage has no address; check the name"):
+            Fetcher(StillClock()).body(
+                Request("http://api.example:22623/", proxies=Proxies(http="garbage")), Limits()
+            )
 
     def test_no_name_server(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._fails(monkeypatch, socket.gaierror(socket.EAI_AGAIN, "in some language"))
