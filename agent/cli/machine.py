@@ -103,11 +103,14 @@ def _sandbox(request: Request) -> Host:
     directory = _sandbox_folder(request)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))
     except (FileExistsError, NotADirectoryError) as error:
         raise _is_a_file(directory) from error
+    except PermissionError as error:
+        fault = "it may not be written to; name a folder of your own"
+        raise BadUsage.of(SANDBOX.name, str(directory), fault) from error
     except OSError as error:
         raise BadUsage.of(SANDBOX.name, str(directory), error.strerror or str(error)) from error
-    return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))
 
 
 def _sandbox_to_look(request: Request) -> Host:

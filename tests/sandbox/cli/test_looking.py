@@ -99,3 +99,18 @@ def test_without_windows_a_machine_is_imagined_and_said_to_be(
         f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined"
         " (--sandbox DIR is for one that stays)"
     )
+
+
+@pytest.mark.parametrize("command", [("status",), NODE], ids=["status", "run"])
+def test_a_folder_that_may_not_be_written_to_is_no_sandbox(
+    command: tuple[str, ...], machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    words = [word.format(ignition=WORKER, kubelet=machine.kubelet) for word in command]
+    monkeypatch.setattr("agent.host.sandbox.state.State.__init__", denied)
+    answer = machine.wmcb(*words)
+    assert answer.code == 2
+    fault = "it may not be written to; name a folder of your own"
+    assert answer.error_lines == [f"wmcb: --sandbox {machine.place}: {fault}"]
