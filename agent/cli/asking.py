@@ -60,11 +60,9 @@ class Asking:
         self.warn(str(objection))
 
 
-def last_of(failures: Sequence[Failure], asking: Asking) -> Failure:
-    """The one to be raised, when the others have been told."""
+def last_of(failures: Sequence[Failure]) -> Failure:
+    """The one to be raised, with the others."""
     *others, last = failures
-    for other in others:
-        asking.notice(str(other))
     last.others = others
     return last
 
@@ -80,4 +78,4 @@ def tell_report(report: Report, asking: Asking) -> None:
             BadInput(str(error).removeprefix("error: "), where=error.where)
             for error in report.errors[:_MOST_LINES]
         ]
-        raise last_of(errors, asking)
+        raise last_of(errors)

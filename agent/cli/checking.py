@@ -97,4 +97,4 @@ def refuse_unfit(found: Sequence[Finding], asking: Asking) -> None:
         if each.verdict is Verdict.ERROR
     ]
     if errors:
-        raise last_of(errors, asking)
+        raise last_of(errors)

@@ -61,7 +61,8 @@ def _function(name: str) -> Callable[[Request], int]:
 def ended(failure: Failure, arguments: Sequence[str], called: str) -> int:
     """Tells it, and gives its exit code."""
     # What calls kubeadm looks for the word that its errors begin with.
-    tell(f"{'error' if called == 'kubeadm' else 'wmcb'}: {failure.with_details()}")
+    for line in (*map(str, failure.others), failure.with_details()):
+        tell(f"{'error' if called == 'kubeadm' else 'wmcb'}: {line}")
     if _wants_json(arguments):
         from agent.cli.documents import error_document
 

@@ -36,7 +36,8 @@ class Failure(Exception):
     ) -> None:
         """`where`: the option, the place in a document, the file or the check that it is about.
 
-        `others` were told before it. `details` are shown below it, as the last lines of a program's log are.
+        `others` are told before it, a line each. `details` are shown below it, as the last lines of a
+        program's log are.
         """
         super().__init__(text)
         self.where = where

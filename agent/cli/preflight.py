@@ -14,6 +14,7 @@ from agent.cli import options
 from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, errors_beforehand, machine_findings
 from agent.cli.colours import Colours
 from agent.cli.documents import document
+from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
 from agent.cli.inputs import asking_for, given_document
 from agent.cli.kubelet_program import kubelet_program
@@ -64,7 +65,9 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
         return None, _not_given(programs.CHECK, asking.kubelet.name)
     try:
         program = kubelet_program(request, host, replaced(asking, ignored=()))
-        told = f"a Windows program for x86-64, Kubernetes 1.{program.release.minor}"
+        is_for_windows = fault_of_program(program.file.head(HEAD), of_this_system=False) is None
+        kind = "a Windows program for x86-64" if is_for_windows else "a program of this system"
+        told = f"{kind}, Kubernetes 1.{program.release.minor}"
     except BadUsage as fault:
         return _forgiven(request, host, asking, Finding(programs.CHECK, Verdict.ERROR, str(fault)))
     return program, Finding(programs.CHECK, Verdict.GOOD, told)
@@ -95,6 +98,8 @@ def _document(
     try:  # nobody can be forgiven this: without a document there is no node
         specification = wanted_node(request, host, asking, lambda: wished)
     except Failure as fault:
+        for other in fault.others:
+            asking.notice(str(other))
         return None, Finding(check, Verdict.ERROR, str(fault))
     return specification, Finding(check, Verdict.GOOD, specification.title)
 

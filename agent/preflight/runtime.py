@@ -48,9 +48,11 @@ def pipe(situation: Situation) -> tuple[Verdict, str]:
     if name is None:
         return Verdict.NOT_CHECKED, "the kubelet is told of a runtime that answers at no pipe"
     shown = rf"\\.\pipe\{name}"
+    needed = situation.services_needed()
+    if missing := [each for each in needed if situation.host.services.read(each) is None]:
+        return Verdict.NOT_CHECKED, f"{shown} is served when there is {', '.join(missing)}, and it runs"
     if situation.host.facts.pipe_exists(name):
         return Verdict.GOOD, f"{shown} is served"
-    needed = situation.services_needed()
     running = [each for each in needed if _runs(situation, each)]
     is_worth_waiting = situation.patient and PIPE_CHECK not in situation.ignored
     if running and is_worth_waiting and _comes_up(situation.host, name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -270,6 +271,20 @@ def test_the_pipe_of_a_stopped_containerd_is_not_missed(machine: Machine) -> Non
     """Windows starts it when the kubelet starts."""
     machine.facts(pipes=[])
     assert verdicts_of(machine, "preflight")["containerd-pipe"] == "not checked"
+
+
+def test_of_a_containerd_that_is_missing_no_pipe_is_told(bare: Machine) -> None:
+    verdicts = verdicts_of(bare, "preflight")
+    assert (verdicts["containerd-service"], verdicts["containerd-pipe"]) == ("error", "not checked")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there every program is for Windows")
+def test_what_a_sandbox_can_run_is_told_for_what_it_is(machine: Machine) -> None:
+    words = ("--kubelet", machine.give("kubelet.exe", "#!/bin/sh\n"), "--kubelet-version", "1.31")
+    (line,) = (
+        line for line in machine.wmcb("preflight", *words).out.splitlines() if line.startswith("kubelet ")
+    )
+    assert line.endswith("a program of this system, Kubernetes 1.31")
 
 
 def test_a_containerd_that_comes_up_is_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

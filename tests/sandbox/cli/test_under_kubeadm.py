@@ -108,8 +108,8 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("join", "10.0.0.1:6443", "--control-plane"), "--control-plane: a Windows machine cannot be"),
         (("join", "phase", "control-plane-join"), "kubeadm join phase control-plane-join: it is for a"),
         (("jion",), "unknown command jion; did you mean join?"),
-        (("xyzzy",), "unknown command xyzzy; see kubeadm --help"),
-        (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm --help"),
+        (("xyzzy",), "unknown command xyzzy; see kubeadm reset --help"),
+        (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm reset --help"),
         (("upgrade", "node", "phase", "kubelet-config"), "kubeadm upgrade node phase: its phases are not"),
         (
             ("reset", "phase", "cleanup-node"),
@@ -129,6 +129,12 @@ def test_what_it_refuses(machine: Machine, words: tuple[str, ...], says: str) ->
     answer = kubeadm(machine, *words)
     assert answer.code == 2
     assert answer.error_lines[-1].startswith(f"error: {says}")
+
+
+def test_each_of_several_errors_begins_as_kubeadm_s_do(machine: Machine) -> None:
+    answer = kubeadm(machine, "join", "10.0.0.1", "--token", "hush")
+    assert answer.code == 2
+    assert [line.partition(":")[0] for line in answer.error_lines] == ["error"] * 3
 
 
 def test_help(machine: Machine) -> None:
