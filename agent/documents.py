@@ -9,6 +9,7 @@ is text. The bounds are on what the text expands to: a short file of aliases is 
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
@@ -19,6 +20,7 @@ import yaml
 from agent.json_faults import json_fault
 from agent.records import field, frozen
 from agent.yaml_events import MOST_VALUES, Builder, Place
+from agent.yaml_faults import yaml_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,14 +87,21 @@ def read_leniently(contents: bytes) -> Reading:
 def _read(contents: bytes, *, leniently: bool) -> Reading:
     if len(contents) > _LARGEST:
         _refuse(f"it is longer than {_LARGEST // 1024} KiB")
-    try:
-        text = contents.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong")
+    text = decoded(contents)
     # The kubelet decides by the first character, too.
     if text.lstrip().startswith("{") and not leniently:
         return _read_json(text)
     return _read_yaml(text, leniently)
+
+
+def decoded(contents: bytes) -> str:
+    """Raises NotReadable."""
+    if contents.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        _refuse("it is UTF-16; save it as UTF-8")  # as PowerShell writes it unless it is told otherwise
+    try:
+        return contents.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong")
 
 
 def _refuse(message: str, place: Place = (), at: Position | None = None) -> NoReturn:
@@ -168,7 +177,7 @@ def _read_yaml(text: str, leniently: bool) -> Reading:
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark
         at = None if mark is None else (mark.line + 1, mark.column + 1)
-        _refuse("it is not YAML", at=at)
+        _refuse(f"it is not YAML{yaml_fault(fault, text)}", at=at)
     except yaml.YAMLError:
         _refuse("it is not YAML")
     return Reading(value, builder.positions, tuple(builder.places_twice))

@@ -12,6 +12,9 @@ _OF_JSON = {
     "Expecting value": "a value is expected here",
     "Expecting ',' delimiter": "a comma, or the closing bracket, is missing before this",
     "Expecting ':' delimiter": "a colon is missing before this",
+    "Unterminated string starting at": "the text that begins here has no closing quote; was it cut short?",
+    "Invalid control character at": "a line break, or another control character, stands in a text",
+    "Invalid \\escape": "a backslash stands in a text; write two of them",
     "Extra data": "it goes on after its end",
 }
 

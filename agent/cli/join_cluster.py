@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent import node_credentials
-from agent.cli.failure import Failure
+from agent.cli.failure import BadInput, Failure
 from agent.cli.meanwhile import begun_quietly
 from agent.fetch.proxies import of_environment
 from agent.kube import kubeconfig
@@ -68,7 +68,7 @@ def find_cluster(
     configuration: JoinConfiguration, name: str, host: Host, given: Given, notice: Notice
 ) -> JoinCluster:
     """`name` is the node's; `given` finds the file of a discovery by file. Raises Failure."""
-    with _told(), Kept() as kept:
+    with _told(host), Kept() as kept:
         own = _usable(host)
         if own:
             _check_it_is_this_cluster(own, configuration, given, notice)
@@ -109,7 +109,7 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
 
     A Node that an upgrade had cordoned, and was killed then, takes pods again.
     """
-    with _told():
+    with _told(host):
         own = _with_certificate(host, seconds)
         with _client(own, host, seconds, notice) as client:
             found = _waited_for(client, name, seconds)
@@ -122,7 +122,7 @@ def admitted(host: Host, name: str, cri_socket: str, seconds: float, notice: Not
 @contextmanager
 def as_node(host: Host, seconds: float, notice: Notice) -> Iterator[Client | None]:
     """Asks by the kubelet's own credentials; nobody where there are none. What fails is raised as Failure."""
-    with _told():
+    with _told(host):
         own = own_kubeconfig(host)
         if own is None:
             yield None
@@ -177,7 +177,11 @@ def _bootstrap(configuration: JoinConfiguration, given: Given, notice: Notice, k
     if discovery.file_is_url:
         return finding.by_url(discovery.file, discovery.tls_bootstrap_token)
     file = given(discovery.file)
-    config = kubeconfig.read(file.read(), file.shown)
+    try:
+        config = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
+        config.check()
+    except NotUsable as fault:
+        raise BadInput(f"{file.option} {fault}", where=file.option) from fault
     return finding.by_kubeconfig(config, file.from_here, discovery.tls_bootstrap_token)
 
 
@@ -278,11 +282,16 @@ def _is_ready(there: Object) -> bool:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(host: Host) -> Iterator[None]:
     try:
         yield
     except Unauthorized as fault:
-        advice = f"if it is {KUBELET_CONF} that is not accepted, run wmcb reset and join anew"
+        if host.files.observe(KUBELET_CONF) is None:
+            advice = (
+                "the token may have expired: kubeadm token create on a control-plane machine makes another"
+            )
+        else:
+            advice = f"if it is {KUBELET_CONF} that is not accepted, run wmcb reset and join anew"
         raise Failure(f"{fault}; {advice}") from fault
     except Failed as fault:
         raise Failure(str(fault)) from fault

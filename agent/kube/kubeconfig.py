@@ -233,7 +233,7 @@ def read(contents: bytes, name: str) -> Kubeconfig:
         document = documents.read_document(contents)
     except documents.NotReadable as fault:
         raise NotUsable(f"{name}{_spot(fault)}: {fault}") from None
-    return _Reader(name, document.value).kubeconfig()
+    return _Reader(name, document).kubeconfig()
 
 
 def _spot(fault: documents.NotReadable) -> str:
@@ -241,14 +241,15 @@ def _spot(fault: documents.NotReadable) -> str:
 
 
 class _Reader:
-    def __init__(self, name: str, value: dict[str, Value]) -> None:
+    def __init__(self, name: str, document: documents.Document) -> None:
         self._name = name
-        self._value = value
+        self._value = document.value
+        self._positions = document.positions
 
     def kubeconfig(self) -> Kubeconfig:
         for setting, wanted in (("kind", "Config"), ("apiVersion", "v1")):
             if self._text(self._value, (), setting) not in ("", wanted):
-                self._refuse((setting,), f"it has to be {wanted}")
+                self._refuse((setting,), f"it has to be {wanted}: a kubeconfig is expected")
         return Kubeconfig(
             {name: self._cluster(value, place) for name, value, place in self._named("clusters", "cluster")},
             {name: self._user(value, place) for name, value, place in self._named("users", "user")},
@@ -330,7 +331,9 @@ class _Reader:
 
     def _refuse(self, place: Place, why: str) -> NoReturn:
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-        raise NotUsable(f"{self._name}: {path.removeprefix('.')}: {why}")
+        spot = self._positions.get(place)
+        where = f"{self._name} line {spot[0]}, column {spot[1]}" if spot else self._name
+        raise NotUsable(f"{where}: {path.removeprefix('.')}: {why}")
 
 
 def _of_user(user: User) -> dict[str, Value]:

@@ -14,6 +14,7 @@ from agent.records import field, frozen, mutable
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.report import quoted
 from agent.yaml_events import Builder
+from agent.yaml_faults import yaml_fault
 
 Scalar = str | int | float | bool | bytes | None
 
@@ -53,7 +54,7 @@ def read(part: str, text: str, first_line: int = 1) -> Document:
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark
         line, column = (mark.line + first_line, mark.column + 1) if mark else (None, None)
-        raise Refused(Origin(part, (), line, column), "it is not YAML") from None
+        raise Refused(Origin(part, (), line, column), f"it is not YAML{yaml_fault(fault, text)}") from None
     except yaml.YAMLError:
         raise Refused(Origin(part), "it is not YAML: a character in it cannot be there") from None
     if root is None or not isinstance(root.value, dict):

@@ -64,9 +64,9 @@ def parts(name: str, contents: bytes) -> tuple[Part, ...]:
 def values(name: str, contents: bytes) -> Iterator[tuple[int, str, documents.Reading]]:
     """Each document: its first line, its text, and what that says. Raises Unusable."""
     try:
-        text = contents.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        raise _unusable(name, f"it is not UTF-8: byte {fault.start + 1} is wrong") from None
+        text = documents.decoded(contents)
+    except documents.NotReadable as fault:
+        raise _unusable(name, str(fault)) from None
     for line, part in _split(name, text):
         try:
             # Empty lines before it, so that what is wrong is told by the line of the file.

@@ -250,6 +250,15 @@ def test_a_wrong_secret(windows: Machine, cluster: Cluster) -> None:
     assert "does not know the secret of the token abcdef" in line
 
 
+def test_a_token_that_is_not_accepted_any_more(windows: Machine, cluster: Cluster) -> None:
+    cluster.server.at(KUBELET_CONFIG, status(401, "Unauthorized", "Unauthorized"))
+    code, line = refused(windows, cluster)
+    assert code == 1
+    assert line.endswith(
+        "; the token may have expired: kubeadm token create on a control-plane machine makes another"
+    )
+
+
 def test_a_node_of_the_name_that_is_ready(windows: Machine, cluster: Cluster) -> None:
     cluster.has_node(ready=True)
     code, line = refused(windows, cluster)

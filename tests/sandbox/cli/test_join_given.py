@@ -114,6 +114,24 @@ def test_what_is_not_there_is_told_by_its_option(
     assert windows.picture() == before
 
 
+NO_KUBECONFIGS = {
+    "another document": (
+        "kind: ConfigMap\n",
+        " line 1, column 7: kind: it has to be Config: a kubeconfig is exp",
+    ),
+    "no document": ("a: [b\n", " line 2, column 1: it is not YAML: a comma is missing before this"),
+    "without a cluster": ("current-context: x\n", ": current-context: there is no context of that name"),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), NO_KUBECONFIGS.values(), ids=NO_KUBECONFIGS)
+def test_a_discovery_file_that_is_no_kubeconfig(windows: Machine, content: str, says: str) -> None:
+    file = windows.give("discovery.conf", content)
+    answer = by_file(windows, file)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.error_lines[-1].startswith(f"wmcb: --discovery-file {file}{says}")
+
+
 def test_what_is_not_there_is_told_by_its_place(windows: Machine, cluster: Cluster) -> None:
     file = windows.give("patched.yaml", patched(windows, cluster, "/nowhere"))
     answer = windows.wmcb("join", "--config", file, "--kubelet-version", "1.36")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ REFUSED = [
     ),
     ("users: [{name: a, user: []}]", "a.conf: users[0].user: a mapping was expected"),
     ("clusters: [{name: a}, {name: a}]", "a.conf: clusters[1].name: another one before it has the same name"),
-    ("kind: ConfigMap", "a.conf: kind: it has to be Config"),
+    ("kind: ConfigMap", "a.conf line 1, column 7: kind: it has to be Config: a kubeconfig is expected"),
     ("apiVersion: v2", "a.conf: apiVersion: it has to be v1"),
     ("{", "a.conf line 1, column 2: it is not JSON: it ends too early; was it cut short?"),
     ("a: [", "a.conf line 2, column 1: it is not YAML"),
@@ -163,12 +164,15 @@ REFUSED = [
 ]
 
 
+_SPOT = re.compile(r" line \d+, column \d+")
+
+
 @pytest.mark.parametrize(("text", "says"), REFUSED, ids=[says[8:50] for _, says in REFUSED])
 def test_what_is_refused(text: str, says: str) -> None:
     with pytest.raises(NotUsable) as caught:
         kubeconfig.read(text.encode(), "a.conf").access(from_files)
     told = str(caught.value)
-    assert told.startswith(says)
+    assert (told if " line " in says else _SPOT.sub("", told)).startswith(says)
     assert "HIDDEN" not in told
     assert "\n" not in told
 

@@ -43,7 +43,10 @@ COMMA_TOO_MANY = (1, 8) if sys.version_info >= (3, 13) else (2, 1)
         pytest.param(b'{"a": 1}\n{}', "it is not JSON: it goes on after its end", (2, 1), id="two-documents"),
         pytest.param(b'{"a": "x', "it is not JSON", (1, 7), id="cut"),
         pytest.param(
-            b'{"a": "x\ny"}', "it is not JSON: invalid control character", (1, 9), id="newline-in-text"
+            b'{"a": "x\ny"}',
+            "it is not JSON: a line break, or another control character",
+            (1, 9),
+            id="newline-in-text",
         ),
         pytest.param(b'{"NaN": "NaN",\n "a": NaN}', "NaN is no number", (2, 7), id="nan"),
         pytest.param(b"[-Infinity]", "-Infinity is no number", (1, 2), id="infinity"),

@@ -65,7 +65,14 @@ HEAD = "kind: ClusterConfiguration\napiVersion: kubeadm.k8s.io/"
                 "no cluster of kubeadm's",
             ],
         ),
-        ("a: [", None, ["error: ConfigMap kube-system/kubeadm-config line 2, column 1: it is not YAML"]),
+        (
+            "a: [",
+            None,
+            [
+                "error: ConfigMap kube-system/kubeadm-config line 2, column 1: it is not YAML: a value is "
+                "missing before this, or the closing bracket"
+            ],
+        ),
     ],
 )
 def test_what_else_may_stand_there(text: str, cluster: Cluster | None, entries: list[str]) -> None:

@@ -149,7 +149,36 @@ def test_a_name_is_in_lower_case(given: str, name: str) -> None:
 
 CASES: dict[str, tuple[str | bytes, str]] = {
     "no text": (b"\xff", "join.yaml: it is not UTF-8: byte 1 is wrong"),
-    "no yaml": ("a: [", "join.yaml line 2, column 1: it is not YAML"),
+    "UTF-16, as PowerShell writes it": ("a: b".encode("utf-16"), "join.yaml: it is UTF-16; save it as UTF-8"),
+    "cut short": (
+        "a: [",
+        "join.yaml line 2, column 1: it is not YAML: a value is missing before this, or the closing bracket",
+    ),
+    "an open bracket": (
+        "a: [b",
+        "join.yaml line 2, column 1: it is not YAML: a comma is missing before this, or the closing "
+        "bracket ]",
+    ),
+    "an open brace": (
+        "a: {b: c",
+        "join.yaml line 2, column 1: it is not YAML: a comma is missing before this, or the closing brace }",
+    ),
+    "an open quote": (
+        'a: "b',
+        "join.yaml line 2, column 1: it is not YAML: a text in quotes is not closed, or has a backslash that "
+        "means nothing",
+    ),
+    "a tab": ("a:\n\tb: c\n", "join.yaml line 2, column 1: it is not YAML: a tab indents it; use spaces"),
+    "two colons": (
+        "a: b: c\n",
+        "join.yaml line 1, column 5: it is not YAML: a text with a colon in it needs quotes, or a line break "
+        "is missing before this",
+    ),
+    "another indentation": (
+        "a:\n  b: c\n d: e\n",
+        "join.yaml line 3, column 2: it is not YAML: this line is indented otherwise than those of the "
+        "mapping that it belongs to",
+    ),
     "empty": ("", "join.yaml: there is no JoinConfiguration in it; it is empty"),
     "a comment before the first document": (
         f"# comment\n---\n{HEAD}{DISCOVERY}",

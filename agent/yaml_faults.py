@@ -1,0 +1,34 @@
+"""What is wrong with a document that is no YAML, in words of our own; nothing of it is quoted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from yaml import MarkedYAMLError
+
+_INSIDE = {
+    "flow sequence": "a comma is missing before this, or the closing bracket ]",
+    "flow mapping": "a comma is missing before this, or the closing brace }",
+    "flow node": "a value is missing before this, or the closing bracket",
+    "quoted scalar": "a text in quotes is not closed, or has a backslash that means nothing",
+    "block mapping": "this line is indented otherwise than those of the mapping that it belongs to",
+    "block collection": "this line is indented otherwise than those of the list that it belongs to",
+    "simple key": "a colon and a space are missing behind the name",
+    "anchor": "a name is missing behind &, and quotes around a text that begins so",
+    "alias": "a name is missing behind *, and quotes around a text that begins so",
+}
+"""What the parser, in C or in Python, was reading. Its own words may quote what was there."""
+
+
+def yaml_fault(fault: MarkedYAMLError, text: str) -> str:
+    """Begins with a colon; empty where nothing more is known than that."""
+    if fault.problem_mark is not None:
+        lines = text.split("\n")[fault.problem_mark.line :][:1]
+        line = lines[0] if lines else ""
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            return ": a tab indents it; use spaces"
+    if "mapping values are not allowed" in (fault.problem or ""):
+        return ": a text with a colon in it needs quotes, or a line break is missing before this"
+    context = fault.context or ""
+    return next((f": {why}" for inside, why in _INSIDE.items() if inside in context), "")
