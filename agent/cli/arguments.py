@@ -248,8 +248,8 @@ def _request(
     _refuse_what_follows(words, commands)
     below = [each.name for each in commands if each.name.startswith(f"{words[0]} ")]
     if below:
-        near = _nearest(name.rpartition(" ")[2], [each.rpartition(" ")[2] for each in below])
-        then = f"did you mean {words[0]} {near}?" if near else f"there is {', '.join(below)}"
+        nearest = _nearest(name.rpartition(" ")[2], [each.rpartition(" ")[2] for each in below])
+        then = f"did you mean {words[0]} {nearest}?" if nearest else f"there is {', '.join(below)}"
         raise BadUsage(f"unknown command {_shown(words)}; {then}")
     names = [each.name for each in commands]
     raise BadUsage(f"unknown command {_shown(words)}{suggestion(name, names, program)}")

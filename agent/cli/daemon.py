@@ -274,9 +274,13 @@ def uninstall(request: Request) -> int:
 
     from service import installation
 
+    place = installation.place(host)
+    was_there = host.services.read(SERVICE) is not None or host.files.observe(place) is not None
     left = installation.uninstall(host, PureWindowsPath(sys.executable), STOP_WITHIN_SECONDS)
-    if left:
-        say(f"the service {SERVICE} is gone; Windows removes {installation.place(host)} when it starts next")
+    if not was_there:
+        say("nothing to do: the resident service is not installed")
+    elif left:
+        say(f"the service {SERVICE} is gone; Windows removes {place} when it starts next")
     else:
         say(f"the service {SERVICE} and its program are gone")
     return DONE

@@ -41,6 +41,10 @@ def _nothing(host: Host, plan: Plan) -> Foreseen:  # noqa: ARG001 - there is not
     return Foreseen()
 
 
+WARNING = "warning: "
+"""How a line begins that tells of more than what is done: as all of wmcb's own it is told with its name."""
+
+
 class Told:
     """Each step is kept in the log, and shown as far as somebody wants to see it."""
 
@@ -93,7 +97,7 @@ class Told:
 
     def remark(self, line: str) -> None:
         """Takes a line for a person."""
-        self._shown.remark(line)
+        self._shown.remark(f"wmcb: {line}" if line.startswith(WARNING) else line)
         self.log.write(line)
 
     def _step(self, verb: str, key: Key) -> None:

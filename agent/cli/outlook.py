@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.arguments import VERBOSE
 from agent.cli.credentials import missing_credentials
-from agent.cli.engine_run import Foreseen
+from agent.cli.engine_run import WARNING, Foreseen
 from agent.cli.looking import looking
 from agent.cli.losses import Losses, losses
 from agent.cli.streams import say
@@ -39,7 +39,9 @@ class Outlook:
 def foreseen_of(host: Host, plan: Plan) -> Foreseen:
     """Told by a run before it does anything."""
     lost = losses(host, plan)
-    return Foreseen([*lost.lines(), *missing_credentials(host, plan)], lost.staying)
+    return Foreseen(
+        [*lost.lines(), *(f"{WARNING}{each}" for each in missing_credentials(host, plan))], lost.staying
+    )
 
 
 def show_preview(

@@ -10,7 +10,7 @@ from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.leaving import Leaving, check_options
 from agent.cli.looking import looking
-from agent.cli.machine import open_as_administrator, open_or_imagine
+from agent.cli.machine import is_sandbox, open_as_administrator, open_or_imagine
 from agent.cli.outlook import foreseen_of, show_preview
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
@@ -18,7 +18,7 @@ from agent.engine import run as engine
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
-from agent.spec import Specification
+from agent.spec import Command, Specification
 from service.installation import SERVICE, place
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def run(request: Request) -> int:
     if request.has(options.DRY_RUN):
         host = open_or_imagine(request)
         with looking():
-            leaving = Leaving(request, host, tell)
-        show_preview(request, host, Specification(), part=None, also=leaving.foreseen())
+            leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
+        show_preview(request, host, Specification(), part=None, also=[*leaving.foreseen(), *_resident(host)])
         return DONE
     host = open_as_administrator(request)
     with recorded(host, "reset", display(request), foreseen_of) as told:
@@ -51,7 +51,7 @@ def run(request: Request) -> int:
         done = _leave(host, leaving, told)
     told.log.remove()
     if done.plan.changes:
-        done = replaced(done, left=(*done.left, *leaving.left(), *_resident(host)))
+        done = replaced(done, left=(*done.left, *_not_run(request, done), *leaving.left(), *_resident(host)))
     if request.wants_json:
         from agent.cli import plan_documents
 
@@ -76,6 +76,11 @@ def _without(done: Done, staying: Collection[Key]) -> Done:
     """What was to go and did not is told by what is left."""
     changes = tuple(change for change in done.plan.changes if change.target.key not in staying)
     return replaced(done, plan=replaced(done.plan, changes=changes))
+
+
+def _not_run(request: Request, done: Done) -> Iterator[str]:
+    if is_sandbox(request) and any(change.target.key.kind == Command.kind for change in done.plan.changes):
+        yield "of commands nothing: a sandbox has none of Windows' shells, and did not run them"
 
 
 def _resident(host: Host) -> Iterator[str]:

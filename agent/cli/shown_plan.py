@@ -61,7 +61,10 @@ def _counts(plan: Plan, changes: Sequence[Change]) -> str:
     counted = Counter(change.action for change in changes)
     parts = [f"{counted[action]} to {action.value}" for action in Action if counted[action]]
     staying = [f"{len(plan.changes) - len(changes)} to stay"] if len(plan.changes) > len(changes) else []
-    return ", ".join([*parts, *staying, f"{len(plan.unchanged)} as they are to be"])
+    if not plan.changes and not plan.unchanged:
+        return "nothing to do: wmcb has put nothing on this machine"
+    nothing = [] if plan.changes else ["nothing to do"]
+    return ", ".join([*nothing, *parts, *staying, f"{len(plan.unchanged)} as they are to be"])
 
 
 def of_result(done: Done) -> Iterator[str]:

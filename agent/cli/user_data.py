@@ -37,7 +37,7 @@ from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.outstanding import THE_JOIN, THE_REST
 from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
-from agent.cli.streams import say
+from agent.cli.streams import say, tell
 from agent.cli.under_kubeadm import refuse_control_plane
 from agent.engine import run as engine
 from agent.host.reboot_reasons import is_renamed
@@ -103,6 +103,8 @@ class _Run:
         try:
             return self._recorded(raw, data, title)
         except (Failure, KeyboardInterrupt) as failure:
+            for line in self._not_run:
+                tell(f"wmcb: {line}")
             if not any(done.plan.changes for done in self._made):
                 raise
             raise _with_what_stays(failure) from failure

@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from agent.engine.target import Target
+from agent.host.errors import HostError
 from agent.records import frozen
 from agent.resources.kind import CannotBeSo, pausable
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 
 NOTHING_SEEN: Mapping[Key, State | None] = {}
+
+
+_MOST_TOLD = 10
 
 
 class Action(enum.Enum):
@@ -114,7 +118,7 @@ def plan(
     """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way."""
     removals = list(_removals(host, specification, remembered))
     freed = {removal.target.key.name.upper() for removal in removals}
-    wanted = [_compared(host, want, remembered, freed, seen) for want in specification.wants]
+    wanted = list(_all_compared(host, specification, remembered, freed, seen))
     moving = {each.target.key for each in [*removals, *wanted] if _moves(each, remembered)}
     disturbed = list(disturbed_by(wanted, remembered, moving))
     restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
@@ -133,6 +137,31 @@ def plan(
         tuple(each for each in wanted if isinstance(each, Match)),
         specification.notes,
     )
+
+
+def _all_compared(
+    host: Host,
+    specification: Specification,
+    remembered: Mapping[Key, Record],
+    freed: AbstractSet[str],
+    seen: Mapping[Key, State | None],
+) -> Iterator[Change | Match]:
+    """Raises CannotBeSo for all that stands in the way at once: whoever clears it need not come again."""
+    obstacles = []
+    for want in specification.wants:
+        try:
+            compared = _compared(host, want, remembered, freed, seen)
+        except CannotBeSo as obstacle:
+            obstacles.append(str(obstacle))
+        except HostError:
+            if not obstacles:
+                raise
+            # It may lie below what stands in the way.
+        else:
+            yield compared
+    if obstacles:
+        more = len(obstacles) - _MOST_TOLD
+        raise CannotBeSo("; ".join(obstacles[:_MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""))
 
 
 def _compared(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent.kube.access import Access
 
 _BOOTSTRAP_TOKEN = re.compile(r"([a-z0-9]{6})\.[a-z0-9]{16}")
-NEW_TOKEN = "make a new one on a control-plane node: kubeadm token create --print-join-command"  # noqa: S105
+NEW_TOKEN = "`kubeadm token create --print-join-command` on a control-plane node makes a new one"  # noqa: S105
 
 
 def of_mistrust(fault: NotTrusted, access: Access, place: str) -> NotTrusted:

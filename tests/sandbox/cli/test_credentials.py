@@ -29,7 +29,7 @@ def test_a_run_says_that_they_are_gone(node: Machine) -> None:
     node.host.files.remove(CREDENTIALS)
     answer = node.wmcb(*node.node)
     assert answer.code == 0
-    assert answer.error_lines[0].startswith(SAYS)
+    assert answer.error_lines[0].startswith(f"wmcb: warning: {SAYS}")
     assert SAYS in node.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
 
 

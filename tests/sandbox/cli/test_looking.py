@@ -21,7 +21,7 @@ LOOKING: list[tuple[tuple[str, ...], int, str]] = [
     (("plan", *NODE), 0, "to create, 0 as they are to be"),
     ((*NODE, "--dry-run"), 0, "to create, 0 as they are to be"),
     (("preflight",), 3, "containerd-service"),
-    (("reset", "--dry-run"), 0, "0 as they are to be"),
+    (("reset", "--dry-run"), 0, "nothing to do: wmcb has put nothing on this machine"),
 ]
 COMMANDS = [command for command, _, _ in LOOKING]
 

@@ -130,9 +130,13 @@ def test_a_lost_memory_can_be_forgotten(node: Machine) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there the exe itself is installed")
 def test_reset_names_the_resident_service_that_stays(node: Machine) -> None:
     assert node.wmcb("daemon", "install").code == 0
+    foreseen = node.wmcb("reset", "--dry-run").out.splitlines()
     told = node.wmcb("reset").out.splitlines()
     stays = r"  the resident service and C:\Program Files\wmcb stay: wmcb daemon uninstall removes both"
     assert told == ["the machine is as it was before wmcb", stays]
+    assert stays in foreseen
+    assert node.wmcb("daemon", "uninstall").out == "the service wmcb and its program are gone\n"
+    assert node.wmcb("daemon", "uninstall").out == "nothing to do: the resident service is not installed\n"
 
 
 def test_reset_leaves_nothing(machine: Machine) -> None:

@@ -493,6 +493,20 @@ def test_an_obstacle_is_one_line_and_nothing_changes(
     assert picture(host) == before
 
 
+def test_all_that_stands_in_the_way_is_told_at_once(host: Host) -> None:
+    for folder in (nodes.KUBELET, nodes.CONFIG):
+        for each in (*reversed(folder.parents[:-1]), folder):
+            if host.files.observe(each) is None:
+                host.files.make_directory(each, OPEN)
+    with pytest.raises(CannotBeSo) as obstacles:
+        run(host, nodes.node())
+    told = {
+        f"{path} is a directory, where a file is to be; move it away"
+        for path in (nodes.KUBELET, nodes.CONFIG)
+    }
+    assert all(each in str(obstacles.value) for each in told)
+
+
 def test_one_run_at_a_time(host: Host) -> None:
     with host.processes.exclusive("wmcb"), pytest.raises(Busy):
         run(host, nodes.node())

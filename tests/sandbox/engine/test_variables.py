@@ -48,7 +48,9 @@ def test_one_that_somebody_sets_again_is_drift(host: Host) -> None:
     host.environment.set(NAME, "http://user:swordfish@proxy:1")
     (standing,) = status(host).resources
     assert [each.field for each in standing.differences] == ["value"]
-    lines = list(shown_values.lines(standing.record.target, standing.differences, details=False))
+    lines = list(
+        shown_values.lines(standing.record.target, standing.differences, is_there=True, details=False)
+    )
     assert "swordfish" not in " ".join(lines)
     assert lines[0].endswith(" -> nothing")
     assert run(host, specified(None)) == [(Action.CHANGE, NAME)]
