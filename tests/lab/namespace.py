@@ -75,8 +75,15 @@ def enter(command: Sequence[str], mounts: Sequence[Mount] = (REPOSITORY,)) -> in
     ]
     within = [sys.executable, "-m", "lab.namespace", json.dumps(plan), *command]
     return subprocess.run(
-        [*namespaces, *within], env={**os.environ, "PYTHONPATH": _python_path()}, check=False
+        [*namespaces, *within],
+        env={**os.environ, "PATH": _path(), "PYTHONPATH": _python_path()},
+        check=False,
     ).returncode
+
+
+def _path() -> str:
+    """Of programs: this Python's own come first, so that `python` is the one that has what the lab needs."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def _python_path() -> str:
