@@ -195,7 +195,8 @@ def _planned(
         for each in reversed(compared)
         if each.target.key in disturbed or each.target.key in restart or _is_stuck(each)
     ]
-    pauses = tuple(users_first(stopped_first, records))
+    in_order = users_first(stopped_first, records)
+    pauses = tuple(_hurried(target) if target.key in restart else target for target in in_order)
     touched = {target.key for target in pauses}
     changes = [
         each
@@ -211,6 +212,11 @@ def _planned(
         if each.target.key in services and (each.target.key in touched or isinstance(each, Change))
     )
     return Plan(pauses, tuple(changes), starts, ())
+
+
+def _hurried(target: Target) -> Target:
+    kind = pausable(target.kind)
+    return target if kind is None else replaced(target, manner=kind.hurried(target.manner))
 
 
 def _has_changed(change: Change) -> bool:

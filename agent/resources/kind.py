@@ -147,6 +147,9 @@ class Pausable(Protocol):
     def pause(self, host: Host, name: str, manner: State) -> None:
         """Nothing happens to one that is paused already, or is not there."""
 
+    def hurried(self, manner: State) -> State:
+        """For a pause of one that has not answered for long: it need not hear that it is to stop either."""
+
     def resume(self, host: Host, name: str, before: State) -> str | None:
         """As it was before. A line about what did not come up; that is no reason to undo anything."""
 

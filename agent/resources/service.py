@@ -42,6 +42,7 @@ _LONGEST_PAUSE_SECONDS = 0.1
 _ANSWER_WITHIN_SECONDS = 2.0
 _LOG_TAIL = 4096
 _LOG_LINES = 10
+_HURRIED_MILLISECONDS = 10_000
 _STOP_SECONDS = 60.0
 _END_SECONDS = 10.0
 _START_SECONDS = 60.0
@@ -158,6 +159,11 @@ class ServiceResource(Kind):
             raise CannotBeSo(
                 f"service {name} cannot be stopped while {others} runs; stop that first"
             ) from None
+
+    def hurried(self, manner: State) -> State:
+        milliseconds = manner.get("stop_within_milliseconds")
+        least = min(milliseconds, _HURRIED_MILLISECONDS) if isinstance(milliseconds, int) else milliseconds
+        return {**manner, "stop_within_milliseconds": least}
 
     def resume(self, host: Host, name: str, before: State) -> str | None:
         try:

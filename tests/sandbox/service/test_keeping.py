@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable
 
-    from agent.host.port import Host
+    from agent.host.port import Host, ServiceStatus
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
 CHANGED = b"CHANGED BY HAND"
@@ -316,6 +316,21 @@ def test_a_hung_service_is_restarted_once_its_limit_is_over(keeper: Keeper) -> N
     facts.write_text("{}")
     keeper.pass_time(10 * MINUTE)
     assert len(keeper.starts) == 1
+
+
+def test_one_that_does_not_answer_has_less_time_to_stop(tmp_path: pathlib.Path, host: Host) -> None:
+    asked: list[float] = []
+
+    def wait(name: str, state: ServiceState, seconds: float) -> ServiceStatus:
+        if state is ServiceState.STOPPED:
+            asked.append(seconds)
+        return host.services.wait(name, state, seconds)
+
+    keeper = Keeper(tmp_path, host, services={"wait": wait})
+    keeper.make(nodes.node())
+    (keeper._folder / ".sandbox" / "facts.json").write_text(json.dumps({"answers": {"10248": 500}}))
+    keeper.pass_time(85)
+    assert asked == [10.0]
 
 
 # Others
