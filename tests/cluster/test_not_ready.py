@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Figure = Callable[[str, float], None]
 
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
-HUNG_SECONDS = 150.0
-"""A minute of failing answers, and the restart."""
+HUNG_SECONDS = 180.0
+"""A minute of failing answers, and as long until the service manager gives its request to stop up."""
 
 
 class Kept(Joiner):
