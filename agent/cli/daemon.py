@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
-from agent.cli.failure import DONE, BadUsage, Failure
+from agent.cli.failure import DONE, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
 from agent.cli.streams import say, tell
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.cli.arguments import Request
-    from agent.host.port import Host
+    from agent.host.port import Host, ServiceState
     from service.followed import Followed
     from service.program import Wishing
 
 STOP_WITHIN_SECONDS = 60.0
+START_WITHIN_SECONDS = 60.0
 SERVICE = "wmcb"
 
 
@@ -71,7 +72,25 @@ def served(
             ),
         )
     except NotAService as error:
+        if is_sandbox(request):
+            return _started(request, name)
         raise BadUsage(f"Windows runs this; start the service with: sc start {name}") from error
+
+
+def _started(request: Request, name: str) -> int:
+    """In a sandbox, where no other program asks the service control manager for it."""
+    from agent.host.port import ServiceState
+
+    if not request.has(SANDBOX_RUN):
+        text = f"a sandbox starts programs with {SANDBOX_RUN.name} alone; install the service with it, too"
+        raise BadUsage(text, where=SANDBOX_RUN.name)
+    services = open_machine(request).services
+    if services.read(name) is None:
+        raise Refused(f"there is no service {name} here: wmcb daemon install makes it")
+    services.start(name)
+    status = services.wait(name, ServiceState.RUNNING, START_WITHIN_SECONDS)
+    say(f"the service {name} runs as process {status.pid}; wmcb daemon uninstall stops it")
+    return DONE
 
 
 def _is_node() -> bool:
@@ -132,6 +151,16 @@ def resume(request: Request) -> int:
     return DONE
 
 
+def resident_state(host: Host) -> ServiceState | None:
+    """None where the service is not installed, or does not let this caller ask."""
+    from agent.host.errors import HostError
+
+    with suppress(HostError):
+        if host.services.read(SERVICE) is not None:
+            return host.services.status(SERVICE).state
+    return None
+
+
 def paused_until(until: float | None) -> str:
     """For a person."""
     if until is None:
@@ -171,7 +200,8 @@ def install(request: Request) -> int:
     place = installation.place(host)
     kubeadm = host.files.observe(place / installation.KUBEADM) is not None
     programs = f"{installation.PROGRAM} and {installation.KUBEADM} are" if kubeadm else "the program is"
-    say(f"{programs} in {place}\nthe service {SERVICE} starts with Windows, or now by: sc start {SERVICE}")
+    now = f"wmcb {SANDBOX_RUN.name} daemon run" if is_sandbox(request) else f"sc start {SERVICE}"
+    say(f"{programs} in {place}\nthe service {SERVICE} starts with Windows, or now by: {now}")
     if request.has(options.UNFOLLOW):
         _give_back(request, host)
     elif followed is not None:

@@ -287,11 +287,8 @@ def _told(host: Host) -> Iterator[None]:
         yield
     except Unauthorized as fault:
         if host.files.observe(KUBELET_CONF) is None:
-            advice = (
-                "the token may have expired: kubeadm token create on a control-plane machine makes another"
-            )
-        else:
-            advice = f"if it is {KUBELET_CONF} that is not accepted, run wmcb reset and join anew"
+            raise Failure(str(fault)) from fault
+        advice = f"if it is {KUBELET_CONF} that is not accepted, run wmcb reset and join anew"
         raise Failure(f"{fault}; {advice}") from fault
     except Failed as fault:
         raise Failure(str(fault)) from fault

@@ -54,13 +54,16 @@ def open_to_look(request: Request) -> Host:
 
 def open_or_imagine(request: Request) -> Host:
     """The same, for what can be shown anywhere: on another system a bare machine stands for Windows."""
+    return _bare_machine() if is_imagined(request) else open_to_look(request)
+
+
+def tell_of_imagined(request: Request) -> None:
+    """Beside what is shown of it."""
     if is_imagined(request):
         tell(
-            f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined"
-            f" ({SANDBOX.name} DIR is for one that stays)"
+            f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined,"
+            f" its name and addresses, too ({SANDBOX.name} DIR is for one that stays)"
         )
-        return _bare_machine()
-    return open_to_look(request)
 
 
 def is_imagined(request: Request) -> bool:

@@ -17,15 +17,17 @@ NODE_NAME = Option("--node-name", "in place of this machine's host name", placeh
 NODE_IP = Option("--node-ip", "the node's address, or two: IPv4,IPv6", placeholder="IP[,IP]")
 CLUSTER_DNS = Option("--cluster-dns", "the cluster's name server, or several", placeholder="IP[,IP]")
 PLATFORM = Option("--platform-type", "aws, azure, gcp, vsphere, none ...", placeholder="NAME")
-VERBOSITY = Option("--kubelet-verbosity", "of the kubelet's log", placeholder="N")
+VERBOSITY = Option("--kubelet-verbosity", "of the kubelet's log (as given, or 3)", placeholder="N")
 CONTAINER_RUNTIME = Option(
     "--runtime-service", "needed by the kubelet (containerd), or none", placeholder="NAME"
 )
 RUNTIME_ENDPOINT = Option(
     "--container-runtime-endpoint", "where containerd listens, if elsewhere", placeholder="URL"
 )
-MAX_TIME = Option("--max-time", "seconds for each URL that is fetched", placeholder="N")
-START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (60)", placeholder="N")
+MAX_TIME = Option("--max-time", "seconds for each URL (asked for 120)", placeholder="N")
+START_TIMEOUT = Option(
+    "--start-timeout", "seconds for it to be well (60; join: 240)", placeholder="N"
+)
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
 FORGET = Option("--forget", "leave all as it is; only forget it")

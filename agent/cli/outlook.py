@@ -10,6 +10,7 @@ from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import WARNING, Foreseen
 from agent.cli.looking import looking
 from agent.cli.losses import Losses, losses
+from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.engine.target import NODE
@@ -69,6 +70,7 @@ def show_preview(
         *missing_credentials(host, planned),
         *(also if planned.changes or interrupted is not None else ()),
     ]
+    tell_of_imagined(request)
     outlook = Outlook(lost, remarks, interrupted, checks)
     if request.wants_json:
         from agent.cli import plan_documents

@@ -32,6 +32,8 @@ that two of them can be told apart within one document.
         under_way   whether a run is at work just now
         resources   resource, there (whether it exists), differences as above
         logs        by path, the last lines of what the services' programs write
+        resident    null where the resident service is not installed, or its state: "running", "stopped",
+                    "start_pending", "stop_pending" ...
         pause       null, or of the resident service's repairs: until (seconds since 1970, null for no end)
         following   null, or of the ConfigMap that the resident service follows: config_map (namespace/name),
                     is_signed (whether it has to be), state ("waiting" until it has been seen, "applied",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from agent.engine.planning import Change, Difference
     from agent.engine.run import Done, Standing, Status
     from agent.engine.target import Target
+    from agent.host.port import ServiceState
     from agent.preflight import Finding
     from agent.resources.kind import Value
     from agent.spec import Note
@@ -110,7 +113,11 @@ def user_data_document(
 
 
 def status_document(
-    status: Status, logs: Logs, pause: Pause | None, following: Mapping[str, Value] | None
+    status: Status,
+    logs: Logs,
+    resident: ServiceState | None,
+    pause: Pause | None,
+    following: Mapping[str, Value] | None,
 ) -> str:
     return document(
         title=status.title,
@@ -126,6 +133,7 @@ def status_document(
             for standing in status.resources
         ],
         logs={str(path): list(lines) for path, lines in logs.items()},
+        resident=None if resident is None else resident.name.lower(),
         pause=None if pause is None else {"until": None if pause.until is None else int(pause.until)},
         following=following,
     )

@@ -8,6 +8,7 @@ from agent.cli import shown_plan
 from agent.cli.arguments import SANDBOX_RUN, VERBOSE
 from agent.cli.machine import is_sandbox
 from agent.cli.streams import say, tell
+from agent.cli.wording import many
 from agent.host.port import ServiceState
 
 if TYPE_CHECKING:
@@ -23,16 +24,25 @@ def show_result(request: Request, host: Host, done: Done) -> None:
     """On standard output."""
     if request.has(VERBOSE):
         _tell_what_is_kept_otherwise(done)
-    remarks = list(_not_started(request, host, done.plan))
+    remarks = [*_adopted(done), *_not_started(request, host, done.plan)]
     if request.wants_json:
         from agent.cli import plan_documents
 
         say(plan_documents.result_document(done, remarks))
     elif not done.plan.changes:
-        say("nothing to do: this machine is the node that is wanted")
+        lines = ["nothing to do: this machine is the node that is wanted", *remarks]
+        say("\n  ".join(lines))
     else:
         lines = [*shown_plan.of_result(done), *remarks]
         say("\n".join(["this machine is a node", *(f"  {line}" for line in lines)]))
+
+
+def _adopted(done: Done) -> Iterator[str]:
+    """Files may be anybody's; a kubelet's service that is as wanted is what was forgotten here."""
+    services = [str(key) for key in done.adopted if key.kind == "service"]
+    if services:
+        others = many(len(done.adopted) - len(services), "other thing")
+        yield f"{', '.join(services)} and {others} were here, as wanted, before this run: a reset leaves them"
 
 
 def _tell_what_is_kept_otherwise(done: Done) -> None:

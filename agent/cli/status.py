@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.cli import shown_following, shown_plan
 from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
-from agent.cli.daemon import paused_until
+from agent.cli.daemon import SERVICE, paused_until, resident_state
 from agent.cli.failure import DONE, FAILED
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
@@ -17,6 +17,7 @@ from agent.cli.outstanding import outstanding
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.host.errors import HostError
+from agent.host.port import ServiceState
 from service import pausing
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from agent.engine.run import Status
     from agent.host.port import Host
 
+_RESIDENT = {
+    ServiceState.RUNNING: "runs",
+    ServiceState.STOPPED: f"is stopped; sc start {SERVICE} starts it",
+}
 _TAIL = 8192
 _LINES = 5
 
@@ -36,15 +41,19 @@ def show(request: Request) -> int:
     with looking():
         status = engine.status(host)
         pause, following = pausing.read(host), shown_following.following(host)
+    resident = resident_state(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.wants_json:
         from agent.cli import plan_documents
 
-        say(plan_documents.status_document(status, logs, pause, shown_following.document(following)))
+        followed = shown_following.document(following)
+        say(plan_documents.status_document(status, logs, resident, pause, followed))
     elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")
     else:
         say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=request.has(VERBOSE)))
+        if resident is not None:
+            say(f"the resident service {_RESIDENT.get(resident, 'is starting, or stopping')}")
         if pause is not None:
             say(f"the resident service's repairs are paused {paused_until(pause.until)}")
         if following is not None:

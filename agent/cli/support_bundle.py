@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent.cli import plan_documents, shown_following
 from agent.cli.arguments import VERBOSE
 from agent.cli.bundled import Bundled
+from agent.cli.daemon import resident_state
 from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_to_look
@@ -51,7 +52,8 @@ def write(request: Request) -> int:
 
 def _status(host: Host) -> str:
     following = shown_following.document(shown_following.following(host))
-    return plan_documents.status_document(engine.status(host), {}, pausing.read(host), following)
+    resident, pause = resident_state(host), pausing.read(host)
+    return plan_documents.status_document(engine.status(host), {}, resident, pause, following)
 
 
 def _name(host: Host) -> str:

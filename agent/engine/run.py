@@ -64,6 +64,8 @@ class Done:
     """What of former things had to stay, a line each."""
     kept_otherwise: tuple[tuple[Key, tuple[Difference, ...]], ...] = ()
     """What this machine made its own of, where it does not keep a setting as given."""
+    adopted: tuple[Key, ...] = ()
+    """What was there as it is wanted, and nobody here had made: a reset leaves it."""
 
 
 def preview(
@@ -127,11 +129,16 @@ def make_so(
             progress.resuming(len(journal.steps))
         planned = plan(host, specification, mine.remembered)
         progress.planned(planned)
+        adopted = tuple(
+            each.target.key
+            for each in planned.unchanged
+            if each.found is not None and each.target.key not in known
+        )
         origins = _origins(inventory, specification, recipe, part, beside=beside)
         if journal is None and not planned.changes:
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
             if records == inventory.records and _are_known(origins, inventory):
-                return Done(planned)
+                return Done(planned, adopted=adopted)
         if prepare is not None and journal is None and planned.pauses:
             prepare()
         folder.ensure()
@@ -155,7 +162,7 @@ def make_so(
                 raise
             raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
         clean_up(host, folder, records, journal)
-        return Done(planned, tuple(making.left), tuple(_kept_otherwise(planned, records)))
+        return Done(planned, tuple(making.left), tuple(_kept_otherwise(planned, records)), adopted)
 
 
 def as_made(host: Host, recipe: str) -> Done | None:

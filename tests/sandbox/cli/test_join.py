@@ -255,7 +255,7 @@ def test_a_token_that_is_not_accepted_any_more(windows: Machine, cluster: Cluste
     code, line = refused(windows, cluster)
     assert code == 1
     assert line.endswith(
-        "; the token may have expired: kubeadm token create on a control-plane machine makes another"
+        "`kubeadm token create --print-join-command` on a control-plane node makes a new one"
     )
 
 

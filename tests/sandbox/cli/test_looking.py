@@ -95,10 +95,11 @@ def test_without_windows_a_machine_is_imagined_and_said_to_be(
     words = [word.format(ignition=WORKER, kubelet=machine.kubelet) for word in command]
     machine.output.readouterr()
     assert main.run(words) == 0
-    assert machine.output.readouterr().err.splitlines()[0] == (
-        f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined"
-        " (--sandbox DIR is for one that stays)"
+    imagined = (
+        f"wmcb: this is {sys.platform}: a Windows machine fresh from its installation is imagined,"
+        " its name and addresses, too (--sandbox DIR is for one that stays)"
     )
+    assert machine.output.readouterr().err.splitlines()[-1] == imagined
 
 
 @pytest.mark.parametrize("command", [("status",), NODE], ids=["status", "run"])
@@ -114,3 +115,11 @@ def test_a_folder_that_may_not_be_written_to_is_no_sandbox(
     assert answer.code == 2
     fault = "it may not be written to; name a folder of your own"
     assert answer.error_lines == [f"wmcb: --sandbox {machine.place}: {fault}"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the machine itself is looked at")
+def test_who_gives_wrong_options_is_told_of_these_alone(machine: Machine) -> None:
+    machine.output.readouterr()
+    assert main.run(["plan", "--ignition", str(WORKER), "--kubelet", "/nowhere/kubelet.exe"]) == 2
+    (line,) = machine.output.readouterr().err.splitlines()
+    assert line == "wmcb: --kubelet /nowhere/kubelet.exe: there is no such file"

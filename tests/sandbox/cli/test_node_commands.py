@@ -124,7 +124,17 @@ def test_a_lost_memory_can_be_forgotten(node: Machine) -> None:
     assert node.wmcb("reset", "--forget").code == 0
     assert node.host.files.list(state) == ["logs"]
     assert node.host.files.observe(KUBELET) is not None
-    assert node.wmcb(*node.node).code == 0
+    again = node.wmcb(*node.node)
+    assert again.code == 0
+    nothing, adopted = again.out.splitlines()
+    assert nothing == "nothing to do: this machine is the node that is wanted"
+    assert re.fullmatch(
+        r"  service kubelet and \d+ other things were here, as wanted, before this run: a reset leaves them",
+        adopted,
+    )
+    assert node.wmcb(*node.node).out == f"{nothing}\n"
+    assert node.wmcb("reset").code == 0
+    assert node.host.services.read("kubelet") is not None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there the exe itself is installed")
@@ -287,9 +297,11 @@ def test_a_status_for_programs(node: Machine) -> None:
     node.host.files.remove(KUBELET)
     document = node.wmcb("status", "--output", "json").document
     assert set(document) == {
-        *("format", "title", "outstanding", "interrupted", "under_way", "resources", "logs", "pause"),
+        *("format", "title", "outstanding", "interrupted", "under_way", "resources", "logs", "resident"),
+        "pause",
         "following",
     }  # fmt: skip
+    assert document["resident"] is None
     gone = [each for each in document["resources"] if not each["there"]]
     assert [each["resource"] for each in gone] == [["file", str(KUBELET)]]
 
@@ -379,6 +391,6 @@ def test_a_plan_without_a_sandbox_needs_no_windows(machine: Machine) -> None:
     assert "+ create    service kubelet" in told.out
     says = "kubelet.exe cannot be asked for its version here"
     assumed = f"1.{NEWEST} is assumed (--kubelet-version V says it)"
-    assert told.err.splitlines()[1] == f"wmcb: warning: {says}; {assumed}"
+    assert told.err.splitlines()[0] == f"wmcb: warning: {says}; {assumed}"
     assert main.run([*words, "--kubelet-version=1.31"]) == 0
     assert says not in machine.output.readouterr().err

@@ -66,8 +66,7 @@ def wmcb(tmp_path: pathlib.Path, host: Host) -> list[str]:
     """The service runs, and has seen all."""
     words = ["--sandbox", str(tmp_path), "--sandbox-run"]
     assert run([*words, "daemon", "install"]) == 0
-    host.services.start("wmcb")
-    host.services.wait("wmcb", ServiceState.RUNNING, LIMIT_SECONDS)
+    assert run([*words, "daemon", "run"]) == 0
     made = PureWindowsPath(r"C:\ProgramData\wmcb\made")
     until(lambda: host.files.observe(made) is not None and len(host.files.list(made)) == 2)
     return words
@@ -93,7 +92,9 @@ def test_killed_changed_paused_and_reset(
     assert run([*wmcb, "daemon", "pause", "--for", "1h30m"]) == 0
     assert "repairs are paused until 2" in capsys.readouterr().out
     assert run([*wmcb, "status"]) == 0
-    assert "paused until 2" in capsys.readouterr().out
+    standing = capsys.readouterr().out
+    assert "paused until 2" in standing
+    assert "the resident service runs" in standing.splitlines()
     host.services.stop("kubelet")
     host.services.wait("kubelet", ServiceState.STOPPED, LIMIT_SECONDS)
     assert run([*wmcb, "daemon", "resume"]) == 0
@@ -109,6 +110,12 @@ def test_killed_changed_paused_and_reset(
 
 
 REFUSED = {
+    "a run of nothing": (
+        ["--sandbox-run", "run"],
+        3,
+        "there is no service wmcb here: wmcb daemon install makes",
+    ),
+    "a run on paper": (["run"], 2, "a sandbox starts programs with --sandbox-run alone"),
     "nothing to pause": (["pause"], 1, "there is nothing to pause"),
     "no span": (["pause", "--for", "soon"], 2, "--for soon: expected a span of time, such as 2h"),
     "no time at all": (["pause", "--for", "0s"], 2, "--for 0s: expected a span of time"),
