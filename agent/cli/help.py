@@ -17,7 +17,7 @@ _EXIT_CODES = (
     ("0", "done"),
     ("1", "failed"),
     ("2", "bad usage or input"),
-    ("3", "refused: no administrator asks, or a condition of the machine is missing"),
+    ("3", "refused: no administrator, or a condition of the machine is missing"),
     ("1001", "of user data: restart; 1002: go on at the next boot; 1003: both"),
 )
 

@@ -25,9 +25,7 @@ RUNTIME_ENDPOINT = Option(
     "--container-runtime-endpoint", "where containerd listens, if elsewhere", placeholder="URL"
 )
 MAX_TIME = Option("--max-time", "seconds for each URL (asked for 120)", placeholder="N")
-START_TIMEOUT = Option(
-    "--start-timeout", "seconds for it to be well (60; join: 240)", placeholder="N"
-)
+START_TIMEOUT = Option("--start-timeout", "seconds for it to be well (60; join: 240)", placeholder="N")
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
 FORGET = Option("--forget", "leave all as it is; only forget it")
