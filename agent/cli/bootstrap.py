@@ -13,6 +13,7 @@ from agent.cli.checking import (
     machine_findings,
     refuse_unfit,
 )
+from agent.cli.command_line import command_line
 from agent.cli.engine_run import Foreseen, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.inputs import asking_for, confirmation, first_look, given_document, require_document
@@ -101,6 +102,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
             prepare=prepare,
             beside=asking.beside,
             recipe=known,
+            command="" if asking.beside else command_line(request),
         )
     show_result(request, host, done)
     return DONE

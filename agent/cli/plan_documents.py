@@ -28,6 +28,8 @@ that two of them can be told apart within one document.
         title       what the node was made from
         outstanding null, or of user data that was not carried out to its end: "join", or "rest" for what
                     comes after that
+        command     how somebody asked for this node last, in words of the command line, *** for what is
+                    secret; null where that is not known
         interrupted whether the last run did not come to its end
         under_way   whether a run is at work just now
         resources   resource, there (whether it exists), differences as above
@@ -122,6 +124,7 @@ def status_document(
     return document(
         title=status.title,
         outstanding=outstanding(status.title),
+        command=status.command or None,
         interrupted=status.interrupted,
         under_way=status.under_way,
         resources=[

@@ -88,6 +88,7 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
 
 
 _AGAIN = "run wmcb again, with the options that made this node, to make that right"
+_AGAIN_AS_BEFORE = "run this again to make that right"
 _OF_USER_DATA = (
     "run wmcb upgrade to make right what the join made; what else of this user data has changed stays so, "
     "as it is carried out once: put it right by hand, or run wmcb reset and carry it out anew"
@@ -105,9 +106,13 @@ def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
         return None
     from agent.cli.inputs import USER_DATA
 
-    again = _OF_USER_DATA if status.title.startswith(USER_DATA) else _AGAIN
+    again = _OF_USER_DATA if status.title.startswith(USER_DATA) else _again(status)
     in_the_way = [each.record.target.key.name for each in otherwise if _of_another_type(each)]
     return f"move {', '.join(in_the_way)} away, then {again}" if in_the_way else again
+
+
+def _again(status: Status) -> str:
+    return f"{_AGAIN_AS_BEFORE}: {status.command}" if status.command else _AGAIN
 
 
 def _of_another_type(standing: Standing) -> Sequence[Difference]:

@@ -30,6 +30,8 @@ class Origin:
     """Where the specification came from."""
     recipe: str = ""
     """A hash of all that the specification was made of; empty where nobody can say that."""
+    command: str = ""
+    """How somebody asked for it, for a person; empty where that is not known. Without secrets."""
 
 
 @frozen
@@ -50,6 +52,10 @@ class Inventory:
 
     def recipe_of(self, part: str) -> str:
         return self.origins.get(part, Origin()).recipe
+
+    @property
+    def command(self) -> str:
+        return self.origins.get(NODE, Origin()).command
 
     @classmethod
     def load(cls, folder: StateFolder) -> Inventory:
@@ -77,7 +83,7 @@ class Inventory:
         records = [Record.from_document(each) for each in document["resources"]]
         check_kinds(place, (record.target.key for record in records))
         by_key = {record.target.key: record for record in records}
-        origins = {NODE: Origin(document["title"], document.get("recipe", ""))}
+        origins = {NODE: Origin(document["title"], document.get("recipe", ""), document.get("command", ""))}
         for name, part in document.get("parts", {}).items():
             origins[name] = Origin(part["title"], part["recipe"])
         return cls(by_key, document["run"], origins)
@@ -90,6 +96,7 @@ class Inventory:
             "run": self.run,
             "title": self.title,
             "recipe": self.recipe_of(NODE),
+            "command": self.command,
             "resources": [record.document() for record in self.records.values()],
         }
         if others:

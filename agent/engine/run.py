@@ -102,6 +102,7 @@ def make_so(
     stopped: Callable[[], None] | None = None,
     beside: bool = False,
     recipe: str = "",
+    command: str = "",
     part: str | None = NODE,
 ) -> Done:
     """Raises CannotBeSo, Busy and Unfinished before anything is changed, TakenBack for what failed then.
@@ -114,7 +115,8 @@ def make_so(
     must not run meanwhile does not any more; what it raises is a failure.
 
     What wmcb made of this `part` before and is not wanted now goes, unless this is to be `beside` it; None is
-    for all parts. `recipe` is a hash of all that the specification was made of, for `as_made`.
+    for all parts. `recipe` is a hash of all that the specification was made of, for `as_made`;
+    `command`, for a person, how it was asked for.
     """
     with alone(host):
         folder = StateFolder.of(host)
@@ -134,7 +136,7 @@ def make_so(
             for each in planned.unchanged
             if each.found is not None and each.target.key not in known
         )
-        origins = _origins(inventory, specification, recipe, part, beside=beside)
+        origins = _origins(inventory, specification, recipe, command, part, beside=beside)
         if journal is None and not planned.changes:
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
             if records == inventory.records and _are_known(origins, inventory):
@@ -240,6 +242,8 @@ class Status:
     resources: tuple[Standing, ...]
     interrupted: bool
     """The last run did not come to its end."""
+    command: str = ""
+    """How somebody asked for this node last; empty where that is not known."""
     under_way: bool = False
     """A run is at work just now, and half of this is about to change."""
 
@@ -276,7 +280,8 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     has_journal = Journal.unfinished(folder) is not None
     is_cut_off = has_journal and unfinished(folder, Inventory.load(folder)) is not None
     under_way = under_way or host.processes.is_held(LOCK)
-    return Status(inventory.title, standings, is_cut_off and not under_way, under_way)
+    is_cut_off = is_cut_off and not under_way
+    return Status(inventory.title, standings, is_cut_off, inventory.command, under_way)
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
@@ -344,20 +349,29 @@ def _to_go_on_from(
 
 
 def _origins(
-    inventory: Inventory, specification: Specification, recipe: str, part: str | None, *, beside: bool
+    inventory: Inventory,
+    specification: Specification,
+    recipe: str,
+    command: str,
+    part: str | None,
+    *,
+    beside: bool,
 ) -> Mapping[str, Origin]:
     """Of what is on the machine when this has been made so."""
     if part is None:
         return {}
     title = specification.title or (inventory.title_of(part) if beside else "")
+    command = command or (inventory.command if beside and part == NODE else "")
     others = {name: origin for name, origin in inventory.origins.items() if name != part}
-    return {**others, part: Origin(title, recipe)} if part == NODE or title or recipe else others
+    return {**others, part: Origin(title, recipe, command)} if part == NODE or title or recipe else others
 
 
 def _are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
     """As far as they say something."""
     return len(origins) >= len(inventory.origins) and all(
-        origin.title in ("", inventory.title_of(part)) and origin.recipe in ("", inventory.recipe_of(part))
+        origin.title in ("", inventory.title_of(part))
+        and origin.recipe in ("", inventory.recipe_of(part))
+        and (part != NODE or origin.command in ("", inventory.command))
         for part, origin in origins.items()
     )
 

@@ -178,6 +178,13 @@ def test_what_is_asked_of_the_cluster(windows: Machine, cluster: Cluster) -> Non
     ]
 
 
+def test_how_it_was_asked_for_is_told_without_the_token(windows: Machine, cluster: Cluster) -> None:
+    assert join(windows, cluster).code == 0
+    asked = f"wmcb join {cluster.server.place} --token *** --discovery-token-ca-cert-hash {pinned(ROOT)}"
+    told = windows.wmcb("status", "--output", "json").document["command"]
+    assert told == f"{asked} --kubelet-version 1.36"
+
+
 def test_no_secret_is_told(windows: Machine, cluster: Cluster) -> None:
     secret = TOKEN.partition(".")[2]
     planned = join(windows, cluster, "--dry-run", "-v")

@@ -91,7 +91,9 @@ def test_drift_is_told_and_mended(node: Machine) -> None:
     assert answer.out.splitlines()[0] == r"~ file C:\k\kubelet.exe"
     assert "    state: STOPPED -> RUNNING" in answer.out.splitlines()
     *_, advice, counted = answer.out.splitlines()
-    assert advice == "run wmcb again, with the options that made this node, to make that right"
+    again = f"wmcb --ignition {WORKER} --kubelet {node.kubelet} --kubelet-version 1.31"
+    assert advice == f"run this again to make that right: {again}"
+    assert node.wmcb("status", "--output", "json").document["command"] == again
     assert counted.startswith(f"{number - 2} of {number} as wanted")
     mended = node.wmcb(*node.node)
     assert mended.out == f"this machine is a node\n  2 changed, {number - 2} as they were\n{NOT_STARTED}"
@@ -237,10 +239,10 @@ def test_while_another_is_at_work_a_look_says_so(node: Machine) -> None:
         document = node.wmcb("status", "--output=json").document
     assert status.code == 1
     assert "a run is under way on this machine: ask again when it has ended" in status.out
-    assert "run wmcb again" not in status.out
+    assert "run this again" not in status.out
     assert (document["under_way"], document["interrupted"]) == (True, False)
     assert "  a run is under way on this machine: look again when it has ended" in plan.out.splitlines()
-    assert "run wmcb again" in node.wmcb("status").out
+    assert "run this again" in node.wmcb("status").out
     assert "under way" not in node.wmcb("plan", *node.node).out
 
 
@@ -297,9 +299,8 @@ def test_a_status_for_programs(node: Machine) -> None:
     node.host.files.remove(KUBELET)
     document = node.wmcb("status", "--output", "json").document
     assert set(document) == {
-        *("format", "title", "outstanding", "interrupted", "under_way", "resources", "logs", "resident"),
-        "pause",
-        "following",
+        *("format", "title", "outstanding", "command", "interrupted", "under_way", "resources", "logs"),
+        *("resident", "pause", "following"),
     }  # fmt: skip
     assert document["resident"] is None
     gone = [each for each in document["resources"] if not each["there"]]

@@ -171,7 +171,7 @@ def test_what_stands_in_the_way_is_to_be_moved_first(machine: Machine) -> None:
     assert status.out.splitlines()[:3] == [
         f"~ file {config}",
         "    type: directory -> file",
-        f"move {config} away, then run wmcb again, with the options that made this node, to make that right",
+        f"move {config} away, then run this again to make that right: wmcb {' '.join(machine.node)}",
     ]
     assert machine.wmcb(*machine.node).code == 1
     machine.host.files.move(config, PureWindowsPath(r"C:\aside"))
