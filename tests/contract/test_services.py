@@ -567,7 +567,7 @@ def test_a_program_that_the_scm_did_not_start_is_no_service(bench: Bench) -> Non
 def test_a_wait_for_a_service_that_fails_at_once_tells_its_exit_code(bench: Bench) -> None:
     name = bench.program("fail=42")
     bench.services.start(name)
-    with pytest.raises(ServiceFailed, match=f"{name}.*STOPPED.*1066.*42"):
+    with pytest.raises(ServiceFailed, match=f"{name}.*the service stopped.*1066.*42"):
         bench.services.wait(name, ServiceState.RUNNING, SOON)
 
 

@@ -108,7 +108,7 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("join", "10.0.0.1:6443", "--control-plane"), "--control-plane: a Windows machine cannot be"),
         (("join", "phase", "control-plane-join"), "kubeadm join phase control-plane-join: it is for a"),
         (("jion",), "unknown command jion; did you mean join?"),
-        (("xyzzy",), "unknown command xyzzy; see kubeadm reset --help"),
+        (("xyzzy",), "unknown command xyzzy; see kubeadm --help"),
         (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm reset --help"),
         (("upgrade", "node", "phase", "kubelet-config"), "kubeadm upgrade node phase: its phases are not"),
         (
