@@ -130,12 +130,16 @@ class WindowsServices:
         return None
 
     def status(self, name: str) -> ServiceStatus:
-        with telling("ask for the state of", _subject(name)), self._scm.open(name, QUERY_STATUS) as service:
-            status = service.status()
+        status = self._told(name)
         if status.state is ServiceState.STOP_PENDING and status.pid and not self._lives(status.pid):
             # Its process has ended without a word. The SCM notices that later, and Wine's never.
             return replaced(status, state=ServiceState.STOPPED, pid=None)
         return status
+
+    def _told(self, name: str) -> ServiceStatus:
+        """By the SCM."""
+        with telling("ask for the state of", _subject(name)), self._scm.open(name, QUERY_STATUS) as service:
+            return service.status()
 
     def create(self, definition: ServiceDefinition) -> Sequence[str]:
         check_service_name("create", definition.name)
@@ -203,8 +207,9 @@ class WindowsServices:
             service.control(Control.PARAMETERS_CHANGED.value)
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
-        if (status := self.status(name)).state is state:
-            return status  # as often as not, and a watch is longer in the making
+        # As often as not it is so, and a watch is longer in the making. That knows how a process has ended.
+        if (status := self._told(name)).state is state:
+            return status
         with self._view(name) as view:
             return wait_for(view, self._clock, name, state, seconds)
 
