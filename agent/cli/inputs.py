@@ -59,16 +59,21 @@ def asking_for(request: Request, host: Host) -> Asking:
 
 def _refuse_what_has_joined(host: Host) -> None:
     """The kubelet of an Ignition would go on with the credentials that the join's has."""
-    if host.files.observe(ARGUMENTS_FILE) is not None and (title := engine.title(host)):
+    if host.files.observe(ARGUMENTS_FILE) is not None and (title := title_of(host)):
         raise Refused(
             f"this machine has joined a cluster already ({title}); wmcb reset takes it out of that first",
             where=str(ARGUMENTS_FILE),
         )
 
 
+def title_of(host: Host) -> str:
+    """Of what is on the machine. Empty for whoever may not read it: he is told that he may change nothing."""
+    return engine.title(host) if host.access.is_administrator() else ""
+
+
 def refuse_node_of_ignition(host: Host) -> None:
     """It has its credentials where a join's kubelet looks for its own."""
-    title = engine.title(host)
+    title = title_of(host)
     if not title or title.startswith(USER_DATA):
         return
     from agent.sources.kubeadm.compiling import node_in

@@ -9,11 +9,10 @@ from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import IDS, SKEW_CHECK
 from agent.cli.failure import BadUsage, Failure
 from agent.cli.given import named_folder
-from agent.cli.inputs import USER_DATA, refuse_node_of_ignition
+from agent.cli.inputs import USER_DATA, refuse_node_of_ignition, title_of
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
-from agent.engine import run as engine
 from agent.records import replaced
 from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
@@ -52,7 +51,7 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     configuration = configuration_of(request, host, asking)
     refuse_node_of_ignition(host)
     # What user data made is not the join's to take away: the same user data would be carried out once more.
-    by_user_data = engine.title(host).startswith(USER_DATA)
+    by_user_data = title_of(host).startswith(USER_DATA)
     return replaced(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)
 
 
