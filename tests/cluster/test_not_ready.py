@@ -1,4 +1,7 @@
-"""How long a Node that the service keeps is NotReady after each fault, measured and printed."""
+"""How long a Node that the service keeps is NotReady after each fault, measured and printed.
+
+A kubelet that hangs takes minutes: make bench has that.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
     Figure = Callable[[str, float], None]
 
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
-HUNG_SECONDS = 180.0
-"""A minute of failing answers, and as long until the service manager gives its request to stop up."""
 
 
 class Kept(Joiner):
@@ -86,10 +87,11 @@ def kept(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> K
     return made
 
 
-def test_a_kubelet_that_is_killed_reconfigured_or_hangs(kept: Kept, figure: Figure) -> None:
+def test_a_kubelet_that_is_killed_or_reconfigured(kept: Kept, figure: Figure) -> None:
     killed = kept.pids()
     with kept.fault("kubelet killed", figure):
-        _signal(killed, signal.SIGKILL)
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
         kept.another(killed)
 
     settings = kept.machine.service_settings("kubelet")
@@ -97,17 +99,6 @@ def test_a_kubelet_that_is_killed_reconfigured_or_hangs(kept: Kept, figure: Figu
         done = kept.machine.python("-c", DISABLE)
         assert done.code == 0, done.err
         until(lambda: kept.machine.service_settings("kubelet") == settings, "it is as it was", 60, kept.log)
-
-    hung = until(kept.pids, "the kubelet runs")
-    with kept.fault("kubelet hung", figure):
-        _signal(hung, signal.SIGSTOP)
-        kept.another(hung, HUNG_SECONDS)
-    assert "was restarted" in kept.log()
-
-
-def _signal(pids: set[int], which: signal.Signals) -> None:
-    for pid in pids:
-        os.kill(pid, which)
 
 
 def test_a_runtime_that_is_down_and_a_reboot(kept: Kept, figure: Figure) -> None:

@@ -270,6 +270,7 @@ def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
     ):
         median = statistics.median(seconds)
         rows.append((what, f"{median:.3f} s", *judged(median, goal, f"{goal:.2f} s")))
+    rows.append(("kubelet hung, to another", f"{found.hung_seconds:.1f} s", "", ""))
     floor = found.asked[resident.FLEETS[0]]
     for count, asked in found.asked.items():
         told = f"{asked.requests} requests, {asked.bytes / 1000:.1f} kB"

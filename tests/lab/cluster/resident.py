@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 import time
 from dataclasses import dataclass, field
@@ -76,6 +78,8 @@ class Figures:
     keeping_bytes: int = 0
     keeping: Minute = field(default_factory=lambda: Minute(0, 0, 0))
     kills: list[float] = field(default_factory=list)
+    hung_seconds: float = 0.0
+    """From when the kubelet does not go on any more until there is another."""
     following_bytes: int = 0
     following: Minute = field(default_factory=lambda: Minute(0, 0, 0))
     files: list[float] = field(default_factory=list)
@@ -99,11 +103,12 @@ class _Resident:
     def figures(self) -> Figures:
         found = Figures()
         self._join()
-        self._begin()
+        self._begin_anew()
         self._settle()
         found.keeping = self._minute()
         found.keeping_bytes = self._resident_bytes()
         found.kills = [self._kill() for _ in range(_KILLS)]
+        found.hung_seconds = self._hang()
         self._follow()
         found.files = self._changes(_FILE.format, lambda word: self._text() == word)
         exporter = StandinKubelet(self._node, _EXPORTER, address="127.0.0.1:20248")
@@ -149,9 +154,13 @@ class _Resident:
         if done.code != 0:
             raise Missing(f"wmcb {words[0]} failed: {done.err}")
 
-    def _begin(self) -> None:
-        """It has looked at everything when this returns."""
+    def _begin_anew(self) -> None:
+        """One that remembers no end of the kubelet's; it has looked at everything when this returns."""
         kept = self._log().count("keeping kubelet")
+        service = self._node.service(_SERVICE)
+        if service is not None and service.state is State.RUNNING:
+            self._node.stop_service(_SERVICE)
+            self._node.wait_for_service(_SERVICE, State.STOPPED)
         self._node.start_service(_SERVICE)
         until(lambda: self._log().count("keeping kubelet") > kept, "the node is kept", 30, self._log)
 
@@ -204,12 +213,27 @@ class _Resident:
 
     def _kill(self) -> float:
         # The first end is followed by a start at once; only of a service that has seen none is it the first.
-        self._begin()
+        self._begin_anew()
         done = self._node.python(_TIMES, KUBELET, "kubelet.exe")
         if done.code != 0:
             raise Missing(f"the kubelet was not started again: {done.err}")
         self._kubelet.wait_until_ready()
         return float(json.loads(done.out))
+
+    def _hang(self) -> float:
+        hung = {process.pid for process in self._node.processes("kubelet.exe")}
+        begun = time.monotonic()
+        for pid in hung:
+            os.kill(pid, signal.SIGSTOP)
+        until(
+            lambda: {each.pid for each in self._node.processes("kubelet.exe")} - hung,
+            "another",
+            240,
+            self._log,
+        )
+        taken = time.monotonic() - begun
+        self._kubelet.wait_until_ready()
+        return taken
 
     def _changes(self, wanted: Callable[[str], str], is_so: Callable[[str], bool]) -> list[float]:
         """Seconds from the API server's answer to a change until it is so on the node."""
