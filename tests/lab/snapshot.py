@@ -26,6 +26,7 @@ WINES_OWN = {
     r"HKEY_LOCAL_MACHINE\\Hardware\\Description\\System\\CentralProcessor\\\d+\\~MHz": (
         "measured when Windows starts"
     ),
+    rf"{_CONTROL}\\DeviceClasses\\.*": "Wine's devices come up some time after its start",
     rf"{_CONTROL}\\ServiceCurrent\\@": "counts the services that were started",
     rf"{_CONTROL}\\(Class|Video)\\{{[^\\]+}}\\0000\\DriverDateData": (
         "Wine installs its display driver whenever it starts: with the time"
