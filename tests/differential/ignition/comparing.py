@@ -16,8 +16,9 @@ from differential.ignition.documents import Documents
 from differential.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from agent.sources.ignition.findings import Finding
     from differential.ignition.oracle import Answer, IgnitionOracle
 
 VERSIONS = [(2, minor) for minor in range(5)] + [(3, minor) for minor in range(7)]
@@ -38,6 +39,9 @@ EXPERIMENTAL = (
     "unsupported clevis pin",
 )
 """Reasons of the experimental 3.6 that the oracle has, and that the final 3.6 dropped."""
+DROPPED = "a rule that the final 3.6 dropped"
+_BEFORE_THE_FINAL = 5
+"""The last minor version that has these rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +119,20 @@ class _Comparison:
         merged = specification.merged(parent[1].config, child[1].config)
         self._tally.compared[f"{self._name} pairs"] += 1
         self._same(merged, answer, [parent[0], child[0]])
+        errors = self._errors_of(merged, specification.newest_minor)
+        if bool(errors) != answer.sound:
+            return
+        if not errors and self._errors_of(merged, _BEFORE_THE_FINAL):
+            self._tally.on_purpose[DROPPED] += 1
+            return
+        self._tell(f"merged soundness {errors}", answer, [parent[0], child[0]])
+
+    def _errors_of(self, merged: Record, minor: int) -> Sequence[Finding]:
         findings = Findings()
         if self._major == 3:
-            documents = {"document": findings}
-            recheck(
-                merged, specification.config, MergedCheck(documents, "document", specification.newest_minor)
-            )
-        if bool(findings.errors) == answer.sound:
-            self._tell(f"merged soundness {findings.errors}", answer, [parent[0], child[0]])
+            check = MergedCheck({"document": findings}, "document", minor)
+            recheck(merged, SPECIFICATIONS[3].config, check)
+        return findings.errors
 
     def _ask(self, *raw: bytes) -> Answer:
         if self._newest:
@@ -139,7 +149,7 @@ class _Comparison:
             self._tally.on_purpose["Ignition 0.35.0 crashes over a user name in a URL of version 2.0"] += 1
             return
         if self._newest and our.accepted and any(reason in answer.reasons for reason in EXPERIMENTAL):
-            self._tally.on_purpose["a rule that the final 3.6 dropped"] += 1
+            self._tally.on_purpose[DROPPED] += 1
             return
         self._tell(f"verdict: we {'take' if our.accepted else 'refuse'}: {our.messages}", answer, [raw])
 
