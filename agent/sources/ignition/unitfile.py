@@ -26,7 +26,8 @@ class NotAUnit(Exception):
 
 def sections(contents: str) -> frozenset[str]:
     """The sections that have an option. Raises NotAUnit."""
-    reader = _Reader(contents.encode())
+    # Half a character, which JSON can carry, is told of by whoever reads the document; here it is any other.
+    reader = _Reader(contents.encode(errors="replace"))
     reader.read()
     return frozenset(reader.found)
 

@@ -21,6 +21,7 @@ from agent.sources.ignition import unitfile
         pytest.param("[S]\nA=b\\", {"S"}, id="backslash-at-the-end"),
         pytest.param("[S]\n=\n", {"S"}, id="option-without-a-name"),
         pytest.param("[S]\n\u2003A=b", {"S"}, id="wide-blank"),
+        pytest.param("[S\ud83d]\n\ud83dA=\ud83d", {"S?"}, id="half-a-character"),
         pytest.param("[S]\nA=" + "x" * 2040, {"S"}, id="long-line"),
         pytest.param("[S]\n" + "A=b\n" * 5000, {"S"}, id="many-lines"),
     ],
