@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -216,3 +218,14 @@ def test_a_specification_shows_no_secret() -> None:
     assert specification
     assert [want.path for want in specification.wants if isinstance(want, File)]
     assert secret not in repr(made) + repr(specification)
+
+
+def test_a_document_loads_the_kinds_that_are_in_it_and_no_other() -> None:
+    program = (
+        f"import sys; sys.path[:0] = {sys.path!r}; from agent.sources import node_configuration\n"
+        f"assert node_configuration.read('node.yaml', {(HEAD + FILE).encode()!r}).documents\n"
+        "kinds = 'agent.sources.node_configuration.kinds.'\n"
+        "print(*sorted(name.removeprefix(kinds) for name in sys.modules if name.startswith(kinds)))"
+    )
+    asked = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert asked.stdout.split() == ["files", "kind", "values"]

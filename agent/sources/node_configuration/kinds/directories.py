@@ -1,0 +1,38 @@
+"""Folders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import Flag, ListOf
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.values import PROTECTION, own_path, path_form, protection
+from agent.spec import Directory
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_DIRECTORY = Table(
+    {
+        "path": path_form("Where it is. Folders on the way are made."),
+        "protection": PROTECTION,
+        "belongsToNode": Flag("What the node's programs put into it is the node's too, and goes with it."),
+        "shared": Flag("Others use it too: one that is there stays as it is."),
+    },
+    needed=("path",),
+)
+
+
+def _directory(checking: Checking, given: Fields, place: Place) -> Directory:
+    return Directory(
+        own_path(checking, given, place),
+        protection(given),
+        given.get("belongsToNode") is True,
+        given.get("shared") is True,
+    )
+
+
+KIND = Several(ListOf(_DIRECTORY, "Folders."), _directory)

@@ -1,0 +1,35 @@
+"""Variables of the machine's environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import Flag, ListOf, text
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.values import VALUE, VARIABLE
+from agent.spec import EnvironmentVariable
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_VARIABLE = Table(
+    {
+        "name": VARIABLE,
+        "value": VALUE,
+        "absent": Flag("The machine is not to have it.", only_true=True),
+        "secret": Flag("Its value is never shown."),
+    },
+    needed=("name",),
+    exactly_one=("value", "absent"),
+)
+
+
+def _variable(checking: Checking, given: Fields, place: Place) -> EnvironmentVariable:  # noqa: ARG001 - nothing of it can be wrong
+    value = text(given["value"]) if "value" in given else None
+    return EnvironmentVariable(text(given["name"]), value, given.get("secret") is True)
+
+
+KIND = Several(ListOf(_VARIABLE, "Of the machine, as every program that starts later gets them."), _variable)

@@ -1,0 +1,39 @@
+"""Names under which programs write to Windows' event log."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import ListOf, Text, text
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.values import path_form
+from agent.spec import EventSource
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_EVENT_SOURCE = Table(
+    {
+        "name": Text(
+            "Under which programs write to the Application log.",
+            "a name without a backslash",
+            pattern=r"[^\\\x00-\x1f]+",
+            most=255,
+        ),
+        "messageFile": path_form("A program that carries the texts of its events."),
+    },
+    needed=("name", "messageFile"),
+)
+
+
+def _event_source(checking: Checking, given: Fields, place: Place) -> EventSource:  # noqa: ARG001 - nothing of it can be wrong
+    return EventSource(text(given["name"]), PureWindowsPath(text(given["messageFile"])))
+
+
+KIND = Several(
+    ListOf(_EVENT_SOURCE, "Names under which programs write to Windows' event log.", most=100), _event_source
+)

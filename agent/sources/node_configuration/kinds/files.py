@@ -1,0 +1,77 @@
+"""Files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources import urls
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import Flag, ListOf, Text, mapping, text
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.values import (
+    BASE64,
+    PROTECTION,
+    content,
+    own_path,
+    path,
+    path_form,
+    protection,
+)
+from agent.sources.node_configuration.model import RemoteFile, Source
+from agent.spec import File
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_SOURCE = Table(
+    {
+        "url": Text(
+            "From where.",
+            "an http or https URL",
+            pattern=r"https?://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*",
+            most=8_000,
+        ),
+        "sha256": Text(
+            "What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}"
+        ),
+    },
+    "Its content is downloaded, and checked.",
+    needed=("url", "sha256"),
+)
+_FILE = Table(
+    {
+        "path": path_form("Where it is. Folders on the way are made."),
+        "text": Text("Its content, in UTF-8."),
+        "base64": BASE64,
+        "source": _SOURCE,
+        "existing": Flag(
+            "It has to be there already, and its protection alone is looked after.", only_true=True
+        ),
+        "protection": PROTECTION,
+        "until": path_form("Wanted until this other file is there; then it goes: a credential for one use."),
+    },
+    needed=("path",),
+    exactly_one=("text", "base64", "source", "existing"),
+)
+
+
+def _file(checking: Checking, given: Fields, place: Place) -> File | RemoteFile:
+    own = own_path(checking, given, place)
+    until = path(given, "until")
+    if "source" in given:
+        source = _source(checking, mapping(given["source"]), (*place, "source"))
+        return RemoteFile(own, source, protection(given), until)
+    inline = None if "existing" in given else content(checking, given, place)
+    return File(own, inline, protection(given), until)
+
+
+def _source(checking: Checking, given: Fields, place: Place) -> Source:
+    url = text(given["url"])
+    if urls.parse(url) is None:
+        checking.wrong((*place, "url"), "it is no URL")
+    return Source(url, text(given["sha256"]).lower())
+
+
+KIND = Several(ListOf(_FILE, "Files."), _file)

@@ -1,0 +1,40 @@
+"""How one thing that is wanted names another."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields, items, mapping, text
+from agent.sources.node_configuration.kinds.values import (
+    VARIABLE,
+    name_form,
+    path_form,
+    service_name_form,
+)
+from agent.spec import Key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
+
+_FORMS = {
+    "file": path_form("The file of this path."),
+    "directory": path_form("The folder of this path."),
+    "service": service_name_form("The service of this name."),
+    "environmentVariable": VARIABLE,
+    "command": name_form("The command of this name."),
+}
+_KINDS = {"environmentVariable": "environment_variable"}
+"""Of the specification, where its name is another."""
+_BY_PATH = ("file", "directory")
+
+REFERENCE = Fields(_FORMS, "Something else that is wanted of the node.", exactly_one=tuple(_FORMS))
+
+
+def references(given: Value) -> Iterator[Key]:
+    for reference in map(mapping, items(given)):
+        for field, value in reference.items():
+            name = text(value)
+            yield Key(_KINDS.get(field, field), str(PureWindowsPath(name)) if field in _BY_PATH else name)

@@ -1,0 +1,158 @@
+"""Windows services."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import Flag, ListOf, MapOf, Number, Text, items, mapping, number, text, texts
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.references import REFERENCE, references
+from agent.sources.node_configuration.kinds.values import (
+    DAY,
+    VALUE,
+    VARIABLE,
+    path,
+    path_form,
+    seconds_form,
+    service_name_form,
+)
+from agent.spec import HealthCheck, Restart, Service, StartType
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
+_OWN_SERVICE = "wmcb"
+_START_TYPES = {
+    "automatic": StartType.AUTOMATIC,
+    "delayed": StartType.DELAYED,
+    "manual": StartType.MANUAL,
+    "disabled": StartType.DISABLED,
+}
+
+_SERVICE = Table(
+    {
+        "name": service_name_form("By which Windows knows it."),
+        "program": path_form("What is run."),
+        "arguments": ListOf(VALUE, "Each is handed to the program as it stands, whatever is in it."),
+        "displayName": Text("For a person.", pattern=r"[^\x00-\x1f]*", most=256),
+        "description": Text("For a person.", pattern=r"[^\x00]*", most=2_000),
+        "start": Text("When Windows starts it.", one_of=tuple(_START_TYPES)),
+        "dependencies": ListOf(service_name_form(""), "Services that Windows has to start first.", most=50),
+        "environment": MapOf(VALUE, "Its own variables, beside the machine's.", key=VARIABLE, most=500),
+        "restart": Table(
+            {
+                "afterSeconds": ListOf(
+                    seconds_form(""),
+                    "The pause before each restart; the last counts for all later ones.",
+                    least=1,
+                    most=3,
+                ),
+                "forgivenAfterSeconds": Number(
+                    "After so long without a failure the count begins anew.", most=31 * DAY
+                ),
+            },
+            "What Windows does when its process fails.",
+            needed=("afterSeconds", "forgivenAfterSeconds"),
+        ),
+        "preshutdownSeconds": seconds_form("How long Windows waits for it when it shuts down."),
+        "running": Flag("Whether it is to run; true where nothing is said."),
+        "startWithinSeconds": seconds_form("A start that takes longer has failed.", least=1),
+        "stopWithinSeconds": seconds_form("A stop that takes longer is forced.", least=1),
+        "health": Table(
+            {
+                "port": Number("On loopback.", least=1, most=65_535),
+                "path": Text(
+                    "Answered with 200 by a program that is well.",
+                    "a path such as /healthz",
+                    pattern=r"/[!-~]*",
+                    most=1_000,
+                ),
+                "withinSeconds": seconds_form("It has to be well after so long.", least=1),
+            },
+            "How one sees that it is well.",
+            needed=("port",),
+        ),
+        "makes": path_form(
+            "A file that its program writes when it has got what it needs; without it, it is not well."
+        ),
+        "log": path_form("What it writes; its last lines are told when it does not start."),
+        "reads": ListOf(
+            REFERENCE, "What its program reads when it starts: it is restarted when that changes."
+        ),
+    },
+    needed=("name", "program"),
+)
+
+
+def _service(checking: Checking, given: Fields, place: Place) -> Service:
+    start = _START_TYPES[text(given.get("start")) or "automatic"]
+    running = given.get("running") is not False
+    if running and start is StartType.DISABLED:
+        checking.wrong((*place, "start"), "a disabled service cannot run; say running: false as well")
+    _check_command(checking, given, place)
+    name = text(given["name"])
+    if name.lower() == _OWN_SERVICE:
+        checking.wrong(
+            (*place, "name"), "this is the service that does all this; wmcb daemon install changes it"
+        )
+    return Service(
+        name,
+        PureWindowsPath(text(given["program"])),
+        texts(given.get("arguments")),
+        text(given.get("displayName")),
+        text(given.get("description")),
+        start,
+        texts(given.get("dependencies")),
+        {name: text(value) for name, value in mapping(given.get("environment")).items()},
+        _restart(given),
+        number(given["preshutdownSeconds"], 0.0) if "preshutdownSeconds" in given else None,
+        running,
+        number(given.get("startWithinSeconds"), 60.0),
+        number(given.get("stopWithinSeconds"), 60.0),
+        _health(given),
+        path(given, "makes"),
+        path(given, "log"),
+        tuple(references(given.get("reads"))),
+    )
+
+
+def _check_command(checking: Checking, given: Fields, place: Place) -> None:
+    program = text(given["program"])
+    words: dict[Place, str] = {("program",): program}
+    words |= {("arguments", at): word for at, word in enumerate(texts(given.get("arguments")))}
+    for where, word in words.items():
+        if _VARIABLE_OF_WINDOWS.search(word):
+            message = (
+                "Windows would take what stands between two percent signs for a variable; leave them out"
+            )
+            checking.wrong((*place, *where), message)
+    if '"' in program:
+        checking.wrong((*place, "program"), "a path has no quotes; arguments have a list of their own")
+
+
+def _restart(given: Fields) -> Restart | None:
+    if "restart" not in given:
+        return None
+    restart = mapping(given["restart"])
+    pauses = tuple(number(pause, 0.0) for pause in items(restart["afterSeconds"]))
+    return Restart(pauses, int(number(restart["forgivenAfterSeconds"], 0)))
+
+
+def _health(given: Fields) -> HealthCheck | None:
+    if "health" not in given:
+        return None
+    health = mapping(given["health"])
+    return HealthCheck(
+        int(number(health["port"], 0)),
+        text(health.get("path")) or "/healthz",
+        number(health.get("withinSeconds"), 60.0),
+    )
+
+
+KIND = Several(ListOf(_SERVICE, "Windows services.", most=200), _service)

@@ -1,0 +1,91 @@
+"""Values that several kinds have: their forms, and how they are made typed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Number, Text, text
+from agent.sources.windows_paths import windows_path_fault
+from agent.spec import Inline, Protection
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+DAY = 86_400
+"""In seconds."""
+
+_LONGEST_PATH = 32_000
+_OWN_FOLDER = ("programdata", "wmcb")
+
+
+def path_form(about: str) -> Text:
+    expected = "a whole Windows path with its drive, such as C:\\k\\tool.exe,"
+    return Text(about, expected, pattern=r"[A-Za-z]:[\\/][^\x00-\x1f]*", most=_LONGEST_PATH)
+
+
+def name_form(about: str) -> Text:
+    return Text(about, "a name", pattern=r"[^\x00-\x1f]+", most=256)
+
+
+def service_name_form(about: str) -> Text:
+    return Text(about, "a service's name", pattern=r"[^/\\\x00-\x1f]+", most=256)
+
+
+def seconds_form(about: str, most: float = DAY, least: float = 0) -> Number:
+    return Number(about, least=least, most=most, whole=False)
+
+
+VARIABLE = Text("Its name.", "a variable's name", pattern=r"[^=\x00-\x1f]+", most=255)
+VALUE = Text("Its value.", "text", pattern=r"[^\x00]*", most=32_000)
+PROTECTION = Text(
+    "Who may do what with it. private: SYSTEM and administrators only. program: users may read and run it."
+    " pods:"
+    " a folder of volumes, which users may add to.",
+    one_of=("private", "program", "pods"),
+)
+BASE64 = Text("Its content, in base64.", "base64", pattern=r"[A-Za-z0-9+/=\s]*")
+
+
+def path(given: Fields, name: str) -> PureWindowsPath | None:
+    return PureWindowsPath(text(given[name])) if name in given else None
+
+
+def own_path(checking: Checking, given: Fields, place: Place) -> PureWindowsPath:
+    """The field `path` of something that is to be made; `place` is that of what has the field."""
+    own = PureWindowsPath(text(given["path"]))
+    if fault := windows_path_fault(own):
+        checking.wrong((*place, "path"), f"nothing of ours can lie there: {fault}")
+    if tuple(part.lower() for part in own.parts[1:3]) == _OWN_FOLDER:
+        checking.wrong(
+            (*place, "path"), "this is where wmcb keeps what it knows of the node; choose another folder"
+        )
+    return own
+
+
+def protection(given: Fields) -> Protection:
+    return Protection(text(given.get("protection")) or "private")
+
+
+def content(checking: Checking, given: Fields, place: Place) -> Inline:
+    """Of the fields `text` and `base64`, one of which is there."""
+    if "text" in given:
+        return Inline(_utf8(checking, text(given["text"]), (*place, "text")))
+    joined = "".join(text(given["base64"]).split())
+    try:
+        return Inline(base64.b64decode(joined, validate=True))
+    except binascii.Error:
+        checking.wrong((*place, "base64"), "it is no base64, or not all of it")
+        return Inline(b"")
+
+
+def _utf8(checking: Checking, given: str, place: Place) -> bytes:
+    try:
+        return given.encode()
+    except UnicodeEncodeError:
+        checking.wrong(place, "it has half a character, which no file in UTF-8 can hold")
+        return b""
