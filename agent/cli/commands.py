@@ -56,6 +56,14 @@ COMMANDS = (
         examples=("wmcb status", "wmcb status --output json"),
     ),
     Command(
+        "explain",
+        "what a NodeConfiguration can say, field by field",
+        run="agent.cli.explain:show",
+        options=(options.RECURSIVE, OUTPUT),
+        operand="FIELD[.FIELD]",
+        examples=("wmcb explain services", "wmcb explain services.restart"),
+    ),
+    Command(
         "support-bundle",
         "what helps to find a fault, in one file without secrets",
         run="agent.cli.support_bundle:write",

@@ -48,6 +48,7 @@ CERT_DURATION = Option("--cert-duration", "not heeded, as --cert-dir", placehold
 METRICS_PORT = Option("--metrics-port", "tell Prometheus on 127.0.0.1:N; 0: do not", placeholder="N")
 UNFOLLOW = Option("--unfollow", "follow none, and take away what it made")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
+RECURSIVE = Option("--recursive", "also the fields of fields, by name")
 FOR = Option("--for", "go on by itself after this time", placeholder="2h")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 

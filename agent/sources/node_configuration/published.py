@@ -20,28 +20,29 @@ def json_schema() -> dict[str, Any]:
         "$id": f"urn:wmcb:{KIND.lower()}:{VERSION}",
         "title": KIND,
     }
-    return head | _of(SCHEMA)
+    return head | json_schema_of(SCHEMA)
 
 
 def text() -> str:
     return json.dumps(json_schema(), indent=2) + "\n"
 
 
-def _of(form: Form) -> dict[str, Any]:
+def json_schema_of(form: Form) -> dict[str, Any]:
+    """Of a part of it."""
     made = {"description": form.about} if form.about else {}
     if isinstance(form, Fields):
         return made | _fields(form)
     if isinstance(form, MapOf):
         return made | {
             "type": "object",
-            "propertyNames": _of(form.key),
-            "additionalProperties": _of(form.value),
+            "propertyNames": json_schema_of(form.key),
+            "additionalProperties": json_schema_of(form.value),
             "minProperties": form.least,
             "maxProperties": form.most,
         }
     if isinstance(form, ListOf):
         counted = {"minItems": form.least, "maxItems": form.most}
-        return made | {"type": "array", "items": _of(form.item)} | counted
+        return made | {"type": "array", "items": json_schema_of(form.item)} | counted
     if isinstance(form, Flag):
         return made | {"type": "boolean"} | ({"const": True} if form.only_true else {})
     if isinstance(form, Number):
@@ -64,7 +65,7 @@ def _text(form: Text) -> dict[str, Any]:
 def _fields(form: Fields) -> dict[str, Any]:
     made: dict[str, Any] = {
         "type": "object",
-        "properties": {name: _of(inner) for name, inner in form.forms.items()},
+        "properties": {name: json_schema_of(inner) for name, inner in form.forms.items()},
         "additionalProperties": False,
     }
     if form.needed:
