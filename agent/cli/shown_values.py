@@ -40,7 +40,12 @@ def lines(
             yield f"{label}: {target.kind.lacking(each.field, each.wanted, target.manner)}"
         elif each.found is None:
             yield f"{label}: {shown(target, each.field, each.wanted)}"
-        elif _are_words(each.found) and _are_words(each.wanted) and sorted(each.found) != sorted(each.wanted):
+        elif (
+            _are_words(each.found)
+            and _are_words(each.wanted)
+            and sorted(each.found) != sorted(each.wanted)
+            and not target.manner.get("secret")
+        ):
             yield f"{label}:"
             yield from (f"  {line}" for line in _other_words(each.found, each.wanted))
         else:

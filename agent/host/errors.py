@@ -80,9 +80,9 @@ class BadCommand(HostError):
 
 
 class NotEmpty(HostError):
-    """A folder that still holds something."""
+    """A folder, or a key of the registry, that still holds something."""
 
-    meaning = "the folder is not empty"
+    meaning = "it is not empty"
 
 
 class WrongKind(HostError):

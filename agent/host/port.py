@@ -415,9 +415,13 @@ class Environment(Protocol):
         """
 
     def remove(self, name: str) -> None: ...
+    def expand(self, text: str) -> str:
+        """As a program that starts now would: with the values of variables in the place of their names."""
 
 
 class RegistryKind(enum.Enum):
+    NONE = 0
+    """Bytes of which nobody has said what they are."""
     STRING = 1
     EXPANDABLE = 2
     BINARY = 3
@@ -445,7 +449,13 @@ class Registry(Protocol):
     def write(self, key: str, name: str, value: RegistryValue) -> None:
         """Keys on the way are made."""
 
+    def make_key(self, key: str) -> None:
+        """Keys on the way are made; nothing happens to one that is there."""
+
     def remove(self, key: str, name: str) -> None: ...
+    def remove_empty_key(self, key: str) -> None:
+        """Raises NotEmpty for one that holds a value, or has a key below."""
+
     def remove_key(self, key: str) -> None:
         """The key and everything below it."""
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _INVALID_NAME = 123
 
 REFERENCE = re.compile("%([^%=]+)%")
 """In a text that Windows expands it becomes the value of the variable of that name, if there is one."""
+
+
+def resolved(text: str, known: Mapping[str, str]) -> str:
+    """`known` by names in capitals; what is not among them stays as it is."""
+    return REFERENCE.sub(lambda reference: known.get(reference[1].upper(), reference[0]), text)
 
 
 def kind_of(value: str) -> RegistryKind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.host.reboot_reasons import next_host_name
+from agent.host.reboot_reasons import is_renamed, next_host_name
 from agent.resources.kind import Kind
 from agent.spec import HostName
 
@@ -30,6 +30,11 @@ class HostNameResource(Kind):
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
         return {"name": next_host_name(host.registry) or host.facts.host_name()}
+
+    def awaits_restart(self, host: Host, name: str, wanted: State) -> str | None:  # noqa: ARG002 - there is one
+        if not is_renamed(host.registry):
+            return None
+        return f"this machine is called {next_host_name(host.registry)} when it has been restarted"
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
         assert isinstance(want, HostName)

@@ -122,6 +122,13 @@ class Kind:
         """For a person, of a resource that is there, and has nothing of this."""
         return f"nothing -> {self.shown(field, wanted, manner)}"
 
+    def awaits_restart(self, host: Host, name: str, wanted: State) -> str | None:  # noqa: ARG002 - most never do
+        """Why it is in effect only when Windows has been restarted, in a line; None where it is by now.
+
+        `observe` tells of such a one how it will be then: it is as wanted, and waits.
+        """
+        return None
+
     def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - nothing is in the way
         """Why it cannot be made so, in a line that says what to do."""
         return None

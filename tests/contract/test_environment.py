@@ -107,6 +107,20 @@ def test_a_windows_has_a_path(world: World) -> None:
     assert world.host.environment.get("PATH")
 
 
+def test_a_text_is_expanded_by_what_the_variables_are_now(world: World, name: str) -> None:
+    environment = world.host.environment
+    windows = str(world.host.facts.system_directory())
+    environment.set(name, r"%SystemRoot%\here")
+    for text, expanded in {
+        f"%{name}%;%{name.upper()}%": rf"{windows}\here;{windows}\here",
+        "100 %": "100 %",
+        "%WmcbNobodyHasThis%": "%WmcbNobodyHasThis%",
+    }.items():
+        assert environment.expand(text).lower() == expanded.lower()
+    environment.remove(name)
+    assert environment.expand(f"%{name}%") == f"%{name}%"
+
+
 @pytest.mark.parametrize("bad", ["", "a=b", "a\0b"], ids=ascii)
 def test_names_that_no_variable_can_have(world: World, bad: str) -> None:
     for ask in (world.host.environment.get, world.host.environment.remove):

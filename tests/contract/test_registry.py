@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.host.errors import BadName, NotFound
+from agent.host.errors import BadName, NotEmpty, NotFound
 from agent.host.port import RegistryKind, RegistryValue
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ VALUES = {
     "zero": RegistryValue(RegistryKind.NUMBER, 0),
     "strings": RegistryValue(RegistryKind.STRINGS, ("a", "b c")),
     "no strings": RegistryValue(RegistryKind.STRINGS, ()),
+    "bytes of no type": RegistryValue(RegistryKind.NONE, b"\x01"),
     "long number": RegistryValue(RegistryKind.LONG_NUMBER, 0xFFFF_FFFF_FFFF_FFFF),
 }
 NUMBER = RegistryValue(RegistryKind.NUMBER, 1)
@@ -89,6 +90,31 @@ def test_a_key_is_removed_with_all_that_is_below(world: World, key: str) -> None
     assert world.host.registry.read(f"{key}\\below\\deep", "Name") is None
 
 
+def test_a_key_is_made_and_is_empty(world: World, key: str) -> None:
+    registry = world.host.registry
+    registry.make_key(f"{key}\\below")
+    assert registry.keys(key) == ["below"]
+    registry.write(key, "Name", NUMBER)
+    registry.make_key(key.upper())
+    assert registry.values(key) == {"Name": NUMBER}
+    assert registry.keys(key) == ["below"]
+
+
+def test_only_an_empty_key_is_removed_as_one(world: World, key: str) -> None:
+    registry = world.host.registry
+    registry.write(f"{key}\\below", "Name", NUMBER)
+    for full in (key, f"{key}\\below"):
+        with pytest.raises(NotEmpty):
+            registry.remove_empty_key(full)
+    assert registry.values(f"{key}\\below") == {"Name": NUMBER}
+    registry.remove(f"{key}\\below", "Name")
+    registry.remove_empty_key(f"{key}\\BELOW")
+    assert registry.keys(key) == []
+    registry.remove_empty_key(key)
+    with pytest.raises(NotFound):
+        registry.keys(key)
+
+
 def test_nothing_is_read_where_nothing_is(world: World, key: str) -> None:
     assert world.host.registry.read(key, "Name") is None
     world.host.registry.write(key, "Other", NUMBER)
@@ -99,6 +125,7 @@ MISSING: dict[str, Callable[[Registry, str], object]] = {
     "values": lambda registry, key: registry.values(key),
     "keys": lambda registry, key: registry.keys(key),
     "remove": lambda registry, key: registry.remove(key, "Name"),
+    "remove_empty_key": lambda registry, key: registry.remove_empty_key(key),
     "remove_key": lambda registry, key: registry.remove_key(key),
 }
 
@@ -120,5 +147,9 @@ def test_a_value_that_is_not_there_is_not_removed(world: World, key: str) -> Non
 def test_the_root_is_nobodys_business(world: World, bad: str) -> None:
     with pytest.raises(BadName):
         world.host.registry.remove_key(bad)
+    with pytest.raises(BadName):
+        world.host.registry.remove_empty_key(bad)
+    with pytest.raises(BadName):
+        world.host.registry.make_key(bad)
     with pytest.raises(BadName):
         world.host.registry.write(bad, "Name", NUMBER)

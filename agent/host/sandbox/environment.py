@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.variables import REFERENCE, check_name, kind_of
+from agent.host.variables import REFERENCE, check_name, kind_of, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,12 +60,8 @@ class SandboxEnvironment:
         known = dict(_FROM_ELSEWHERE)
         variables = self.list()
         known |= {name.upper(): value for name, value in variables.items() if not REFERENCE.search(value)}
-        return {name: _resolved(value, known) for name, value in variables.items()}
+        return {name: resolved(value, known) for name, value in variables.items()}
 
     def expand(self, text: str) -> str:
         """With variables' values in the place of their names."""
-        return _resolved(text, _FROM_ELSEWHERE | {n.upper(): value for n, value in self.expanded().items()})
-
-
-def _resolved(text: str, known: Mapping[str, str]) -> str:
-    return REFERENCE.sub(lambda reference: known.get(reference[1].upper(), reference[0]), text)
+        return resolved(text, _FROM_ELSEWHERE | {n.upper(): value for n, value in self.expanded().items()})

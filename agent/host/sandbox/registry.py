@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.host.errors import BadName, NotFound
+from agent.host.errors import BadName, NotEmpty, NotFound
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.places import name_key
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DOCUMENT = "registry.json"
 _FILE_NOT_FOUND = 2
 _BAD_PATH = 161
+_NOT_EMPTY = 145
 
 
 class SandboxRegistry:
@@ -42,11 +43,12 @@ class SandboxRegistry:
 
     def write(self, key: str, name: str, value: RegistryValue) -> None:
         with self._state.changing(_DOCUMENT) as document:
-            parts = key.strip("\\").split("\\")
-            for length in range(1, len(parts) + 1):
-                path = "\\".join(parts[:length])
-                document.setdefault(name_key(path), {"name": path, "values": {}})
+            _make(document, key)
             document[_key(key)]["values"][name_key(name)] = _entry(name, value)
+
+    def make_key(self, key: str) -> None:
+        with self._state.changing(_DOCUMENT) as document:
+            _make(document, key)
 
     def remove(self, key: str, name: str) -> None:
         with self._state.changing(_DOCUMENT) as document:
@@ -54,11 +56,25 @@ class SandboxRegistry:
             if found["values"].pop(name_key(name), None) is None:
                 raise NotFound("remove", f"value {name} of registry key {key}", _FILE_NOT_FOUND)
 
+    def remove_empty_key(self, key: str) -> None:
+        with self._state.changing(_DOCUMENT) as document:
+            found = _existing(document, "remove", key)
+            if found["values"] or any(path.startswith(_key(key) + "\\") for path in document):
+                raise NotEmpty("remove", f"registry key {key}", _NOT_EMPTY)
+            del document[_key(key)]
+
     def remove_key(self, key: str) -> None:
         with self._state.changing(_DOCUMENT) as document:
             _existing(document, "remove", key)
             for path in [path for path in document if (path + "\\").startswith(_key(key) + "\\")]:
                 del document[path]
+
+
+def _make(document: Document, key: str) -> None:
+    parts = _checked(key).strip("\\").split("\\")
+    for length in range(1, len(parts) + 1):
+        path = "\\".join(parts[:length])
+        document.setdefault(name_key(path), {"name": path, "values": {}})
 
 
 def _existing(document: Document, action: str, key: str) -> Any:
@@ -69,9 +85,13 @@ def _existing(document: Document, action: str, key: str) -> Any:
 
 
 def _key(key: str) -> str:
+    return name_key(_checked(key).rstrip("\\"))
+
+
+def _checked(key: str) -> str:
     if not key.strip("\\") or key.startswith("\\"):
         raise BadName("use", f"registry key {key!r}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE")
-    return name_key(key.rstrip("\\"))
+    return key
 
 
 def _entry(name: str, value: RegistryValue) -> Document:
@@ -81,6 +101,6 @@ def _entry(name: str, value: RegistryValue) -> Document:
 
 def _value(entry: Document) -> RegistryValue:
     kind, data = RegistryKind[entry["kind"]], entry["data"]
-    if kind is RegistryKind.BINARY:
+    if kind in (RegistryKind.BINARY, RegistryKind.NONE):
         return RegistryValue(kind, bytes.fromhex(data))
     return RegistryValue(kind, tuple(data) if kind is RegistryKind.STRINGS else data)

@@ -6,10 +6,11 @@ import sys
 
 assert sys.platform == "win32"
 
+import winreg
 from typing import TYPE_CHECKING
 
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.variables import check_name, kind_of
+from agent.host.variables import check_name, kind_of, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,11 @@ class WindowsEnvironment:
     def remove(self, name: str) -> None:
         self._registry.remove(_KEY, check_name(name))
         _tell()
+
+    def expand(self, text: str) -> str:
+        known = {name.upper(): value for name, value in self.list().items()}
+        # SystemRoot, ProgramFiles and their like are not among the machine's: Windows adds them.
+        return winreg.ExpandEnvironmentStrings(winreg.ExpandEnvironmentStrings(resolved(text, known)))
 
 
 def _tell() -> None:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.windows.api.registry import delete_tree
-from agent.host.windows.failure import telling
+from agent.host.windows.failure import Win32Failure, telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _BAD_PATH = 161
+_NOT_EMPTY = 145
 _NO_MORE_ITEMS = 259
 _KINDS = {kind.value: kind for kind in RegistryKind}
 
@@ -46,9 +47,23 @@ class WindowsRegistry:
         ):
             winreg.SetValueEx(handle, name, 0, value.kind.value, data)
 
+    def make_key(self, key: str) -> None:
+        access = winreg.KEY_CREATE_SUB_KEY | winreg.KEY_WOW64_64KEY
+        with telling("make", _shown(key)):
+            winreg.CreateKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), 0, access).Close()
+
     def remove(self, key: str, name: str) -> None:
         with telling("remove", f"{name} in {_shown(key)}"), _opened(key, winreg.KEY_SET_VALUE) as handle:
             winreg.DeleteValue(handle, name)
+
+    def remove_empty_key(self, key: str) -> None:
+        with telling("remove", _shown(key)):
+            with _opened(key) as handle:
+                keys, values, _ = winreg.QueryInfoKey(handle)
+            if keys or values:
+                raise Win32Failure(_NOT_EMPTY, "RegQueryInfoKeyW")
+            # It refuses one with keys below, should there be one by now.
+            winreg.DeleteKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), winreg.KEY_WOW64_64KEY)
 
     def remove_key(self, key: str) -> None:
         with telling("remove", _shown(key)):
@@ -76,7 +91,7 @@ def _value(data: Any, kind: int) -> RegistryValue:
         return RegistryValue(known, tuple(data or ()))
     if data is None:
         # What winreg makes of nothing at all.
-        data = b"" if known is RegistryKind.BINARY else ""
+        data = b"" if known in (RegistryKind.BINARY, RegistryKind.NONE) else ""
     return RegistryValue(known, data)
 
 

@@ -41,6 +41,8 @@ def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, o
             seen[f"event source {key}"] = host.registry.values(rf"{_EVENT_SOURCES}\{key}")
     for name, value in host.environment.list().items():
         seen[f"variable {name}"] = (value, host.environment.kind(name))
+    for key in _keys_below(host, "SOFTWARE"):
+        seen[f"registry key {key}"] = host.registry.values(key)
     with suppress(NotFound):
         seen["at the next start"] = host.registry.read(SESSION_MANAGER, PENDING_MOVES)
     return seen
@@ -55,6 +57,13 @@ def _everything(host: Host, folder: PureWindowsPath) -> Iterator[tuple[PureWindo
             yield from _everything(host, folder / name)
 
 
+def _keys_below(host: Host, key: str) -> Iterator[str]:
+    with suppress(NotFound):
+        for name in host.registry.keys(key):
+            yield rf"{key}\{name}"
+            yield from _keys_below(host, rf"{key}\{name}")
+
+
 class Killed(BaseException):
     """The process is no more: nothing that it would still do happens."""
 
@@ -66,6 +75,7 @@ MUTATIONS = {
     },
     "services": {"create", "change", "restore", "delete", "start", "stop"},
     "environment": {"set", "remove"},
+    "registry": {"make_key", "remove", "remove_empty_key", "write"},
     "processes": {"run_logged"},
     "events": {"register", "unregister"},
     "power": {"rename"},

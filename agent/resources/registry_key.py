@@ -1,0 +1,56 @@
+"""A key of the registry that something of ours lies in."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotEmpty, NotFound
+from agent.resources.kind import Kind
+from agent.spec.registry_key import ROOT, RegistryKey
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State
+    from agent.spec import Want
+
+_THERE: State = {"is_there": True}
+
+
+class RegistryKeyResource(Kind):
+    firm = frozenset({"is_there"})
+
+    def wanted(self, want: Want) -> State:  # noqa: ARG002 - all alike
+        return dict(_THERE)
+
+    def is_content(self, manner: State) -> bool:  # noqa: ARG002 - all alike
+        return True
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it is there or not
+        try:
+            host.registry.keys(_path(name))
+        except NotFound:
+            return None
+        return dict(_THERE)
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
+        assert isinstance(want, RegistryKey)
+        host.registry.make_key(want.path)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is not None:
+            host.registry.make_key(_path(name))
+            return None
+        try:
+            with suppress(NotFound):
+                host.registry.remove_empty_key(_path(name))
+        except NotEmpty:
+            return f"registry key {name} holds something that is not wmcb's, and stays"
+        return None
+
+
+def _path(name: str) -> str:
+    return name.removeprefix(f"{ROOT}\\")
+
+
+KIND = RegistryKeyResource()

@@ -1,0 +1,24 @@
+"""A folder that Windows looks for programs in: one entry of the machine's Path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+
+@frozen
+class PathEntry(Want):
+    """After all that is there. What others have put there, and in which order, is theirs."""
+
+    kind: ClassVar[str] = "path_entry"
+
+    folder: PureWindowsPath
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, str(self.folder))

@@ -1,0 +1,65 @@
+"""A key of the registry, below HKEY_LOCAL_MACHINE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = "HKLM"
+_ALWAYS_THERE = frozenset(
+    {
+        "HARDWARE",
+        "SAM",
+        "SECURITY",
+        "SOFTWARE",
+        r"SOFTWARE\CLASSES",
+        r"SOFTWARE\MICROSOFT",
+        r"SOFTWARE\MICROSOFT\WINDOWS",
+        r"SOFTWARE\MICROSOFT\WINDOWS\CURRENTVERSION",
+        r"SOFTWARE\MICROSOFT\WINDOWS NT",
+        r"SOFTWARE\MICROSOFT\WINDOWS NT\CURRENTVERSION",
+        r"SOFTWARE\POLICIES",
+        r"SOFTWARE\POLICIES\MICROSOFT",
+        "SYSTEM",
+        r"SYSTEM\CURRENTCONTROLSET",
+        r"SYSTEM\CURRENTCONTROLSET\CONTROL",
+        r"SYSTEM\CURRENTCONTROLSET\SERVICES",
+    }
+)
+"""Nobody makes these, and nobody is to be asked whether they are there."""
+
+
+@frozen
+class RegistryKey(Want):
+    """There, whatever is in it. It goes again where wmcb made it and nobody has put anything into it."""
+
+    kind: ClassVar[str] = "registry_key"
+
+    path: str
+    r"""Without its root: SOFTWARE\Contoso."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, rf"{ROOT}\{self.path}")
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        above, _, _ = self.path.rpartition("\\")
+        return (Key(self.kind, rf"{ROOT}\{above}"),) if above else ()
+
+
+def keys_on_the_way(paths: Iterable[str]) -> dict[Key, RegistryKey]:
+    """To each of these keys, they themselves included, but for those that every Windows has."""
+    made: dict[Key, RegistryKey] = {}
+    for path in paths:
+        parts = path.split("\\")
+        for length in range(1, len(parts) + 1):
+            want = RegistryKey("\\".join(parts[:length]))
+            if want.path.upper() not in _ALWAYS_THERE:
+                made.setdefault(want.key, want)
+    return made
