@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import PureWindowsPath
 
+    from agent.fetch.proxies import Proxies
     from agent.host.port import Host
     from service.signals import Signals
 
@@ -80,21 +81,22 @@ class Contents:
         try:
             for source in sources:
                 try:
-                    blocks = self._blocks(source)
+                    blocks = checked_blocks(source, proxies_of(self._host))
                     self._host.files.write(self._folder / source.sha256, blocks, PRIVATE_FILE)
                 except Exception as fault:  # noqa: BLE001 - else it would be begun again at once
                     self._failed = {**self._failed, source.sha256: _told(fault)}
         finally:
             self._signals.put(Signal(Reason.CONTENTS))
 
-    def _blocks(self, source: Source) -> Iterator[bytes]:
-        request = Request(source.url, proxies=proxies_of(self._host))
-        digest = new_sha256()
-        for block in Fetcher().blocks(request, Limits()):
-            digest.update(block)
-            yield block
-        if digest.hexdigest() != source.sha256:
-            raise Failed(f"its sha256 is {digest.hexdigest()}, not the wanted {source.sha256}")
+
+def checked_blocks(source: Source, proxies: Proxies) -> Iterator[bytes]:
+    """Raises Failed, in the end also for a content that is another."""
+    digest = new_sha256()
+    for block in Fetcher().blocks(Request(source.url, proxies=proxies), Limits()):
+        digest.update(block)
+        yield block
+    if digest.hexdigest() != source.sha256:
+        raise Failed(f"its sha256 is {digest.hexdigest()}, not the wanted {source.sha256}")
 
 
 def _told(fault: Exception) -> str:

@@ -16,17 +16,25 @@ from agent.cli.checking import (
 from agent.cli.command_line import command_line
 from agent.cli.engine_run import Foreseen, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.inputs import asking_for, confirmation, first_look, given_document, require_document
+from agent.cli.inputs import (
+    asking_for,
+    confirmation,
+    first_look,
+    given_document,
+    is_said,
+    require_document,
+)
 from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
-from agent.cli.outlook import foreseen_of, show_preview
+from agent.cli.outlook import foreseen_of, show_plan, show_preview
 from agent.cli.progress import display
 from agent.cli.recipe import recipe_of
 from agent.cli.result import show_result
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
+from agent.engine.target import NODE
 from agent.records import replaced
 from agent.release import RELEASE
 
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Request
     from agent.cli.asking import Asking
     from agent.engine.planning import Plan
+    from agent.engine.run import Done
     from agent.host.port import Host
     from agent.spec import Specification
 
@@ -48,10 +57,13 @@ def run(request: Request, host: Host | None = None) -> int:
     if given_document(request) is options.USER_DATA:
         from agent.cli import user_data
 
+        _refuse_with_user_data(request)
         return user_data.run(request)
     if request.has(options.DRY_RUN):
         return plan(request)
     host = host or open_machine(request)
+    if request.has(options.NODE_CONFIG):
+        return _configured(request, host)
     recipe = ""
     if request.has(options.IGNITION) and host.access.is_administrator():
         document, by_user_data = first_look(request, host)
@@ -67,16 +79,51 @@ def run(request: Request, host: Host | None = None) -> int:
     return _make_so(request, host, recipe)
 
 
+def _configured(request: Request, host: Host) -> int:
+    """What --node-config wants is made first, and stays when the node cannot be made then."""
+    from agent.cli import node_config, stages
+
+    asking = asking_for(request, host)
+    if asking.join is not None and asking.join.dry_run:
+        return plan(request)
+    require_document(request, asking)
+    if request.has(options.IGNITION) and first_look(request, host)[1] is not None:
+        _refuse_with_user_data(request)
+    configuration = node_config.stage(request, host, asking)
+    unfit = errors_beforehand(request, host, asking, configuration.specification)
+    refuse_unfit(unfit, asking)
+    if engine.interrupted_part(host) == NODE:
+        # Nothing else can be begun before that has come to its end.
+        node = _made(request, host, asking)
+        done = [node, stages.make(request, host, configuration)]
+    else:
+        done = [stages.make(request, host, configuration), _made(request, host, asking)]
+    show_result(request, host, engine.together(done))
+    return DONE
+
+
+def _refuse_with_user_data(request: Request) -> None:
+    if request.has(options.NODE_CONFIG):
+        text = f"{options.NODE_CONFIG.name} does not go with user data: give it to wmcb prepare before that"
+        raise BadUsage(text, where=options.NODE_CONFIG.name)
+
+
 def _is_to_tell_more(request: Request) -> bool:
     """Than whether all is as it is to be: what of a document is left out, and warnings told before."""
     return request.wants_json or request.has(VERBOSE)
 
 
 def _make_so(request: Request, host: Host, recipe: str) -> int:
-    notices = Notices(host, also_known=request.has(VERBOSE))
-    asking = replaced(asking_for(request, host), notice=notices)
+    asking = asking_for(request, host)
     if asking.join is not None and asking.join.dry_run:
         return _look(request, host, asking)
+    show_result(request, host, _made(request, host, asking, recipe))
+    return DONE
+
+
+def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Done:
+    notices = Notices(host, also_known=request.has(VERBOSE))
+    asking = replaced(asking, notice=notices)
     specification = fit_for(request, host, asking)
     if asking.beside:
         specification = replaced(specification, title="")
@@ -93,7 +140,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
         told.found(notices.lines)
         confirm = confirmation(request, host, replaced(asking, notice=told.remark))
         known = "" if asking.fetched else recipe
-        done = engine.make_so(
+        return engine.make_so(
             host,
             specification,
             RELEASE,
@@ -104,8 +151,6 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
             recipe=known,
             command="" if asking.beside else command_line(request),
         )
-    show_result(request, host, done)
-    return DONE
 
 
 def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
@@ -138,9 +183,22 @@ def plan(request: Request) -> int:
 
 
 def _look(request: Request, host: Host, asking: Asking) -> int:
+    if not request.has(options.NODE_CONFIG):
+        specification = asked_for(request, host, asking)
+        found = hindrances(request, host, asking, specification)
+        show_preview(request, host, specification, found, beside=asking.beside)
+        return DONE
+    from agent.cli import node_config, stages
+
+    configuration = node_config.stage(request, host, asking)
+    before = stages.foreseen(host, configuration)
+    if not is_said(request, asking):
+        show_plan(request, host, before)
+        return DONE
     specification = asked_for(request, host, asking)
-    found = hindrances(request, host, asking, specification)
-    show_preview(request, host, specification, found, beside=asking.beside)
+    both = stages.beside(configuration, specification)
+    found = hindrances(request, host, asking, both)
+    show_preview(request, host, specification, found, beside=asking.beside, first=[before])
     return DONE
 
 

@@ -12,6 +12,7 @@ from agent.cli.machine import is_imagined
 from agent.cli.validity import validities
 from agent.cli.wanted import runtime_service
 from agent.preflight import Situation, Verdict
+from agent.spec import Key, Service
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,6 +27,7 @@ IGNITION_CHECK = "ignition"
 SKEW_CHECK = "version-skew"
 CLUSTER_CHECK = "cluster"
 ADMINISTRATOR_CHECK = "administrator"
+RUNTIME_CHECK = "containerd-service"
 IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
 
 
@@ -70,10 +72,17 @@ def machine_findings(
     return [each.forgiven() if each.check in asking.ignored else each for each in found]
 
 
-def errors_beforehand(request: Request, host: Host, asking: Asking) -> Sequence[Finding]:
-    """What makes it no use to ask a cluster, which may take minutes to answer, or never do."""
+def errors_beforehand(
+    request: Request, host: Host, asking: Asking, first: Specification | None = None
+) -> Sequence[Finding]:
+    """What makes it no use to ask a cluster, which may take minutes to answer, or never do.
+
+    `first` is made before: a service that it brings need not be there.
+    """
     found = machine_findings(request, host, asking, None, checks=preflight.WHATEVER_IS_WANTED)
-    return [each for each in found if each.is_error]
+    brought = Key(Service.kind, runtime_service(request, asking))
+    checks = [RUNTIME_CHECK] if first is not None and brought in first.by_key() else []
+    return [each for each in found if each.is_error and each.check not in checks]
 
 
 def hindrances(

@@ -82,10 +82,14 @@ def refuse_node_of_ignition(host: Host) -> None:
         raise Refused(f"this machine is a node of {title}; run wmcb reset first, which takes it out of that")
 
 
+def is_said(request: Request, asking: Asking) -> bool:
+    """What the node is to be."""
+    return asking.join is not None or request.has(asking.ignition)
+
+
 def require_document(request: Request, asking: Asking) -> None:
     """Raises BadUsage where nothing says what the node is to be."""
-    is_said = asking.join is not None or request.has(asking.ignition)
-    if not is_said and asking.ignition in options.DOCUMENTS:
+    if not is_said(request, asking) and asking.ignition in options.DOCUMENTS:
         listed = request.command.options if request.command else ()
         wanted = " or ".join(
             f"{option.name} {option.placeholder}" for option in options.DOCUMENTS if option in listed

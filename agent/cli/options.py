@@ -8,6 +8,7 @@ IGNITION = Option("--ignition", "the worker Ignition, or the pointer to one", pl
 KUBEADM_CONFIG = Option("--kubeadm-config", "a kubeadm JoinConfiguration", placeholder="FILE")
 USER_DATA = Option("--user-data", "cloud-config, as Cluster API writes it", placeholder="FILE")
 META_DATA = Option("--metadata", "JSON that its templates name", placeholder="FILE")
+NODE_CONFIG = Option("--node-config", "a NodeConfiguration, made so first", placeholder="FILE")
 KUBELET = Option("--kubelet", "kubelet.exe; copied to where programs go", placeholder="FILE")
 IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FILE")
 KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs go", placeholder="FILE")

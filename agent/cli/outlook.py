@@ -13,6 +13,7 @@ from agent.cli.losses import Losses, losses
 from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
+from agent.engine.planning import together
 from agent.engine.target import NODE
 from agent.records import frozen
 
@@ -53,14 +54,27 @@ def show_preview(
     *,
     beside: bool = False,
     part: str | None = NODE,
+    first: Sequence[Plan] = (),
     also: Iterable[str] = (),
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way.
 
-    `also` is remarked on a run that does anything.
+    `first` come runs of their own. `also` is remarked on a run that does anything.
     """
     with looking():
-        planned = engine.preview(host, specification, beside=beside, part=part)
+        planned = together([*first, engine.preview(host, specification, beside=beside, part=part)])
+    show_plan(request, host, planned, checks, also)
+
+
+def show_plan(
+    request: Request,
+    host: Host,
+    planned: Plan,
+    checks: Sequence[Finding] = (),
+    also: Iterable[str] = (),
+) -> None:
+    """The same of one that is known."""
+    with looking():
         interrupted = engine.interrupted(host)
     lost = losses(host, planned)
     under_way = ["a run is under way on this machine: look again when it has ended"]

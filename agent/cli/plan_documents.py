@@ -54,8 +54,9 @@ from typing import TYPE_CHECKING
 from agent.cli.documents import document
 from agent.cli.outstanding import outstanding
 from agent.cli.shown_values import shown
-from agent.engine.planning import Plan
+from agent.engine.run import together
 from agent.engine.target import to_document
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from agent.cli.losses import Losses
     from agent.cli.outlook import Outlook
     from agent.cli.shown_plan import Logs
-    from agent.engine.planning import Change, Difference
+    from agent.engine.planning import Change, Difference, Plan
     from agent.engine.run import Done, Standing, Status
     from agent.engine.target import Target
     from agent.host.port import ServiceState
@@ -100,18 +101,9 @@ def user_data_document(
     made: Sequence[Done], notes: Sequence[Note], remarks: Sequence[str], exit_code: int
 ) -> str:
     """`notes` are those of the user data itself."""
-    plans = [done.plan for done in made]
-    changed = {change.target.key for plan in plans for change in plan.changes}
-    same = {match.target.key: match for plan in plans for match in plan.unchanged}
-    plan = Plan(
-        tuple(target for plan in plans for target in plan.pauses),
-        tuple(change for plan in plans for change in plan.changes),
-        (),
-        tuple(match for key, match in same.items() if key not in changed),
-        tuple(note for noted in (notes, *(plan.notes for plan in plans)) for note in noted),
-    )
-    left = [line for done in made for line in done.left]
-    return document(**_of_plan(plan), left=left, remarks=list(remarks), exit_code=exit_code)
+    done = together(made)
+    plan = replaced(done.plan, notes=(*notes, *done.plan.notes))
+    return document(**_of_plan(plan), left=list(done.left), remarks=list(remarks), exit_code=exit_code)
 
 
 def status_document(

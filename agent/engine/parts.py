@@ -6,6 +6,9 @@ and all else stays.
 
 Two parts may want the same resource, but not the same otherwise: the one that wanted it first has the say.
 When that wants it no more it is left to the next, as it is, so that nothing that runs notices.
+
+What a machine was prepared with before it was a node yields: it is a beginning, and whoever knows the node
+may want it otherwise. A kubelet.exe is upgraded; a ConfigMap changes what a file on the machine said first.
 """
 
 from __future__ import annotations
@@ -22,6 +25,19 @@ if TYPE_CHECKING:
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
     from agent.spec import Key, Specification, Want
+
+
+PREPARED = "prepared"
+"""What every node needs, put on a machine or an image."""
+CONFIGURED = "configured"
+"""What a NodeConfiguration says that somebody gave on the machine."""
+_YIELDING = (PREPARED, CONFIGURED)
+"""Each to those after it, and to all others."""
+
+
+def is_somebodys(part: str) -> bool:
+    """Whether a person makes it, who finishes what was cut off, or has it taken back."""
+    return part in (NODE, *_YIELDING)
 
 
 class Taken(CannotBeSo):
@@ -76,7 +92,7 @@ def share(
         left = tuple(each for each in record.parts if part not in (None, each))
         if want is None and (beside or left):
             others[key] = record if beside else replaced(record, parts=left)
-        elif part in (None, record.parts[0]):
+        elif part in (None, record.parts[0]) or (want and _gives_way(record, str(part), want)):
             mine[key] = record
         elif want is not None:
             _check(want, record, inventory)
@@ -86,12 +102,34 @@ def share(
     return Share(replaced(specification, wants=wants), mine, others)
 
 
+def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
+    """The parts of what a run about `part` has made as that wants it."""
+    if known is None:
+        return (part,)
+    if part in known.parts and target.wanted == known.target.wanted:
+        return known.parts
+    # Who wanted it as well, as it was, learns in a run of his own that it is another now; who gave way has it
+    # again when nobody else does.
+    return (part, *(each for each in known.parts if each != part and _yields(each, part)))
+
+
+def _gives_way(record: Record, part: str, want: Want) -> bool:
+    return _yields(record.parts[0], part) and not _is_content(Target.of(want), record.target)
+
+
+def _yields(part: str, other: str) -> bool:
+    return part in _YIELDING and other not in _YIELDING[: _YIELDING.index(part) + 1]
+
+
+def _is_content(target: Target, known: Target) -> bool:
+    if target.kind.is_content(target.manner):
+        return True
+    return (target.wanted, target.manner) == (known.wanted, known.manner)
+
+
 def _check(want: Want, record: Record, inventory: Inventory) -> None:
     target, known = Target.of(want), record.target
-    if target.kind.is_content(target.manner) or (target.wanted, target.manner) == (
-        known.wanted,
-        known.manner,
-    ):
+    if _is_content(target, known):
         return
     fields = {*target.wanted, *known.wanted}
     different = sorted(field for field in fields if target.wanted.get(field) != known.wanted.get(field))

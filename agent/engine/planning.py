@@ -84,6 +84,19 @@ class Plan:
     notes: tuple[Note, ...] = ()
 
 
+def together(plans: Sequence[Plan]) -> Plan:
+    """Of several runs, one after the other. What one changes is not told as unchanged by another."""
+    changed = {change.target.key for plan in plans for change in plan.changes}
+    same = {match.target.key: match for plan in plans for match in plan.unchanged}
+    return Plan(
+        tuple(target for plan in plans for target in plan.pauses),
+        tuple(change for plan in plans for change in plan.changes),
+        tuple(change for plan in plans for change in plan.resumes),
+        tuple(match for key, match in same.items() if key not in changed),
+        tuple(note for plan in plans for note in plan.notes),
+    )
+
+
 def differences(target: Target, found: State | None, remembered: Record | None) -> tuple[Difference, ...]:
     """Of the wanted fields, those that are otherwise."""
     if found is None:

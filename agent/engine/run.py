@@ -9,10 +9,11 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from agent.engine import planning
 from agent.engine.inventory import Inventory, Origin, needed_contents
 from agent.engine.journal import Journal
 from agent.engine.making import Making
-from agent.engine.parts import remembered, share
+from agent.engine.parts import is_somebodys, remembered, share, wanting
 from agent.engine.planning import Match, Plan, differences, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
@@ -23,12 +24,11 @@ from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent.engine.parts import Share
     from agent.engine.planning import Change, Difference
     from agent.engine.progress import Progress
-    from agent.engine.target import Target
     from agent.engine.undoing import Undone
     from agent.host.port import Host
     from agent.resources.kind import State
@@ -68,6 +68,16 @@ class Done:
     """What was there as it is wanted, and nobody here had made: a reset leaves it."""
 
 
+def together(done: Sequence[Done]) -> Done:
+    """Of several runs, one after the other."""
+    return Done(
+        planning.together([each.plan for each in done]),
+        tuple(line for each in done for line in each.left),
+        tuple(kept for each in done for kept in each.kept_otherwise),
+        tuple(key for each in done for key in each.adopted),
+    )
+
+
 def preview(
     host: Host, specification: Specification, *, beside: bool = False, part: str | None = NODE
 ) -> Plan:
@@ -82,13 +92,26 @@ def preview(
 
 
 def interrupted(host: Host) -> int | None:
-    """After how many steps the last run was cut off, which the next one goes on from; None if it was not."""
+    """After how many steps somebody's last run was cut off, which the next one goes on from; None if it was
+    not.
+    """
+    journal = _cut_off(host)
+    return None if journal is None else len(journal.steps)
+
+
+def interrupted_part(host: Host) -> str | None:
+    """What that run was about: nothing else can be made before it has come to its end."""
+    journal = _cut_off(host)
+    return None if journal is None else journal.part
+
+
+def _cut_off(host: Host) -> Journal | None:
     folder = StateFolder.of(host)
     folder.check()
     journal = unfinished(folder, Inventory.load(folder))
-    if journal is None or journal.part != NODE or host.processes.is_held(LOCK):
+    if journal is None or not is_somebodys(journal.part) or host.processes.is_held(LOCK):
         return None
-    return len(journal.steps)
+    return journal
 
 
 def make_so(
@@ -209,9 +232,10 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
 
 
 def take_back_part(host: Host, progress: Progress) -> Undone | None:
-    """The same of a run that was about another part than the node's own: nobody else would finish it."""
+    """The same of a run that was about no person's part: nobody else would finish it."""
     journal = Journal.unfinished(StateFolder.of(host))
-    return None if journal is None or journal.repairs or journal.part == NODE else take_back(host, progress)
+    is_nobodys = journal is not None and not journal.repairs and not is_somebodys(journal.part)
+    return take_back(host, progress) if is_nobodys else None
 
 
 def reset(host: Host, version: str, progress: Progress, stopped: Callable[[], None] | None = None) -> Done:
@@ -313,7 +337,7 @@ def alone(host: Host, *, waits: bool = True) -> Iterator[None]:
 def _is_kept(host: Host) -> bool:
     with suppress(HostError, CannotBeSo):
         journal = Journal.unfinished(StateFolder.of(host))
-        return journal is not None and (journal.repairs or journal.part != NODE)
+        return journal is not None and (journal.repairs or not is_somebodys(journal.part))
     return False
 
 
@@ -334,13 +358,13 @@ def _to_go_on_from(
     host: Host, folder: StateFolder, inventory: Inventory, progress: Progress, part: str | None
 ) -> Journal | None:
     """What an interrupted run of this part left. That of another is taken back first: only those who know
-    what it was to make can finish it. The node's own is somebody's, who is to say which. Raises Unfinished,
+    what it was to make can finish it. A person's own is his, who is to say which. Raises Unfinished,
     and TakenBack for what cannot be taken back.
     """
     journal = unfinished(folder, inventory)
     if journal is None or part in (None, journal.part):
         return journal
-    if journal.part == NODE:
+    if is_somebodys(journal.part):
         raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
     outcome = _take_back(host, folder, inventory, journal, progress)
     if outcome.trouble:
@@ -406,14 +430,8 @@ def _records(
             records[key] = known  # whatever it would have to be now, it is not needed any more
         else:
             before = known.before if known else first_before.get(key, now)
-            records[key] = Record(target, before, now, _parts(target, known, part or NODE))
+            records[key] = Record(target, before, now, wanting(target, known, part or NODE))
     return records
-
-
-def _parts(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
-    """Who wanted it as well, as it was, learns in a run of his own that it is another now."""
-    is_same = known is not None and known.target.wanted == target.wanted
-    return known.parts if known is not None and is_same else (part,)
 
 
 def _kept_otherwise(

@@ -70,6 +70,11 @@ class StateFolder:
         return self.path / "fetched"
 
     @property
+    def given(self) -> PureWindowsPath:
+        """The same for a document that somebody gives on the machine."""
+        return self.path / "given"
+
+    @property
     def _reserve(self) -> PureWindowsPath:
         return self.path / "reserve"
 

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.engine.parts import Taken
+from agent.engine.parts import CONFIGURED, PREPARED, Taken
 from agent.engine.progress import Silent
-from agent.engine.run import TakenBack, Unfinished, make_so, reset, status, take_back
+from agent.engine.run import (
+    TakenBack,
+    Unfinished,
+    interrupted_part,
+    make_so,
+    reset,
+    status,
+    take_back,
+    take_back_part,
+)
+from agent.engine.target import NODE
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Protection, Service, Specification
 from sandbox.engine import nodes
@@ -193,6 +203,76 @@ def test_what_a_part_made_first_the_node_cannot_want_otherwise(host: Host) -> No
     part(host, tools())
     with pytest.raises(Taken, match="than by ConfigMap nodes/windows, which made it"):
         node(host, Specification.of([*nodes.wants(), Directory(TOOLS), File(TEXT, Inline(b"otherwise"))]))
+
+
+# What yields: a machine is prepared, and configured, before it is a node
+
+
+def yielding(host: Host, name: str, text: bytes) -> Done:
+    wants = [Directory(TOOLS, Protection.PROGRAM), File(TEXT, Inline(text))]
+    title = f"what was {name}"
+    return make_so(host, Specification.of(wants, title=title), "test", Silent(), part=name, recipe=title)
+
+
+BOTH = [pytest.param(PREPARED, id="prepared"), pytest.param(CONFIGURED, id="configured")]
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("by", [PART, NODE, "services"])
+def test_it_is_changed_by_whoever_wants_it_otherwise_and_left_when_that_does_no_more(
+    host: Host, name: str, by: str
+) -> None:
+    yielding(host, name, b"first")
+    made = machine(host)
+
+    def run(specification: Specification) -> Done:
+        return make_so(host, specification, "test", Silent(), part=by, recipe="r")
+
+    done = run(tools(b"second", tool=False))
+    assert [str(change.target.key) for change in done.plan.changes] == [f"file {TEXT}"]
+    assert host.files.read(TEXT) == b"second"
+    assert run(tools(b"second", tool=False)).plan.changes == ()
+    assert run(Specification()).plan.changes == ()
+    assert (host.files.read(TEXT), status(host).is_well) == (b"second", True)
+    yielding(host, name, b"first")
+    assert machine(host) == made
+
+
+def test_what_was_configured_goes_before_what_was_prepared(host: Host) -> None:
+    yielding(host, PREPARED, b"first")
+    yielding(host, CONFIGURED, b"second")
+    with pytest.raises(Taken, match="than by what was configured, which made it"):
+        yielding(host, PREPARED, b"first")
+    assert host.files.read(TEXT) == b"second"
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_it_does_not_change_what_the_node_wants_otherwise(host: Host, name: str) -> None:
+    yielding(host, name, b"first")
+    part(host, tools(b"second"))
+    with pytest.raises(Taken, match="than by ConfigMap nodes/windows, which made it"):
+        yielding(host, name, b"first")
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_reset_takes_it_away(host: Host, name: str) -> None:
+    before = picture(host)
+    yielding(host, name, b"first")
+    part(host, tools(b"second"))
+    reset(host, "test", Silent())
+    assert picture(host) == before
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_its_run_that_was_cut_off_is_for_who_began_it(host: Host, name: str) -> None:
+    cut_off(host, 5, lambda powerless: yielding(powerless, name, b"first"))
+    assert interrupted_part(host) == name
+    for other in (part, node):
+        with pytest.raises(Unfinished, match="run it again to finish it, or wmcb --rollback"):
+            other(host, tools())
+    assert take_back_part(host, Silent()) is None
+    yielding(host, name, b"first")
+    assert status(host).is_well
 
 
 # Runs that were cut off
