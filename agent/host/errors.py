@@ -21,12 +21,14 @@ class HostError(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        line = f"cannot {self.action} {self.subject}: {self.meaning} (Windows error {self.code})"
+        # An HRESULT is known by its hexadecimal form only.
+        code = self.code if self.code < 1 << 16 else f"{self.code:#010x}"
+        line = f"cannot {self.action} {self.subject}: {self.meaning} (Windows error {code})"
         return f"{line}; {self.advice}" if self.advice else line
 
 
 class NotFound(HostError):
-    """No such file, folder, registry key, service or process."""
+    """No such file, folder, registry key, service, process, network or route."""
 
     meaning = "it does not exist"
 
@@ -178,6 +180,8 @@ _BY_CODE: dict[int, type[HostError]] = {
     120: Unsupported,  # CALL_NOT_IMPLEMENTED
     123: BadName,  # INVALID_NAME
     124: Unsupported,  # INVALID_LEVEL: Wine's SCM, for info levels that it lacks
+    126: Unsupported,  # MOD_NOT_FOUND: a DLL that comes with a feature of Windows
+    127: Unsupported,  # PROC_NOT_FOUND
     145: NotEmpty,  # DIR_NOT_EMPTY
     161: BadName,  # BAD_PATHNAME
     183: AlreadyExists,
@@ -200,11 +204,16 @@ _BY_CODE: dict[int, type[HostError]] = {
     1073: AlreadyExists,  # SERVICE_EXISTS
     1075: DependencyFailed,  # SERVICE_DEPENDENCY_DELETED
     1078: AlreadyExists,  # DUPLICATE_SERVICE_NAME: its display name is taken
+    1168: NotFound,  # ERROR_NOT_FOUND
     1224: InUse,  # USER_MAPPED_FILE
     1307: AccessDenied,  # INVALID_OWNER: only with a privilege may a file be given to others
     1314: AccessDenied,  # PRIVILEGE_NOT_HELD
     4390: WrongKind,  # NOT_A_REPARSE_POINT
     4395: ReparsePoint,  # REPARSE_POINT_ENCOUNTERED
+    5010: AlreadyExists,  # OBJECT_ALREADY_EXISTS: a route
+    0x803B0001: NotFound,  # HCN_E_NETWORK_NOT_FOUND
+    0x803B0002: NotFound,  # HCN_E_ENDPOINT_NOT_FOUND
+    0x803B0010: AlreadyExists,  # HCN_E_NETWORK_ALREADY_EXISTS
 }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import PureWindowsPath
 
+    from agent.host.networks import Networks, Routes
     from agent.host.sddl import SecurityDescriptor
 
 T_co = TypeVar("T_co", covariant=True)
@@ -667,3 +668,5 @@ class Host:
     processes: Processes
     clock: Clock
     loopback: Loopback
+    networks: Networks
+    routes: Routes

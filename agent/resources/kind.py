@@ -76,6 +76,8 @@ class Kind:
     firm: frozenset[str]
     """Fields that have to read back as they were set. Of others a machine may make its own (a file system
     without Windows' descriptors, an SCM without recovery actions), which is remembered and not drift."""
+    kept_by: str | None = None
+    """A service of Windows without which these are lost: when it starts anew they are looked at."""
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
 

@@ -15,11 +15,12 @@ PLACE = "/lab/programs"
 ON_WINDOWS = r"Z:\lab\programs"
 
 KUBELET = STANDINS / "kubelet"
+HNS = STANDINS / "hns"
 
 
 def folder() -> Path:
     """All of them in one folder."""
-    key = cache.digest(LOCKS / "lab.txt", *sorted(STANDINS.glob("*.c")), KUBELET, _compile)
+    key = cache.digest(LOCKS / "lab.txt", *sorted(STANDINS.glob("*.c")), KUBELET, HNS, _compile)
     return cache.built("programs", key, _compile)
 
 
@@ -32,6 +33,10 @@ def _compile(into: Path) -> None:
         ("scm.c", "scm.exe", "-municode", "-ladvapi32"),
     ):
         toolchains.compile_c([STANDINS / source], into / output, *options)
+    for name in ("computenetwork", "vmcompute"):
+        sources = [HNS / f"{name}.c", HNS / "calls.c"]
+        toolchains.compile_c(sources, into / f"{name}.dll", "-shared", "-lole32", "-ladvapi32")
     preloaded = ("-shared", "-fPIC", "-ldl")
     toolchains.compile_c([STANDINS / "noroute6.c"], into / "noroute6.so", *preloaded, target=toolchains.LINUX)
-    toolchains.build_go(KUBELET, into / "kubelet.exe", options=["-ldflags=-s -w"])
+    for module in (KUBELET, HNS):
+        toolchains.build_go(module, into / f"{module.name}.exe", options=["-ldflags=-s -w"])

@@ -25,11 +25,13 @@ from agent.host.sandbox.events import SandboxEventLog
 from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sandbox.loopback import SandboxLoopback
+from agent.host.sandbox.networks import SandboxNetworks
 from agent.host.sandbox.places import Drive
 from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files, take_name
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sandbox.programs import Programs
 from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import NEVER_STARTED, run
 from agent.host.sandbox.services import SandboxServices
@@ -69,6 +71,8 @@ class Machine:
         access = SandboxAccess(facts, descriptors)
         clock = SandboxClock(state)
         self._services = services = ServiceDocument(state, programs)
+        self._networks = networks = SandboxNetworks(state)
+        self._routes = routes = SandboxRoutes(state, registry, facts)
         volume = SandboxVolume(drive, descriptors, access, programs.runs_from)
         self.host = Host(
             files=SandboxFiles(drive, volume, descriptors, access, registry, clock),
@@ -84,6 +88,8 @@ class Machine:
             processes=SandboxProcesses(state, drive, services),
             clock=clock,
             loopback=SandboxLoopback(services, facts, run_services=run_services),
+            networks=networks,
+            routes=routes,
         )
         if not state.read(POWER):
             self._install()
@@ -99,6 +105,8 @@ class Machine:
         """What Windows does first: remove what was to be removed now, start what starts by itself."""
         remove_pending_files(self._registry, self.host.files)
         take_name(self._registry, self._facts)
+        self._networks.reboot()
+        self._routes.reboot()
         with self._state.changing(POWER) as power:
             power.pop("asked", None)
             power["booted"] = time.time_ns()

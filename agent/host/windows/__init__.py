@@ -22,9 +22,11 @@ if sys.platform == "win32":
         from agent.host.windows.facts import WindowsFacts
         from agent.host.windows.files import WindowsFiles
         from agent.host.windows.local_services import local_services
+        from agent.host.windows.networks import WindowsNetworks
         from agent.host.windows.power import WindowsPower
         from agent.host.windows.processes import WindowsProcesses
         from agent.host.windows.registry import WindowsRegistry
+        from agent.host.windows.routes import WindowsRoutes
 
         clock = WindowsClock()
         registry = WindowsRegistry()
@@ -41,4 +43,6 @@ if sys.platform == "win32":
             processes=WindowsProcesses(facts),
             clock=clock,
             loopback=HttpLoopback(),
+            networks=WindowsNetworks(),
+            routes=WindowsRoutes(registry),
         )

@@ -112,6 +112,11 @@ _tcp_table = coded(
 
 def addresses() -> Iterator[Address]:
     """Of adapters that are up, loopback left out."""
+    for _, each in _adapters_with_addresses():
+        yield each
+
+
+def _adapters_with_addresses() -> Iterator[tuple[int, Address]]:
     # fmt: off
     buffer = _filled(
         lambda data, size: _adapters_addresses(_ANY_FAMILY, _SKIP_ANYCAST_MULTICAST_DNS, None, data, size),
@@ -121,8 +126,18 @@ def addresses() -> Iterator[Address]:
     while adapter:
         found = adapter.contents
         if found.status == _UP and found.type != _LOOPBACK:
-            yield from _addresses_of(found)
+            for each in _addresses_of(found):
+                yield found.index, each
         adapter = found.next
+
+
+def addresses_by_index() -> dict[int, str]:
+    """Of adapters that are up their first IPv4 address, by the number that routes know them by."""
+    found: dict[int, str] = {}
+    for index, each in _adapters_with_addresses():
+        if ":" not in each.address:
+            found.setdefault(index, each.address)
+    return found
 
 
 def listeners() -> Iterator[Listener]:

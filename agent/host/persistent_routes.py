@@ -1,0 +1,67 @@
+"""Routes that Windows makes anew at each start, as `route -p` keeps them in the registry.
+
+Each is a value of its own: destination, mask, gateway and metric are its name, and its text is empty.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.host.networks import Route
+from agent.host.port import RegistryKind, RegistryValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent.host.port import Registry
+
+KEY = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\PersistentRoutes"
+_LEAST_METRIC = 1
+"""What stands there for a route without one."""
+
+
+def persistent_routes(registry: Registry) -> Sequence[Route]:
+    return [route for _, route in _named(registry)]
+
+
+def persist(registry: Registry, route: Route) -> None:
+    prefix = ipaddress.IPv4Network(route.destination)
+    metric = max(route.metric, _LEAST_METRIC)
+    name = f"{prefix.network_address},{prefix.netmask},{route.gateway},{metric}"
+    registry.write(KEY, name, RegistryValue(RegistryKind.STRING, ""))
+
+
+def forget(registry: Registry, route: Route) -> bool:
+    """Whether there was one to that destination over that gateway; whatever its metric."""
+    names = [name for name, kept in _named(registry) if is_same(kept, route)]
+    for name in names:
+        registry.remove(KEY, name)
+    return bool(names)
+
+
+def is_same(one: Route, other: Route) -> bool:
+    return (one.destination, one.gateway) == (other.destination, other.gateway)
+
+
+def together(active: Sequence[Route], kept: Sequence[Route]) -> Iterator[Route]:
+    """All there are, each once: what is in force with whether it stays, and what is only to come back."""
+    from agent.records import replaced
+
+    for route in active:
+        yield replaced(route, persistent=any(is_same(route, each) for each in kept))
+    for route in kept:
+        if not any(is_same(route, each) for each in active):
+            yield route
+
+
+def _named(registry: Registry) -> Iterator[tuple[str, Route]]:
+    with suppress(NotFound):
+        for name in registry.values(KEY):
+            with suppress(ValueError):  # somebody else's, and no IPv4 route as Windows writes them
+                destination, mask, gateway, metric = name.split(",")
+                prefix = ipaddress.IPv4Network((destination, mask))
+                hop = ipaddress.IPv4Address(gateway)
+                yield name, Route(str(prefix), str(hop), int(metric), persistent=True, active=False)

@@ -1,0 +1,104 @@
+"""Container networks, kept as documents, with the order that Windows demands and nothing behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.host import hcn_documents
+from agent.host.errors import host_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
+    from agent.host.sandbox.state import Document, State
+
+DOCUMENT = "networks.json"
+_NETWORKS, _ENDPOINTS, _LOAD_BALANCERS = "networks", "endpoints", "load_balancers"
+
+_NETWORK_NOT_FOUND = 0x803B0001
+_ENDPOINT_NOT_FOUND = 0x803B0002
+_NETWORK_ALREADY_EXISTS = 0x803B0010
+_ALREADY_ATTACHED = 0x803B0014
+_HAS_REFERENCES = 0x803B002C
+_NOT_FOUND = 1168
+
+_ATTACHED = "HostComputeNamespace"
+_HOST = "0d4e8a6b-6f0a-4f7e-9d0c-2a3a61b0b001"
+
+
+class SandboxNetworks:
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def list(self) -> Sequence[ContainerNetwork]:
+        found = self._read(_NETWORKS).items()
+        return [hcn_documents.network(each, document) for each, document in found]
+
+    def endpoints(self) -> Sequence[NetworkEndpoint]:
+        found = self._read(_ENDPOINTS).items()
+        return [hcn_documents.endpoint(each, document) for each, document in found]
+
+    def load_balancers(self) -> Sequence[LoadBalancer]:
+        found = self._read(_LOAD_BALANCERS).items()
+        return [hcn_documents.load_balancer(each, document) for each, document in found]
+
+    def create(self, network: ContainerNetwork) -> None:
+        with self._state.changing(DOCUMENT) as document:
+            networks = document.setdefault(_NETWORKS, {})
+            if network.id in networks or network.name in [each["Name"] for each in networks.values()]:
+                raise host_error("create", f"network {network.name}", _NETWORK_ALREADY_EXISTS)
+            networks[network.id] = hcn_documents.of_network(network)
+
+    def delete(self, network: str) -> None:
+        with self._state.changing(DOCUMENT) as document:
+            endpoints = document.get(_ENDPOINTS, {})
+            its = {key for key, each in endpoints.items() if each["HostComputeNetwork"] == network}
+            if any(its.intersection(each) for each in _references(document)):
+                raise host_error("delete", f"network {network}", _HAS_REFERENCES)
+            _remove(document, _NETWORKS, network, "network", _NETWORK_NOT_FOUND)
+            for each in its:
+                del endpoints[each]
+
+    def create_endpoint(self, endpoint: NetworkEndpoint) -> None:
+        with self._state.changing(DOCUMENT) as document:
+            if endpoint.network not in document.get(_NETWORKS, {}):
+                raise host_error("create", f"network endpoint {endpoint.name}", _NETWORK_NOT_FOUND)
+            document.setdefault(_ENDPOINTS, {})[endpoint.id] = hcn_documents.of_endpoint(endpoint)
+
+    def attach(self, endpoint: str) -> None:
+        with self._state.changing(DOCUMENT) as document:
+            subject = f"network endpoint {endpoint}"
+            if endpoint not in document.get(_ENDPOINTS, {}):
+                raise host_error("attach to this machine", subject, _ENDPOINT_NOT_FOUND)
+            if _ATTACHED in document[_ENDPOINTS][endpoint]:
+                raise host_error("attach to this machine", subject, _ALREADY_ATTACHED)
+            document[_ENDPOINTS][endpoint][_ATTACHED] = _HOST
+
+    def delete_endpoint(self, endpoint: str) -> None:
+        with self._state.changing(DOCUMENT) as document:
+            _remove(document, _ENDPOINTS, endpoint, "network endpoint", _ENDPOINT_NOT_FOUND)
+
+    def delete_load_balancer(self, load_balancer: str) -> None:
+        with self._state.changing(DOCUMENT) as document:
+            _remove(document, _LOAD_BALANCERS, load_balancer, "load balancer", _NOT_FOUND)
+
+    def reboot(self) -> None:
+        """Networks and endpoints stay, attached to nothing any more; what a proxy told of is forgotten."""
+        with self._state.changing(DOCUMENT) as document:
+            document.pop(_LOAD_BALANCERS, None)
+            for each in document.get(_ENDPOINTS, {}).values():
+                each.pop(_ATTACHED, None)
+
+    def _read(self, part: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._state.read(DOCUMENT).get(part, {})
+        return found
+
+
+def _references(document: Document) -> Sequence[Sequence[str]]:
+    return [each["HostComputeEndpoints"] for each in document.get(_LOAD_BALANCERS, {}).values()]
+
+
+def _remove(document: Document, part: str, key: str, what: str, code: int) -> None:
+    if document.get(part, {}).pop(key, None) is None:
+        raise host_error("delete", f"{what} {key}", code)

@@ -1,0 +1,76 @@
+"""Routes that lead nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.host.errors import host_error
+from agent.host.networks import Route
+from agent.host.persistent_routes import forget, is_same, persist, persistent_routes, together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.host.port import Facts, Registry
+    from agent.host.sandbox.state import State
+
+_DOCUMENT = "routes.json"
+_ACTIVE = "active"
+_ALREADY_EXISTS = 5010
+_NOT_FOUND = 1168
+
+
+class SandboxRoutes:
+    def __init__(self, state: State, registry: Registry, facts: Facts) -> None:
+        self._state = state
+        self._registry = registry
+        self._facts = facts
+
+    def list(self) -> Sequence[Route]:
+        active = [Route(**each) for each in self._state.read(_DOCUMENT).get(_ACTIVE, [])]
+        return list(together(active, persistent_routes(self._registry)))
+
+    def add(self, route: Route) -> None:
+        interface = self._interface(route)
+        with self._state.changing(_DOCUMENT) as document:
+            active = document.setdefault(_ACTIVE, [])
+            if any(is_same(Route(**each), route) for each in active):
+                raise host_error("add", _told(route), _ALREADY_EXISTS)
+            active.append(_entry(route, interface))
+        forget(self._registry, route)
+        if route.persistent:
+            persist(self._registry, route)
+
+    def remove(self, route: Route) -> None:
+        was_kept = forget(self._registry, route)
+        with self._state.changing(_DOCUMENT) as document:
+            before = document.get(_ACTIVE, [])
+            document[_ACTIVE] = [each for each in before if not is_same(Route(**each), route)]
+            if len(document[_ACTIVE]) == len(before) and not was_kept:
+                raise host_error("remove", _told(route), _NOT_FOUND)
+
+    def reboot(self) -> None:
+        with self._state.changing(_DOCUMENT) as document:
+            kept = persistent_routes(self._registry)
+            document[_ACTIVE] = [_entry(each, self._interface(each)) for each in kept]
+
+    def _interface(self, route: Route) -> str:
+        addresses = [each.address for each in self._facts.addresses()]
+        if route.interface is None:
+            return addresses[0]
+        if route.interface not in addresses:
+            raise host_error("find", f"the interface with address {route.interface}", _NOT_FOUND)
+        return route.interface
+
+
+def _entry(route: Route, interface: str) -> dict[str, Any]:
+    return {
+        "destination": route.destination,
+        "gateway": route.gateway,
+        "metric": route.metric,
+        "interface": interface,
+    }
+
+
+def _told(route: Route) -> str:
+    return f"the route to {route.destination} over {route.gateway}"

@@ -1,0 +1,116 @@
+"""Container networks, by the Host Compute Network API."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent.host.errors import Unsupported
+from agent.host.windows.failure import Win32Failure, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
+
+    T = TypeVar("T")
+
+_NO_SUCH_MODULE = 126
+_GONE = {0x803B0001, 0x803B0002, 1168}
+"""HCN_E_NETWORK_NOT_FOUND, HCN_E_ENDPOINT_NOT_FOUND, ERROR_NOT_FOUND."""
+
+
+class WindowsNetworks:
+    """What it needs is loaded when it is asked: most machines' documents name no network."""
+
+    def list(self) -> Sequence[ContainerNetwork]:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        return self._all(hns.NETWORK, hcn_documents.network)
+
+    def endpoints(self) -> Sequence[NetworkEndpoint]:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        return self._all(hns.ENDPOINT, hcn_documents.endpoint)
+
+    def load_balancers(self) -> Sequence[LoadBalancer]:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        return self._all(hns.LOAD_BALANCER, hcn_documents.load_balancer)
+
+    def create(self, network: ContainerNetwork) -> None:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        advice = "" if network.adapter is None else f"is there an adapter {network.adapter}?"
+        with _telling("create", f"network {network.name}", advice):
+            hns.create(hns.NETWORK, network.id, json.dumps(hcn_documents.of_network(network)))
+
+    def delete(self, network: str) -> None:
+        from agent.host.windows.api import hns
+
+        with _telling("delete", f"network {network}"):
+            hns.delete(hns.NETWORK, network)
+
+    def create_endpoint(self, endpoint: NetworkEndpoint) -> None:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        with _telling("create", f"network endpoint {endpoint.name}"):
+            settings = json.dumps(hcn_documents.of_endpoint(endpoint))
+            hns.create_endpoint(endpoint.network, endpoint.id, settings)
+
+    def attach(self, endpoint: str) -> None:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        with _telling("attach to this machine", f"network endpoint {endpoint}"):
+            hns.attach_to_host(endpoint, hcn_documents.ATTACH_TO_HOST)
+
+    def delete_endpoint(self, endpoint: str) -> None:
+        from agent.host.windows.api import hns
+
+        with _telling("delete", f"network endpoint {endpoint}"):
+            hns.delete(hns.ENDPOINT, endpoint)
+
+    def delete_load_balancer(self, load_balancer: str) -> None:
+        from agent.host.windows.api import hns
+
+        with _telling("delete", f"load balancer {load_balancer}"):
+            hns.delete(hns.LOAD_BALANCER, load_balancer)
+
+    def _all(self, kind: str, read: Callable[[str, dict[str, Any]], T]) -> Sequence[T]:
+        from agent.host import hcn_documents
+        from agent.host.windows.api import hns
+
+        found = []
+        with _telling("list", f"HNS {kind}s"):
+            for each in hns.identifiers(kind, hcn_documents.QUERY):
+                try:
+                    document = hns.properties(kind, each, hcn_documents.QUERY)
+                except Win32Failure as failure:
+                    if failure.code not in _GONE:  # it was there a moment ago
+                        raise
+                else:
+                    found.append(read(each, json.loads(document)))
+        return found
+
+
+@contextmanager
+def _telling(action: str, subject: str, advice: str = "") -> Iterator[None]:
+    try:
+        with telling(action, subject, advice):
+            yield
+    except Unsupported as fault:
+        if fault.code != _NO_SUCH_MODULE:
+            raise
+        advice = "install the Windows feature Containers"
+        raise Unsupported(action, subject, fault.code, advice) from fault

@@ -1,0 +1,88 @@
+"""Routes: in force by the IP Helper API, and kept for the next start where `route -p` keeps them."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound, Unsupported
+from agent.host.windows.failure import telling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.host.networks import Route
+    from agent.host.port import Registry
+    from agent.host.windows.api.routes import Row
+
+_ELEMENT_NOT_FOUND = 1168
+_NO_SUCH_PROCEDURE = 127
+
+
+class WindowsRoutes:
+    """What it needs is loaded when it is asked: most machines' documents name no route."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def list(self) -> Sequence[Route]:
+        from agent.host.networks import Route
+        from agent.host.persistent_routes import persistent_routes, together
+        from agent.host.windows.api import routes
+        from agent.host.windows.api.network import addresses_by_index
+
+        with telling("list", "the routes"):
+            interfaces = addresses_by_index()
+            active = [
+                Route(row.destination, row.gateway, row.metric, interface=interfaces.get(row.interface))
+                for row in routes.rows()
+            ]
+        return list(together(active, persistent_routes(self._registry)))
+
+    def add(self, route: Route) -> None:
+        from agent.host.persistent_routes import forget, persist
+        from agent.host.windows.api import routes
+
+        subject = f"the route to {route.destination} over {route.gateway}"
+        with telling("add", subject):
+            try:
+                routes.add(self._row(route))
+            except AttributeError:
+                # Wine has no such function; every Windows since 2008 has.
+                raise Unsupported("add", subject, _NO_SUCH_PROCEDURE) from None
+        forget(self._registry, route)
+        if route.persistent:
+            persist(self._registry, route)
+
+    def remove(self, route: Route) -> None:
+        from agent.host.persistent_routes import forget
+        from agent.host.windows.api import routes
+
+        subject = f"the route to {route.destination} over {route.gateway}"
+        was_kept = forget(self._registry, route)
+        with telling("remove", subject):
+            there = [row for row in routes.rows() if (row.destination, row.gateway) == _ends(route)]
+            for row in there:
+                routes.remove(row)
+        if not there and not was_kept:
+            raise NotFound("remove", subject, _ELEMENT_NOT_FOUND)
+
+    def _row(self, route: Route) -> Row:
+        from agent.host.windows.api import routes
+        from agent.host.windows.api.network import addresses_by_index
+
+        if route.interface is None:
+            index = routes.best_interface(route.gateway)
+        else:
+            found = [number for number, address in addresses_by_index().items() if address == route.interface]
+            if not found:
+                raise NotFound("find", f"the interface with address {route.interface}", _ELEMENT_NOT_FOUND)
+            index = found[0]
+        return routes.Row(route.destination, route.gateway, route.metric, index)
+
+
+def _ends(route: Route) -> tuple[str, str]:
+    return route.destination, route.gateway

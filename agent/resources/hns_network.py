@@ -1,0 +1,197 @@
+"""A container network: made anew when it is lost, since HNS changes none that is there."""
+
+from __future__ import annotations
+
+import ipaddress
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from agent.host.errors import Unsupported
+from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Subnet
+from agent.resources.hns_objects import delete_network, delete_what_leads_nowhere
+from agent.resources.kind import CannotBeSo, Kind, NotWell
+from agent.spec.hns_network import HnsNetwork, NetworkType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+_OURS = uuid.UUID("6ab7d6ac-7d2b-4a3e-9d53-7c0a3f1e5b10")
+"""Out of this and its name comes the id of a network that is made here: so it is known for ours."""
+
+_ON_AN_ADAPTER = (NetworkType.L2BRIDGE.value, NetworkType.OVERLAY.value, NetworkType.TRANSPARENT.value)
+_SWITCHED = "vEthernet ("
+"""How Windows calls the adapter that has the addresses, once there is a switch on the card itself."""
+_BACK_WITHIN_SECONDS = 60.0
+_PAUSE_SECONDS = 0.1
+
+
+class HnsNetworkResource(Kind):
+    firm = frozenset({"type", "subnets"})
+    kept_by = HNS
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, HnsNetwork)
+        wanted: dict[str, Value] = {
+            "type": want.type.value,
+            "subnets": [[each.prefix, each.gateway, each.vsid] for each in want.subnets],
+        }
+        if want.policies:
+            wanted["policies"] = [[each.type, each.settings] for each in want.policies]
+        if want.adapter is not None:
+            wanted["adapter"] = want.adapter
+        return wanted
+
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, HnsNetwork)
+        return {} if want.address is None else {"address": want.address}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+        found = _named(host, name)
+        if found is None:
+            return None
+        return {
+            "id": found.id,
+            "type": found.type,
+            "subnets": [[each.prefix, each.gateway, each.isolation] for each in found.subnets],
+            "policies": [[each.type, each.settings] for each in found.policies],
+            "adapter": found.adapter,
+        }
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:
+        if field == "policies":
+            # HNS adds its own, and a network's daemon those of other nodes.
+            return all(
+                each in cast("Sequence[Value]", found or ()) for each in cast("Sequence[Value]", wanted)
+            )
+        return wanted == found
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        if field == "subnets" and isinstance(value, list):
+            return ", ".join(_subnet_in_words(each) for each in value) or "none"
+        if field == "policies" and isinstance(value, list):
+            return ", ".join(f"{kind} {settings}" for kind, settings in value) or "none"
+        return super().shown(field, value, manner)
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:
+        assert isinstance(want, HnsNetwork)
+        if found is None or found["id"] == _own_id(want.name) or self._is_so(self.wanted(want), found):
+            return None
+        subnets = self.shown("subnets", found["subnets"], {})
+        return (
+            f"there is a network {want.name} that another program made, and it is otherwise"
+            f" ({found['type']}, {subnets}); delete it, or use another name"
+        )
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
+        assert isinstance(want, HnsNetwork)
+        if found is None or not self._is_so(self.wanted(want), found):
+            _make_anew(host, want.name, _own_id(want.name), self.wanted(want), self.manner(want))
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        there = self.observe(host, name, {})
+        if there is not None and (before is None or not self._is_so(before, there)):
+            if there["id"] not in (_own_id(name), (before or {}).get("id")):
+                return f"network {name} is another program's now, and stays"
+            if before is None:
+                delete_network(host, str(there["id"]))
+        if before is not None and (there is None or not self._is_so(before, there)):
+            _make_anew(host, name, str(before.get("id", _own_id(name))), before, manner)
+        return None
+
+    def _is_so(self, wanted: State, found: State) -> bool:
+        return all(self.same(field, wanted[field], found[field]) for field in self.firm)
+
+
+def _named(host: Host, name: str) -> ContainerNetwork | None:
+    with suppress(Unsupported):  # without HNS there is no network; making one says what to do
+        return next((each for each in host.networks.list() if each.name == name), None)
+    return None
+
+
+def _own_id(name: str) -> str:
+    return str(uuid.uuid5(_OURS, name))
+
+
+def _make_anew(host: Host, name: str, identifier: str, state: State, manner: State) -> None:
+    networks = host.networks.list()
+    for each in networks:
+        if each.name == name:
+            delete_network(host, each.id)
+    delete_what_leads_nowhere(host)
+    adapter = state.get("adapter")
+    if adapter is None and state["type"] in _ON_AN_ADAPTER:
+        adapter = _adapter(host, name, manner.get("address"), networks)
+    subnets = [
+        Subnet(*each) for each in cast("Sequence[tuple[str, str | None, int | None]]", state["subnets"])
+    ]
+    policies = cast("Sequence[tuple[str, str]]", state.get("policies", ()))
+    before = _addresses_of(host, adapter)
+    host.networks.create(
+        ContainerNetwork(
+            identifier,
+            name,
+            str(state["type"]),
+            tuple(subnets),
+            None if adapter is None else str(adapter),
+            tuple(NetworkPolicy(*each) for each in policies),
+        )
+    )
+    _wait_for(host, name, before)
+
+
+def _adapter(host: Host, name: str, address: Value, networks: Collection[ContainerNetwork]) -> str:
+    """By the node's address; or the only one that has an address that is not a container network's."""
+    cards = _cards(host, networks)
+    if address is not None:
+        if address not in cards:
+            raise CannotBeSo(f"network {name}: no adapter of this machine has the address {address}")
+        return cards[str(address)]
+    if len(set(cards.values())) != 1:
+        found = ", ".join(sorted(set(cards.values()))) or "none"
+        raise CannotBeSo(f"network {name}: say on which adapter, there is not just one ({found})")
+    return next(iter(cards.values()))
+
+
+def _cards(host: Host, networks: Collection[ContainerNetwork]) -> Mapping[str, str]:
+    """The name of the network card by each address."""
+    subnets = [ipaddress.ip_network(each.prefix) for network in networks for each in network.subnets]
+    cards = {}
+    for each in host.facts.addresses():
+        address = ipaddress.ip_address(each.address)
+        if not address.is_link_local and not any(address in subnet for subnet in subnets):
+            cards[each.address] = _card(each.interface)
+    return cards
+
+
+def _card(interface: str) -> str:
+    return interface[len(_SWITCHED) : -1] if interface.startswith(_SWITCHED) else interface
+
+
+def _addresses_of(host: Host, adapter: Value) -> Collection[str]:
+    return {each.address for each in host.facts.addresses() if _card(each.interface) == adapter}
+
+
+def _wait_for(host: Host, name: str, addresses: Collection[str]) -> None:
+    """Windows takes them from the card, and gives them to the switch: until then the node has no network."""
+    deadline = host.clock.monotonic() + _BACK_WITHIN_SECONDS
+    while lost := set(addresses) - {each.address for each in host.facts.addresses()}:
+        if host.clock.monotonic() > deadline:
+            raise NotWell(
+                f"network {name} took the address {', '.join(sorted(lost))} from its adapter, and did not"
+                f" give it back within {_BACK_WITHIN_SECONDS:g} seconds"
+            )
+        host.clock.sleep(_PAUSE_SECONDS)
+
+
+def _subnet_in_words(value: Value) -> str:
+    prefix, gateway, vsid = cast("Sequence[Value]", value)
+    words = [str(prefix), *([f"gateway {gateway}"] if gateway else []), *([f"VSID {vsid}"] if vsid else [])]
+    return " ".join(words)
+
+
+KIND = HnsNetworkResource()

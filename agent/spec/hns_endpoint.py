@@ -1,0 +1,29 @@
+"""This machine's own place in a container network: an address, on an adapter that Windows makes for it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class HnsEndpoint(Want):
+    kind: ClassVar[str] = "hns_endpoint"
+
+    name: str
+    network: str
+    """Its network's name."""
+    address: str
+    gateway: str | None = None
+    mac: str | None = None
+    """As 00-15-5D-01-02-03; HNS makes one where none is given."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("hns_network", self.network),)

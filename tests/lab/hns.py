@@ -1,0 +1,99 @@
+"""The stand-in for Windows' Host Networking Service (tests/lab/standins/hns), put on a node."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lab import programs, wine
+from lab.services import State
+from lab.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lab.node import Node
+
+SERVICE = "hns"
+_LIBRARIES = ("computenetwork.dll", "vmcompute.dll")
+_PROGRAM = r"C:\windows\system32\hns.exe"
+_FOLDER = r"C:\ProgramData\Microsoft\Windows\HNS"
+
+Document = dict[str, Any]
+
+
+class Hns:
+    """Installed and running from now on, also after a reboot."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        for name in _LIBRARIES:
+            node.copy_in(wine.outside(programs.PLACE) / name, rf"C:\windows\system32\{name}")
+        node.copy_in(wine.outside(programs.PLACE) / "hns.exe", _PROGRAM)
+        node.create_service(SERVICE, _PROGRAM, automatic=True)
+        self.start()
+
+    def start(self) -> None:
+        self._node.start_service(SERVICE)
+        self._node.wait_for_service(SERVICE, State.RUNNING)
+
+    def crash(self) -> None:
+        """Its process dies, and is started again as Windows' recovery actions do: the policies are gone."""
+        (process,) = self._node.processes("hns.exe")
+        self._node.kill(process)
+        self._node.wait_for_service(SERVICE, State.STOPPED)
+        self.start()
+
+    def fail(self, call: str, *codes: int) -> None:
+        """Has the next calls of this name (CreateNetwork) fail with these HRESULTs, one after the other."""
+        (self._node.path(_FOLDER) / "faults.json").write_text(json.dumps({call: codes}))
+
+    def lose_networks(self) -> None:
+        """As some reboots do; what was attached to this machine stays behind. While it is off."""
+        kept = self._kept()
+        attached = [each for each in kept["Endpoints"] or [] if each.get("HostComputeNamespace")]
+        self._file().write_text(json.dumps({**kept, "Networks": [], "Endpoints": attached}))
+
+    def call(self, name: str, identifier: str, settings: Document) -> str:
+        """One call, as a container runtime would make it; its HRESULT in hexadecimal, and what was told."""
+        result = self._node.run(_PROGRAM, "call", name, identifier, json.dumps(settings))
+        assert result.code == 0, result.err
+        return result.out
+
+    # What there is
+
+    def network(self, name: str) -> Document | None:
+        return _named(self.networks, name)
+
+    def endpoint(self, name: str) -> Document | None:
+        return _named(self.endpoints, name)
+
+    @property
+    def networks(self) -> Sequence[Document]:
+        return self._kept()["Networks"] or []
+
+    @property
+    def endpoints(self) -> Sequence[Document]:
+        return self._kept()["Endpoints"] or []
+
+    @property
+    def load_balancers(self) -> Sequence[Document]:
+        return self._kept()["LoadBalancers"] or []
+
+    @property
+    def asked(self) -> Sequence[Document]:
+        """Each call that was to change something: `call`, `id`, `settings`, and its `code`."""
+        file = self._node.path(_FOLDER) / "asked.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def _kept(self) -> Document:
+        until(lambda: self._file().exists(), "the stand-in for HNS has written down what it knows")
+        kept: Document = json.loads(self._file().read_text())
+        return kept
+
+    def _file(self) -> Any:
+        return self._node.path(_FOLDER) / "HNS.data"
+
+
+def _named(documents: Sequence[Document], name: str) -> Document | None:
+    return next((each for each in documents if each.get("Name") == name), None)

@@ -1,0 +1,280 @@
+"""Container networks, this machine's endpoint in one, and routes, as the engine makes and takes them back."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.planning import Action
+from agent.engine.progress import Silent
+from agent.engine.repairing import drifted, repair
+from agent.engine.run import TakenBack, preview, reset
+from agent.host import networks as there
+from agent.host.networks import ContainerNetwork, NetworkEndpoint
+from agent.host.persistent_routes import KEY
+from agent.host.sandbox.machine import Machine
+from agent.host.sandbox.networks import DOCUMENT
+from agent.host.sandbox.state import FOLDER_NAME
+from agent.records import replaced
+from agent.resources.hns_objects import delete_all
+from agent.resources.kind import CannotBeSo
+from agent.spec import Key, Specification
+from agent.spec.hns_endpoint import HnsEndpoint
+from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
+from agent.spec.route import Route
+from sandbox.engine.test_run import run
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from agent.host.port import Host
+
+CBR0 = HnsNetwork("cbr0", NetworkType.L2BRIDGE, (Subnet("10.244.7.0/24", "10.244.7.1"),))
+CBR0_EP = HnsEndpoint("cbr0_ep", "cbr0", "10.244.7.2", gateway="10.244.7.1", mac="00:15:5D:77:00:02")
+OVERLAY = HnsNetwork(
+    "flannel.4096",
+    NetworkType.OVERLAY,
+    (Subnet("10.244.7.0/24", "10.244.7.1", 4096),),
+    policies=(NetworkPolicy("VxlanPort", '{"Port":4789}'),),
+)
+ROUTE = Route("10.244.3.0/24", "192.0.2.33")
+NODE_ADDRESS, CARD = "192.0.2.10", "Ethernet"
+
+SOMEBODY = ContainerNetwork(str(uuid.uuid4()), "cbr0", "L2Bridge", (there.Subnet("10.99.0.0/24"),))
+THEIR_ROUTE = there.Route("10.244.3.0/24", "192.0.2.99", 5, persistent=True)
+
+
+def wants(*wanted: HnsNetwork | HnsEndpoint | Route) -> Specification:
+    return Specification.of(wanted)
+
+
+WHOLE = wants(CBR0, CBR0_EP, ROUTE)
+
+
+def machine(host: Host) -> object:
+    """All of it that networks are."""
+    return host.networks.list(), host.networks.endpoints(), host.networks.load_balancers(), host.routes.list()
+
+
+def plant_load_balancer(folder: pathlib.Path, *endpoints: str) -> None:
+    """As a proxy has HNS make them."""
+    file = folder / FOLDER_NAME / DOCUMENT
+    document = json.loads(file.read_text())
+    document.setdefault("load_balancers", {})[str(uuid.uuid4())] = {"HostComputeEndpoints": list(endpoints)}
+    file.write_text(json.dumps(document))
+
+
+def lose(folder: pathlib.Path, *parts: str) -> None:
+    file = folder / FOLDER_NAME / DOCUMENT
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps({name: each for name, each in document.items() if name not in parts}))
+
+
+def test_what_is_wanted_is_made_and_made_again_nothing_changes(host: Host) -> None:
+    assert run(host, WHOLE) == [
+        (Action.CREATE, "cbr0"),
+        (Action.CREATE, "cbr0_ep"),
+        (Action.CREATE, "10.244.3.0/24 over 192.0.2.33"),
+    ]
+    (network,) = host.networks.list()
+    assert (network.type, network.adapter) == ("L2Bridge", CARD)
+    assert network.subnets == (there.Subnet("10.244.7.0/24", "10.244.7.1"),)
+    (endpoint,) = host.networks.endpoints()
+    assert (endpoint.network, endpoint.address, endpoint.prefix_length) == (network.id, "10.244.7.2", 24)
+    assert endpoint.is_attached
+    (route,) = host.routes.list()
+    assert (route.gateway, route.metric, route.persistent, route.interface) == (
+        "192.0.2.33", 256, True, NODE_ADDRESS,
+    )  # fmt: skip
+    assert list(host.registry.values(KEY)) == ["10.244.3.0,255.255.255.0,192.0.2.33,256"]
+    before = machine(host)
+    assert run(host, WHOLE) == []
+    assert machine(host) == before
+
+
+def test_reset_takes_back_what_was_made_and_what_leads_to_it(host: Host, tmp_path: pathlib.Path) -> None:
+    before = machine(host)
+    run(host, WHOLE)
+    (endpoint,) = host.networks.endpoints()
+    plant_load_balancer(tmp_path, endpoint.id)
+    reset(host, "test", Silent())
+    assert machine(host) == before
+
+
+def test_what_another_program_made_stays(host: Host) -> None:
+    theirs = replaced(SOMEBODY, name="nat", type="NAT")
+    host.networks.create(theirs)
+    host.networks.create_endpoint(NetworkEndpoint(str(uuid.uuid4()), "pod", theirs.id, "10.99.0.7", 24))
+    host.routes.add(THEIR_ROUTE)
+    before = machine(host)
+    run(host, WHOLE)
+    reset(host, "test", Silent())
+    assert machine(host) == before
+    delete_all(host)
+    assert (host.networks.list(), host.networks.endpoints()) == ([], [])
+
+
+def test_a_network_of_the_name_that_is_otherwise_is_in_the_way(host: Host) -> None:
+    host.networks.create(SOMEBODY)
+    with pytest.raises(CannotBeSo, match=r"network cbr0 that another program made.*10\.99\.0\.0/24"):
+        preview(host, WHOLE)
+
+
+def test_one_that_is_as_wanted_is_taken_as_it_is_and_left_by_a_reset(host: Host) -> None:
+    theirs = replaced(SOMEBODY, subnets=(there.Subnet("10.244.7.0/24", "10.244.7.1"),))
+    host.networks.create(theirs)
+    assert run(host, wants(CBR0, CBR0_EP)) == [(Action.CREATE, "cbr0_ep")]
+    reset(host, "test", Silent())
+    assert host.networks.list() == [theirs]
+    assert host.networks.endpoints() == []
+
+
+def test_another_subnet_makes_the_network_anew_with_what_is_in_it(host: Host, tmp_path: pathlib.Path) -> None:
+    run(host, WHOLE)
+    (endpoint,) = host.networks.endpoints()
+    plant_load_balancer(tmp_path, endpoint.id)
+    moved = wants(
+        replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
+        replaced(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
+        ROUTE,
+    )
+    assert [action for action, _ in run(host, moved)] == [Action.CHANGE, Action.CHANGE]
+    (network,), (endpoint,) = host.networks.list(), host.networks.endpoints()
+    assert (network.subnets[0].prefix, endpoint.network) == ("10.244.8.0/24", network.id)
+    assert host.networks.load_balancers() == []
+
+
+LOSSES = {
+    "everything": ("networks", "endpoints"),
+    "the networks, and an endpoint is left": ("networks",),
+    "the endpoints": ("endpoints",),
+}
+
+
+@pytest.mark.parametrize("lost", LOSSES.values(), ids=LOSSES)
+def test_what_a_start_of_windows_lost_is_made_again(
+    host: Host, tmp_path: pathlib.Path, lost: tuple[str, ...]
+) -> None:
+    run(host, WHOLE)
+    before = machine(host)
+    plant_load_balancer(tmp_path, "10000000-0000-0000-0000-000000000000")
+    lose(tmp_path, *lost)
+    keys = {drift.key for drift in drifted(host).drifts}
+    assert keys >= {CBR0_EP.key}
+    assert repair(host, "test", Silent(), keys).trouble == ()
+    if "networks" in lost:
+        assert machine(host) == before
+    assert drifted(host).drifts == ()
+
+
+def test_an_endpoint_that_a_start_of_windows_left_unattached_is_made_anew(tmp_path: pathlib.Path) -> None:
+    sandbox = Machine(tmp_path, run_services=False)
+    host = sandbox.host
+    run(host, WHOLE)
+    sandbox.shut_down()
+    sandbox.start_up()
+    (drift,) = drifted(host).drifts
+    assert (drift.key, drift.fields) == (CBR0_EP.key, ("attached",))
+    repair(host, "test", Silent(), {CBR0_EP.key})
+    assert [each.is_attached for each in host.networks.endpoints()] == [True]
+
+
+def test_an_overlay_has_its_vsid_and_keeps_the_policies_that_others_add(host: Host) -> None:
+    run(host, wants(OVERLAY))
+    (network,) = host.networks.list()
+    assert network.subnets[0].isolation == 4096
+    assert [each.type for each in network.policies] == ["VxlanPort"]
+    assert run(host, wants(OVERLAY)) == []
+
+
+def _facts(folder: pathlib.Path, *cards: tuple[str, str]) -> None:
+    addresses = [
+        {"interface": name, "address": address, "prefix_length": 24, "mac": "00:15:5d:00:02:0a"}
+        for name, address in cards
+    ]
+    (folder / FOLDER_NAME / "facts.json").write_text(json.dumps({"addresses": addresses}))
+
+
+ADAPTERS = {
+    "the only one": ((("Ethernet", NODE_ADDRESS),), CBR0, "Ethernet"),
+    "that of the node's address": (
+        (("Ethernet", NODE_ADDRESS), ("Storage", "198.51.100.7")),
+        replaced(CBR0, address="198.51.100.7"),
+        "Storage",
+    ),
+    "the card below a switch that is there": (
+        (("vEthernet (Ethernet 2)", NODE_ADDRESS),),
+        CBR0,
+        "Ethernet 2",
+    ),
+    "one that is named": (
+        (("Ethernet", NODE_ADDRESS), ("Storage", "198.51.100.7")),
+        replaced(CBR0, adapter="Storage"),
+        "Storage",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cards", "wanted", "adapter"), ADAPTERS.values(), ids=ADAPTERS)
+def test_the_adapter_is(
+    host: Host,
+    tmp_path: pathlib.Path,
+    cards: tuple[tuple[str, str], ...],
+    wanted: HnsNetwork,
+    adapter: str,
+) -> None:
+    _facts(tmp_path, *cards)
+    run(host, wants(wanted))
+    assert [each.adapter for each in host.networks.list()] == [adapter]
+
+
+NO_ADAPTER = {
+    "two, and none is named": (
+        (("Ethernet", NODE_ADDRESS), ("Storage", "198.51.100.7")),
+        CBR0,
+        "network cbr0: say on which adapter, there is not just one (Ethernet, Storage)",
+    ),
+    "none with the address": (
+        (("Ethernet", NODE_ADDRESS),),
+        replaced(CBR0, address="198.51.100.7"),
+        "network cbr0: no adapter of this machine has the address 198.51.100.7",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cards", "wanted", "told"), NO_ADAPTER.values(), ids=NO_ADAPTER)
+def test_without_an_adapter_nothing_is_made(
+    host: Host,
+    tmp_path: pathlib.Path,
+    cards: tuple[tuple[str, str], ...],
+    wanted: HnsNetwork,
+    told: str,
+) -> None:
+    _facts(tmp_path, *cards)
+    with pytest.raises(TakenBack) as failure:
+        run(host, wants(wanted))
+    assert str(failure.value.__cause__) == told
+    assert host.networks.list() == []
+
+
+def test_a_route_that_somebody_removed_or_changed_is_put_right(host: Host) -> None:
+    run(host, WHOLE)
+    before = host.routes.list()
+    host.routes.remove(before[0])
+    host.routes.add(replaced(before[0], persistent=False))
+    (drift,) = drifted(host).drifts
+    assert (drift.key, drift.fields) == (Key("route", "10.244.3.0/24 over 192.0.2.33"), ("persistent",))
+    repair(host, "test", Silent(), {drift.key})
+    assert host.routes.list() == before
+
+
+def test_a_route_that_was_there_otherwise_comes_back(host: Host) -> None:
+    host.routes.add(there.Route(ROUTE.destination, ROUTE.gateway, 5))
+    before = host.routes.list()
+    run(host, wants(replaced(ROUTE, metric=10)))
+    assert [(each.metric, each.persistent) for each in host.routes.list()] == [(10, True)]
+    reset(host, "test", Silent())
+    assert host.routes.list() == before
