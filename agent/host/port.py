@@ -126,8 +126,13 @@ class Files(Protocol):
         A mark as read-only doesn't hinder, and isn't taken over. No more than one piece is held in memory.
         """
 
-    def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
-        """Add to a file, flushed before this returns; a new one is born with the descriptor. For journals."""
+    def append(
+        self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor, *, flushed: bool = True
+    ) -> None:
+        """Add to a file, flushed before this returns; a new one is born with the descriptor. For journals.
+
+        Not `flushed` it outlives this process, and not a power cut: enough for what is told a person.
+        """
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         """Rename within a volume, write-through. The target must not exist."""

@@ -129,7 +129,14 @@ class SandboxFiles:
     ) -> PureWindowsPath | None:
         return put_in_place(self._volume, self._clock, path, content, descriptor)
 
-    def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
+    def append(
+        self,
+        path: PureWindowsPath,
+        content: bytes,
+        descriptor: SecurityDescriptor,
+        *,
+        flushed: bool = True,  # noqa: ARG002 - no power is cut here, see agent.host.sandbox.state
+    ) -> None:
         self._volume.check_target(path)
         place = self._drive.locate("append to", path)
         if place.state is None:

@@ -142,7 +142,9 @@ class WindowsFiles:
     ) -> PureWindowsPath | None:
         return put_in_place(self._volume, self._clock, path, content, descriptor)
 
-    def append(self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor) -> None:
+    def append(
+        self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor, *, flushed: bool = True
+    ) -> None:
         with (
             telling("add to", str(path)),
             opened(
@@ -155,7 +157,8 @@ class WindowsFiles:
         ):
             expect(handle, FileKind.FILE)
             api.write(handle, content)
-            api.flush(handle)
+            if flushed:
+                api.flush(handle)
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         self._volume.move(path, target)

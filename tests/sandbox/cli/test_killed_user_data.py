@@ -74,9 +74,9 @@ def carry_out(power: Power, place: str, user_data: str) -> int:
         host = opened(directory, run_services=run_services)
         lives = powered(host, power)
 
-        def append(path: PureWindowsPath, *given: Any) -> None:
+        def append(path: PureWindowsPath, *given: Any, **how: Any) -> None:
             """Whether a line of a log was written before the kill makes no difference to anything."""
-            (host if path.parent == LOGS else lives).files.append(path, *given)
+            (host if path.parent == LOGS else lives).files.append(path, *given, **how)
 
         return changed(lives, files={"append": append})
 

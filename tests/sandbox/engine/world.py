@@ -159,10 +159,10 @@ class Disk:
         self.room += former - len(whole)
         return aside
 
-    def _append(self, path: PureWindowsPath, content: bytes, *given: Any) -> None:
+    def _append(self, path: PureWindowsPath, content: bytes, *given: Any, **how: Any) -> None:
         """What there is room for is written."""
         part = content[: self.room]
-        self._files.append(path, part, *given)
+        self._files.append(path, part, *given, **how)
         self.room -= len(part)
         if part != content:
             raise NoSpace("append to", str(path), 112)

@@ -138,6 +138,12 @@ def test_a_journal_is_born_with_its_descriptor_and_flushed(
     assert spy.calls[-2:] == [Call("write", made.handle), Call("flush", made.handle)]
 
 
+def test_a_line_for_a_person_is_not_flushed(files: WindowsFiles, folder: PureWindowsPath, spy: Spy) -> None:
+    files.append(folder / "log", b"x", PRIVATE_FILE, flushed=False)
+    assert same(spy.made().descriptor, PRIVATE_FILE)
+    assert not spy.of("flush")
+
+
 def test_a_file_is_flushed_before_it_is_moved_over_with_write_through(
     files: WindowsFiles, folder: PureWindowsPath, spy: Spy
 ) -> None:
