@@ -21,6 +21,8 @@ from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent.cli.arguments import Request
     from agent.cli.given import GivenFile
     from agent.host.port import Host
@@ -33,16 +35,31 @@ Python's own 0.005 would be waited for at each of the twenty calls that starting
 """
 
 
+_LIBRARIES = ("_ctypes",)
+_LIBRARIES_TO_ASK = ("_socket", "select", "_ssl", "_hashlib")
+"""Modules written in C. Windows loads them while Python goes on with another thread."""
+
+
 def make_node(request: Request) -> int:
     sys.setswitchinterval(_SWITCH_SECONDS)
     host = None
     if sys.platform == "win32" and not is_sandbox(request):
+        asks = joins(request) and not request.has(options.ROLLBACK)
+        begun(lambda: _load(_LIBRARIES + _LIBRARIES_TO_ASK if asks else _LIBRARIES))
+        if asks:
+            # Now, while the libraries are loaded that opening the machine needs.
+            import agent.documents  # noqa: F401
         host = open_machine(request)
         with suppress(Failure, HostError):  # who needs what is at fault says so
             _begin(request, host)
     from agent.cli import bootstrap
 
     return bootstrap.run(request, host)
+
+
+def _load(modules: Iterable[str]) -> None:
+    for name in modules:
+        __import__(name)
 
 
 def _begin(request: Request, host: Host) -> None:

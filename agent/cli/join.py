@@ -63,9 +63,9 @@ def node_to_join(
     patches = read_patches(_patch_files(request, host, configuration.patches_directory))
     endpoint = _runtime_endpoint(request, host, configuration)
     name = name_of(configuration, host)
+    wished = wish()  # while the cluster is still being asked
     cluster = _cluster(request, host, asking, name)
     found = _found(cluster, asking)
-    wished = wish()
     _check(cluster, found, wished, asking)
     node = replaced(wished.node, runtime_endpoint=endpoint)
     made = compile_join(configuration, found, patches, node, wished.release, wished.placement)

@@ -41,7 +41,8 @@ NODES = "/api/v1/nodes"
 
 _SYSTEM = "kube-system"
 _CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
-_ASK_AGAIN_SECONDS = 0.1
+_FIRST_PAUSE_SECONDS = 0.005
+_LONGEST_PAUSE_SECONDS = 0.1
 
 
 @frozen
@@ -132,14 +133,15 @@ def as_node(host: Host, seconds: float, notice: Notice) -> Iterator[Client | Non
 
 
 def _with_certificate(host: Host, seconds: float) -> Kubeconfig:
-    deadline = host.clock.monotonic() + seconds
+    deadline, pause = host.clock.monotonic() + seconds, _FIRST_PAUSE_SECONDS
     while (own := _written_by_now(host)) is None:
         if host.clock.monotonic() > deadline:
             raise Failure(
                 f"the cluster gave the kubelet no certificate within {seconds:g} seconds; whether its "
                 "request waits for approval is told by kubectl get certificatesigningrequests"
             )
-        host.clock.sleep(_ASK_AGAIN_SECONDS)
+        host.clock.sleep(pause)
+        pause = min(1.2 * pause, _LONGEST_PAUSE_SECONDS)
     return own
 
 

@@ -35,16 +35,20 @@ _CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 class Wishes:
     """What is wanted whatever a document says."""
 
-    release: Kubelet
+    ask: Callable[[], Kubelet]
     node: Node
     placement: Placement
+
+    @property
+    def release(self) -> Kubelet:
+        """Of the kubelet; waited for where it has not answered yet. Raises BadUsage."""
+        return self.ask()
 
 
 def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Wishes:
     """Raises BadUsage. Without a program one is taken for granted where programs go."""
-    release = program.release if program else said_release(request) or Kubelet()
-    placement = _placement(request, host, asking, program)
-    return Wishes(release, _node(request, host), placement)
+    ask = program.ask if program else lambda: said_release(request) or Kubelet()
+    return Wishes(ask, _node(request, host), _placement(request, host, asking, program))
 
 
 def with_event_source(specification: Specification, placement: Placement) -> Specification:
@@ -57,10 +61,7 @@ def with_event_source(specification: Specification, placement: Placement) -> Spe
 
 
 def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[], Wishes]) -> Specification:
-    """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer.
-
-    `wish` may have to wait for a program's answer: it is called when all else is known.
-    """
+    """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer."""
     if asking.join is not None:
         from agent.cli.join import node_to_join
 
