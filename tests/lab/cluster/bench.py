@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lab.running import Result
 
 _ROUNDS = 5
+_ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 _LEFT_BY_KUBEADM = (r"C:\etc", r"C:\var")
 
 
@@ -52,10 +53,21 @@ def with_a_cluster(node: Node) -> Iterator[tuple[ControlPlane, KubeletNode]]:
         runtime.start()
         machine = KubeletNode(cluster, runtime, node)
         machine.install()
+        _find_programs(node)
         node.delete_service(SERVICE)
         yield control_plane, machine
         runtime.stop()
     control_plane.stop()
+
+
+def _find_programs(node: Node) -> None:
+    """As PrepareNode.ps1 does: kubeadm's preflight asks the kubelet for its version."""
+    environment = node.registry(_ENVIRONMENT)
+    assert environment is not None
+    path = rf"{environment['Path'].data!s};C:\k"
+    added = node.run("reg.exe", "add", _ENVIRONMENT, "/v", "Path", "/t", "REG_EXPAND_SZ", "/d", path, "/f")
+    if added.code != 0:
+        raise Missing(f"the machine's Path cannot be set: {added.err}")
 
 
 def measure(machine: KubeletNode, downloaded: str, installed: str) -> Joins:
