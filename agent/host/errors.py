@@ -6,7 +6,6 @@ these classes; the sandbox gives the codes that Windows would give.
 
 from __future__ import annotations
 
-
 class HostError(Exception):
     """The machine refused or failed something. Shown to a person as one line."""
 
@@ -208,6 +207,8 @@ _BY_CODE: dict[int, type[HostError]] = {
     1224: InUse,  # USER_MAPPED_FILE
     1307: AccessDenied,  # INVALID_OWNER: only with a privilege may a file be given to others
     1314: AccessDenied,  # PRIVILEGE_NOT_HELD
+    1722: ServiceNotRunning,  # RPC_S_SERVER_UNAVAILABLE
+    1753: ServiceNotRunning,  # EPT_S_NOT_REGISTERED: what listens for such calls is a service that is stopped
     4390: WrongKind,  # NOT_A_REPARSE_POINT
     4395: ReparsePoint,  # REPARSE_POINT_ENCOUNTERED
     5010: AlreadyExists,  # OBJECT_ALREADY_EXISTS: a route

@@ -466,6 +466,49 @@ class Registry(Protocol):
         """The key and everything below it."""
 
 
+# Firewall
+
+
+@frozen
+class FirewallRuleDefinition:
+    """A rule as Windows has it. Lists are in the spelling of agent.host.firewall_lists; empty for any."""
+
+    name: str
+    group: str = ""
+    description: str = ""
+    direction: str = "in"
+    """Or out."""
+    action: str = "allow"
+    """Or block."""
+    protocol: str = "any"
+    """tcp, udp, icmpv4, icmpv6, or a number."""
+    local_ports: tuple[str, ...] = ()
+    remote_ports: tuple[str, ...] = ()
+    local_addresses: tuple[str, ...] = ()
+    remote_addresses: tuple[str, ...] = ()
+    program: str = ""
+    service: str = ""
+    profiles: tuple[str, ...] = ("domain", "private", "public")
+    enabled: bool = True
+
+
+class Firewall(Protocol):
+    """Windows' firewall. Several rules may have one name, so ours are known by their group as well.
+
+    Without the service MpsSvc nothing can be asked: ServiceNotRunning.
+    """
+
+    def rules(self, name: str) -> Sequence[FirewallRuleDefinition]:
+        """All of that name."""
+
+    def add(self, rule: FirewallRuleDefinition) -> None: ...
+    def change(self, rule: FirewallRuleDefinition, group: str) -> None:
+        """Makes the rule of its name that is in `group` as given. NotFound where there is none."""
+
+    def remove(self, name: str, group: str) -> None:
+        """NotFound where there is none. Another's of the same name stays."""
+
+
 # Facts
 
 
@@ -667,6 +710,7 @@ class Host:
     services: Services
     environment: Environment
     registry: Registry
+    firewall: Firewall
     facts: Facts
     events: EventLog
     power: Power

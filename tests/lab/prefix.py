@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 
 PREPARING = "/prefix"
 
+# The lab's own classes, by the library in C:/standins that has them.
+CLASSES = {
+    "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}": "firewall",
+    "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}": "firewall",
+}
+
+
+def _classes() -> str:
+    return "\n".join(
+        rf"[HKEY_LOCAL_MACHINE\SOFTWARE\Classes\CLSID\{class_id}\InprocServer32]"
+        f'\n@="C:\\\\standins\\\\{library}.dll"\n"ThreadingModel"="Both"\n'
+        for class_id, library in CLASSES.items()
+    )
+
+
 # Values that Windows always has and Wine does not; the kubelet reads them at its start.
 REGISTRY = rf"""Windows Registry Editor Version 5.00
 
@@ -40,6 +55,9 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 [HKEY_CURRENT_USER\Software\Wine\DllOverrides]
 "pdh"="native"
 
+; COM classes of the lab's own, in place of Wine's.
+{_classes()}
+
 ; What Wine writes down where a test asks for a trace.
 [HKEY_CURRENT_USER\Software\Wine\Debug]
 "RelayInclude"="{";".join(trace.FUNCTIONS)}"
@@ -49,7 +67,8 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 
 def prepared() -> Path:
     """The prefix that all others start from."""
-    key = cache.digest(root.folder().name, programs.folder() / "pdh.dll", REGISTRY, _prepare)
+    own = (programs.folder() / f"{name}.dll" for name in ("pdh", *sorted(set(CLASSES.values()))))
+    key = cache.digest(root.folder().name, *own, REGISTRY, _prepare)
     return cache.built("prefix", key, _build)
 
 
@@ -69,6 +88,10 @@ def _prepare() -> None:
     wine.run([wine.SERVER, "-w"], environment)
     windows = wine.outside(place) / "drive_c" / "windows"
     shutil.copyfile(wine.outside("/lab/programs/pdh.dll"), windows / "system32" / "pdh.dll")
+    (windows.parent / "standins").mkdir()
+    for library in set(CLASSES.values()):
+        source = wine.outside(f"/lab/programs/{library}.dll")
+        shutil.copyfile(source, windows.parent / "standins" / f"{library}.dll")
     (windows / "temp" / "lab.reg").write_text(REGISTRY)
     wine.run([wine.LOADER, "regedit.exe", "/S", r"C:\windows\temp\lab.reg"], environment)
     wine.run([wine.SERVER, "-w"], environment)

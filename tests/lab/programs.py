@@ -20,7 +20,7 @@ HNS = STANDINS / "hns"
 
 def folder() -> Path:
     """All of them in one folder."""
-    key = cache.digest(LOCKS / "lab.txt", *sorted(STANDINS.glob("*.c")), KUBELET, HNS, _compile)
+    key = cache.digest(LOCKS / "lab.txt", *sorted(STANDINS.glob("*.[ch]")), KUBELET, HNS, _compile)
     return cache.built("programs", key, _compile)
 
 
@@ -36,6 +36,18 @@ def _compile(into: Path) -> None:
     for name in ("computenetwork", "vmcompute"):
         sources = [HNS / f"{name}.c", HNS / "calls.c"]
         toolchains.compile_c(sources, into / f"{name}.dll", "-shared", "-lole32", "-ladvapi32")
+    for name, *options in (("firewall", "-lws2_32"),):  # COM classes
+        sources = [STANDINS / f"{name}.c", STANDINS / "automation.c"]
+        # Windows' header declares what such a library exports, and not as exported.
+        usual = (
+            "-shared",
+            "-Wno-dll-attribute-on-redeclaration",
+            "-lole32",
+            "-loleaut32",
+            "-luuid",
+            "-ladvapi32",
+        )
+        toolchains.compile_c(sources, into / f"{name}.dll", *usual, *options)
     preloaded = ("-shared", "-fPIC", "-ldl")
     toolchains.compile_c([STANDINS / "noroute6.c"], into / "noroute6.so", *preloaded, target=toolchains.LINUX)
     for module in (KUBELET, HNS):

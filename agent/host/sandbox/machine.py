@@ -24,6 +24,7 @@ from agent.host.sandbox.environment import SandboxEnvironment
 from agent.host.sandbox.events import SandboxEventLog
 from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.files import SandboxFiles
+from agent.host.sandbox.firewall import SandboxFirewall
 from agent.host.sandbox.loopback import SandboxLoopback
 from agent.host.sandbox.networks import SandboxNetworks
 from agent.host.sandbox.places import Drive
@@ -82,6 +83,7 @@ class Machine:
             ),
             environment=self._environment,
             registry=registry,
+            firewall=SandboxFirewall(state),
             facts=facts,
             events=SandboxEventLog(state, registry),
             power=SandboxPower(state, registry, facts),

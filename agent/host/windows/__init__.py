@@ -21,6 +21,7 @@ if sys.platform == "win32":
         from agent.host.windows.events import WindowsEventLog
         from agent.host.windows.facts import WindowsFacts
         from agent.host.windows.files import WindowsFiles
+        from agent.host.windows.firewall import WindowsFirewall
         from agent.host.windows.local_services import local_services
         from agent.host.windows.networks import WindowsNetworks
         from agent.host.windows.power import WindowsPower
@@ -37,6 +38,7 @@ if sys.platform == "win32":
             services=local_services(clock),
             environment=WindowsEnvironment(registry),
             registry=registry,
+            firewall=WindowsFirewall(),
             facts=facts,
             events=WindowsEventLog(registry),
             power=WindowsPower(registry),

@@ -78,6 +78,7 @@ MUTATIONS = {
     "registry": {"make_key", "remove", "remove_empty_key", "write"},
     "processes": {"run_logged"},
     "events": {"register", "unregister"},
+    "firewall": {"add", "change", "remove"},
     "power": {"rename"},
 }  # fmt: skip
 

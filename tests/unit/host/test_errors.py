@@ -24,7 +24,7 @@ KINDS = [
     (errors.TimedOut, [1053]),
     (errors.ServiceAlreadyRunning, [1056]),
     (errors.ServiceDisabled, [1058]),
-    (errors.ServiceNotRunning, [1062]),
+    (errors.ServiceNotRunning, [1062, 1722, 1753]),
     (errors.NotAService, [1063]),
     (errors.DependencyFailed, [1068, 1075]),
     (errors.MarkedForDeletion, [1072]),

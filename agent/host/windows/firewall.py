@@ -1,0 +1,169 @@
+"""Windows' firewall, by its COM classes (FirewallAPI.dll)."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agent.host import firewall_lists
+from agent.host.errors import NotFound, ServiceNotRunning
+from agent.host.port import FirewallRuleDefinition
+from agent.host.windows.failure import Win32Failure, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent.host.windows.api.automation import Automated
+
+_POLICY = "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}"  # NetFwPolicy2
+_RULE = "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}"  # NetFwRule
+_NOT_FOUND = 2
+
+_DIRECTIONS = {"in": 1, "out": 2}
+_ACTIONS = {"block": 0, "allow": 1}
+_PROTOCOLS = {"icmpv4": 1, "tcp": 6, "udp": 17, "icmpv6": 58, "any": 256}
+_PROFILES = {"domain": 1, "private": 2, "public": 4}
+_ALL_PROFILES = 0x7FFF_FFFF
+_WITH_PORTS = ("tcp", "udp")
+
+
+class WindowsFirewall:
+    def rules(self, name: str) -> Sequence[FirewallRuleDefinition]:
+        with _telling("read", name):
+            return [_definition(rule) for rule in _named(_all_rules(), name)]
+
+    def add(self, rule: FirewallRuleDefinition) -> None:
+        with _telling("add", rule.name):
+            _add(_all_rules(), rule)
+
+    def change(self, rule: FirewallRuleDefinition, group: str) -> None:
+        with _telling("change", rule.name):
+            rules = _all_rules()
+            there = _of_group(rules, rule.name, group)
+            wanted, found = _properties(rule), _properties(_definition(there))
+            if wanted["Protocol"] != found["Protocol"] or not wanted.keys() >= found.keys():
+                # Windows checks a rule after each change of one property; and none is made empty again.
+                _remove(rules, there)
+                _add(rules, rule)
+                return
+            for property_name, value in wanted.items():
+                if found.get(property_name) != value:
+                    there.put(property_name, value)
+
+    def remove(self, name: str, group: str) -> None:
+        with _telling("remove", name):
+            rules = _all_rules()
+            _remove(rules, _of_group(rules, name, group))
+
+
+def _all_rules() -> Automated:
+    from agent.host.windows.api.automation import Automated
+
+    rules: Automated = Automated.create(_POLICY).get("Rules")
+    return rules
+
+
+def _named(rules: Automated, name: str) -> Sequence[Automated]:
+    try:
+        rules.call("Item", name)
+    except Win32Failure as failure:
+        if failure.code != _NOT_FOUND:
+            raise
+        return []
+    # It gives one of them, and there are hundreds of rules: all are looked at only where there is one.
+    return [rule for rule in rules if str(rule.get("Name")).lower() == name.lower()]
+
+
+def _of_group(rules: Automated, name: str, group: str) -> Automated:
+    for rule in _named(rules, name):
+        if (rule.get("Grouping") or "") == group:
+            return rule
+    raise NotFound("find", f"firewall rule {name} of group {group or '(none)'}", _NOT_FOUND)
+
+
+def _add(rules: Automated, definition: FirewallRuleDefinition) -> None:
+    from agent.host.windows.api.automation import Automated
+
+    rule = Automated.create(_RULE)
+    for name, value in _properties(definition).items():
+        rule.put(name, value)
+    rules.call("Add", rule)
+
+
+def _remove(rules: Automated, rule: Automated) -> None:
+    """Windows removes by name, and does not say which of two: for a moment this one has another."""
+    name = str(rule.get("Name"))
+    if len(_named(rules, name)) > 1:
+        import secrets
+
+        name = f"{name} {secrets.token_hex(8)}"
+        rule.put("Name", name)
+    rules.call("Remove", name)
+
+
+def _definition(rule: Automated) -> FirewallRuleDefinition:
+    number, profiles = rule.get("Protocol"), rule.get("Profiles")
+    return FirewallRuleDefinition(
+        name=_text(rule, "Name"),
+        group=_text(rule, "Grouping"),
+        description=_text(rule, "Description"),
+        direction=_word(_DIRECTIONS, rule.get("Direction")),
+        action=_word(_ACTIONS, rule.get("Action")),
+        protocol=_word(_PROTOCOLS, number),
+        local_ports=firewall_lists.ports([_text(rule, "LocalPorts")]),
+        remote_ports=firewall_lists.ports([_text(rule, "RemotePorts")]),
+        local_addresses=firewall_lists.addresses([_text(rule, "LocalAddresses")]),
+        remote_addresses=firewall_lists.addresses([_text(rule, "RemoteAddresses")]),
+        program=_text(rule, "ApplicationName"),
+        service=_text(rule, "ServiceName"),
+        profiles=tuple(word for word, bit in _PROFILES.items() if profiles & bit),
+        enabled=bool(rule.get("Enabled")),
+    )
+
+
+def _text(rule: Automated, name: str) -> str:
+    return rule.get(name) or ""
+
+
+def _word(words: Mapping[str, int], number: int) -> str:
+    return next((word for word, each in words.items() if each == number), str(number))
+
+
+def _properties(rule: FirewallRuleDefinition) -> Mapping[str, object]:
+    """In this order: of what protocol a rule is has to be said before its ports."""
+    properties: dict[str, object] = {
+        "Name": rule.name,
+        "Description": rule.description,
+        "Protocol": _PROTOCOLS[rule.protocol] if rule.protocol in _PROTOCOLS else int(rule.protocol),
+    }
+    if rule.program:
+        properties["ApplicationName"] = rule.program
+    if rule.service:
+        properties["ServiceName"] = rule.service
+    if rule.protocol in _WITH_PORTS:
+        properties["LocalPorts"] = ",".join(rule.local_ports) or firewall_lists.ANY
+        properties["RemotePorts"] = ",".join(rule.remote_ports) or firewall_lists.ANY
+    whole = len(rule.profiles) == len(_PROFILES)
+    return properties | {
+        "LocalAddresses": ",".join(rule.local_addresses) or firewall_lists.ANY,
+        "RemoteAddresses": ",".join(rule.remote_addresses) or firewall_lists.ANY,
+        "Direction": _DIRECTIONS[rule.direction],
+        "Action": _ACTIONS[rule.action],
+        "Profiles": _ALL_PROFILES if whole else sum(_PROFILES[each] for each in rule.profiles),
+        "Grouping": rule.group,
+        "Enabled": rule.enabled,
+    }
+
+
+@contextmanager
+def _telling(action: str, name: str) -> Iterator[None]:
+    try:
+        with telling(action, f"firewall rule {name}"):
+            yield
+    except ServiceNotRunning as fault:
+        advice = "start Windows Defender Firewall (MpsSvc)"
+        raise ServiceNotRunning(fault.action, fault.subject, fault.code, advice) from None

@@ -1,0 +1,39 @@
+"""What Windows' firewall lets through, or does not."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class FirewallRule(Want):
+    """Known by its name, though Windows lets several have one: that of another is not taken for ours."""
+
+    kind: ClassVar[str] = "firewall_rule"
+
+    name: str
+    description: str = ""
+    direction: str = "in"
+    """Or out."""
+    action: str = "allow"
+    """Or block."""
+    protocol: str = "tcp"
+    """udp, icmpv4, icmpv6, any, or a protocol's number."""
+    local_ports: tuple[str, ...] = ()
+    """Numbers and ranges; none for any."""
+    remote_ports: tuple[str, ...] = ()
+    remote_addresses: tuple[str, ...] = ()
+    """Addresses, networks, ranges, or Windows' words for some (LocalSubnet); none for any."""
+    program: str = ""
+    service: str = ""
+    profiles: tuple[str, ...] = ()
+    """Of domain, private and public; none for all."""
+    takes_over: bool = False
+    """One of this name that somebody else has made is changed, and given back in the end."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)
