@@ -6,6 +6,7 @@ these classes; the sandbox gives the codes that Windows would give.
 
 from __future__ import annotations
 
+
 class HostError(Exception):
     """The machine refused or failed something. Shown to a person as one line."""
 

@@ -20,8 +20,8 @@ class FirewallRule(Want):
     """Or out."""
     action: str = "allow"
     """Or block."""
-    protocol: str = "tcp"
-    """udp, icmpv4, icmpv6, any, or a protocol's number."""
+    protocol: str = "any"
+    """tcp, udp, icmpv4, icmpv6, or a number."""
     local_ports: tuple[str, ...] = ()
     """Numbers and ranges; none for any."""
     remote_ports: tuple[str, ...] = ()

@@ -45,6 +45,7 @@ KEEPING = (
     "agent.host.windows.facts",
     "agent.host.windows.file_watch",
     "agent.host.windows.files",
+    "agent.host.windows.firewall",
     "agent.host.windows.local_services",
     "agent.host.windows.power",
     "agent.host.windows.processes",

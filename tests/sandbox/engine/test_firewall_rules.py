@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "kubelet"
 WANTED = FirewallRule(
-    NAME, "The API server asks it.", local_ports=("10250",), remote_addresses=("10.1.2.3/8",)
+    NAME, "The API server asks it.", protocol="tcp", local_ports=("10250",), remote_addresses=("10.1.2.3/8",)
 )
 MADE = FirewallRuleDefinition(
     NAME,

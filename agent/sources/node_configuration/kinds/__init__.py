@@ -18,6 +18,7 @@ OF_THE_NODE = (
     "directories",
     "files",
     "environmentVariables",
+    "firewallRules",
     "services",
     "eventSources",
     "commands",
