@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent.engine.planning import Plan
+    from agent.engine.run import Done
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.sources.node_configuration.compiling import Compiled
@@ -223,7 +224,7 @@ class Adopting:
 
     def _has_turn(self, wanted: Desired, inventory: Inventory) -> bool:
         """A node that has nothing yet has nothing to wait with."""
-        if inventory.recipe_of(PART) in ("", wanted.digest):
+        if PART not in inventory.origins or inventory.recipe_of(PART) == wanted.digest:
             return True
         node = self._cluster.node
         assert node is not None
@@ -291,9 +292,12 @@ class Adopting:
             self._refuse(self._at_its_place(fault, compiled))
             return False
         else:
-            self._contents.clear()
-            self._verified_run = Inventory.load(StateFolder.of(self._host)).run
-            self._stand_as_applied(wanted)
+            if done.awaiting:
+                self._wait_for_restart(done)
+            else:
+                self._contents.clear()
+                self._verified_run = Inventory.load(StateFolder.of(self._host)).run
+                self._stand_as_applied(wanted)
             if done.plan.changes:
                 changes = ", ".join(f"{each.action.value} {each.target.key}" for each in done.plan.changes)
                 self._telling.tell(Event.APPLIED, f"{self._followed} was made so: {changes}")
@@ -301,7 +305,8 @@ class Adopting:
                 self._telling.note(line)
         finally:
             self._stand(begun="", times=0)
-        return True
+        # What waits for a restart is looked at again when everything is, and not at once.
+        return bool(done.plan.changes) or not done.awaiting
 
     def _may_begin(self, wanted: Desired) -> bool:
         """What is begun again and again, and never comes to an end, may be what cuts it off."""
@@ -326,6 +331,11 @@ class Adopting:
             version=wanted.version if is_new else self._standing.version or wanted.version,
             documents=wanted.hashes,
         )
+
+    def _wait_for_restart(self, done: Done) -> None:
+        text = f"{'; '.join(done.awaiting.values())}; nobody but you restarts it"
+        self._telling.tell_once(_NOT_DONE, Event.PENDING, f"{self._followed}: {text}")
+        self._stand(state=State.PENDING, error=text, turn=None)
 
     def _refuse(self, text: str) -> None:
         self._telling.tell_once(_NOT_DONE, Event.REFUSED, f"{text}; nothing was changed")

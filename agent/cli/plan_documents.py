@@ -21,6 +21,8 @@ that two of them can be told apart within one document.
                     is_all (false if there are more than were counted), names (of what lies directly in it)
     only of what was done:
         left        what had to stay, in lines
+        awaiting    what takes effect when Windows has been restarted, in lines
+        put_off     resources that cannot be made before that; the same again, after it, makes them
         exit_code   of user data alone, whose several runs are told as one: 0, or what its commands ask of
                     cloudbase-init (1001 to 1003)
     status:
@@ -32,6 +34,7 @@ that two of them can be told apart within one document.
                     secret; null where that is not known
         interrupted whether the last run did not come to its end
         under_way   whether a run is at work just now
+        awaiting    what takes effect when Windows has been restarted, in lines
         resources   resource, there (whether it exists), differences as above
         logs        by path, the last lines of what the services' programs write
         resident    null where the resident service is not installed, or its state: "running", "stopped",
@@ -94,7 +97,14 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
 
 
 def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
-    return document(**_of_plan(done.plan), left=list(done.left), remarks=list(remarks))
+    return document(**_of_plan(done.plan), left=list(done.left), remarks=list(remarks), **_of_restart(done))
+
+
+def _of_restart(done: Done) -> Mapping[str, Value]:
+    return {
+        "awaiting": list(done.awaiting.values()),
+        "put_off": [to_document(key) for key in done.put_off],
+    }
 
 
 def user_data_document(
@@ -103,7 +113,13 @@ def user_data_document(
     """`notes` are those of the user data itself."""
     done = together(made)
     plan = replaced(done.plan, notes=(*notes, *done.plan.notes))
-    return document(**_of_plan(plan), left=list(done.left), remarks=list(remarks), exit_code=exit_code)
+    return document(
+        **_of_plan(plan),
+        left=list(done.left),
+        remarks=list(remarks),
+        **_of_restart(done),
+        exit_code=exit_code,
+    )
 
 
 def status_document(
@@ -119,6 +135,7 @@ def status_document(
         command=status.command or None,
         interrupted=status.interrupted,
         under_way=status.under_way,
+        awaiting=list(status.awaiting),
         resources=[
             {
                 "resource": to_document(standing.record.target.key),

@@ -79,6 +79,7 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     for path, last in logs.items():
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
+    lines += status.awaiting
     if advice := _advice(status, otherwise):
         lines.append(advice)
     if number := len(status.resources):  # none is made until a first run has ended

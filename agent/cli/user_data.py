@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from agent.cli.engine_run import Told
     from agent.engine.run import Done
     from agent.host.port import Host
-    from agent.resources.kind import Value
     from agent.sources.cloudconfig import Join, Step, UserData
     from agent.spec import Note
 
@@ -160,7 +159,7 @@ class _Run:
 
     def _make_so(
         self, told: Told, specification: Specification, confirm: Callable[[], None] | None = None
-    ) -> None:
+    ) -> Done:
         done = engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
         self._made.append(done)
         changed = [change.target.key for change in done.plan.changes]
@@ -171,6 +170,7 @@ class _Run:
                 for key in changed
                 if key.kind == CommandWant.kind and not failure_of(self._host, key.name)
             ]
+        return done
 
     def _tell_failed(self, told: Told, keys: Iterable[Key]) -> None:
         """What failed ends nothing, as with cloudbase-init; but who misses a node looks for it."""
@@ -182,30 +182,11 @@ class _Run:
 
     def _is_called(self, told: Told, name: str, title: str) -> bool:
         """Commands, and the join, may make something of its name: it has that before any of them."""
-        host, want = self._host, HostName(name, self._host.clock.boot())
-        asked_in = self._asked_in(want)
+        host, want = self._host, HostName(name)
         is_so = host.facts.host_name().upper() == name.upper() and not is_renamed(host.registry)
-        if is_so:
-            if asked_in is not None:
-                # Whoever renames it from now on has not kept it from its name.
-                self._make_so(told, Specification.of([HostName(name, None)], (), title))
+        if is_so and not any(each.record.target.key == want.key for each in engine.status(host).resources):
             return True
-        if asked_in is not None and not is_of_this_boot(host, asked_in):
-            # Else it would be restarted again and again.
-            raise Failure(
-                f"this machine was renamed {name} and restarted, and is called {host.facts.host_name()}: "
-                "another program renames it, too, or Windows does not take that name",
-                where="hostname",
-            )
-        self._make_so(told, Specification.of([want], (), title))
-        return False
-
-    def _asked_in(self, want: HostName) -> Value:
-        """The start of Windows in which this name was asked for; None if it was not, or has come since."""
-        for known in (each.record.target for each in engine.status(self._host).resources):
-            if known.key == want.key and known.wanted["name"] == want.name:
-                return known.manner["boot"]
-        return None
+        return not self._make_so(told, Specification.of([want], (), title)).awaiting
 
     def _boot_hooks(self, told: Told, raw: bytes, data: UserData, title: str) -> None:
         self._stage(told, _hooks(data.before), title)

@@ -9,6 +9,7 @@ from agent.engine.journal import Deed, Step
 from agent.engine.planning import Action, Change, differences, plan
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
+from agent.records import replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, NotWell, pausable
 from agent.spec import Specification
@@ -41,6 +42,10 @@ class Making:
         """What of former things had to stay, a line each."""
         self.settled: dict[Key, State | None] = {}
         """How each resource was right after its step: what came later was not done here."""
+        self.awaiting: dict[Key, str] = {}
+        """What has been made, and waits for a restart of Windows; and why."""
+        self.put_off: set[Key] = set()
+        """What has to wait with it, and had no step."""
         self._targets: dict[Key, Target] = {}
         """Those that had a step."""
         self._seen: dict[Key, State | None] | None = None
@@ -53,7 +58,7 @@ class Making:
         if stopped is not None:
             stopped()
         for change in planned.changes:
-            if change.is_over:
+            if change.is_over or self._puts_off(change):
                 continue  # its turn comes when all is well
             if change.target in planned.pauses:
                 # Windows may have started it anew meanwhile, with only half of what it uses changed.
@@ -61,6 +66,9 @@ class Making:
             self._change(change)
         for change in planned.resumes:
             self._resume(change)
+        for change in planned.changes:
+            if change.target.key in self.put_off and change.target in planned.pauses:
+                self._resume(replaced(change, before=change.found))
 
     def make_sure(self, specification: Specification, inventory: Inventory) -> None:
         """What somebody else has changed since its step is made anew, as a whole: a service may have it."""
@@ -105,6 +113,14 @@ class Making:
                     self._change(Change(Action.REMOVE, target, found))
                 self.settled[target.key] = None
 
+    def _puts_off(self, change: Change) -> bool:
+        if change.target.want is None or not any(
+            used in self.awaiting or used in self.put_off for used in change.target.uses
+        ):
+            return False
+        self.put_off.add(change.target.key)
+        return True
+
     def _pause(self, target: Target) -> None:
         kind, found = pausable(target.kind), target.observe(self._host)
         if kind is not None and found is not None and kind.is_active(found):
@@ -138,6 +154,8 @@ class Making:
         found = target.observe(self._host)
         self.settled[target.key] = _checked(target, found)
         self._targets[target.key] = target
+        if why := kind.awaits_restart(self._host, name):
+            self.awaiting[target.key] = why
         if self._seen is not None:
             self._seen[target.key] = found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from agent.engine import planning
+from agent.engine import planning, restarting
 from agent.engine.inventory import Inventory, Origin, needed_contents
 from agent.engine.journal import Journal
 from agent.engine.making import Making
@@ -19,12 +19,12 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
 from agent.host.errors import HostError
-from agent.records import frozen
+from agent.records import field, frozen
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.engine.parts import Share
     from agent.engine.planning import Change, Difference
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent.engine.undoing import Undone
     from agent.host.port import Host
     from agent.resources.kind import State
-    from agent.spec import Key
+    from agent.spec import Key, Want
 
 LOCK = "wmcb"
 _MOMENT_SECONDS = 0.5
@@ -66,6 +66,10 @@ class Done:
     """What this machine made its own of, where it does not keep a setting as given."""
     adopted: tuple[Key, ...] = ()
     """What was there as it is wanted, and nobody here had made: a reset leaves it."""
+    awaiting: Mapping[Key, str] = field(default_factory=dict)
+    """What takes effect when Windows has been restarted, and why."""
+    put_off: tuple[Key, ...] = ()
+    """What cannot be made before that; the same run again makes it then."""
 
 
 def together(done: Sequence[Done]) -> Done:
@@ -75,6 +79,8 @@ def together(done: Sequence[Done]) -> Done:
         tuple(line for each in done for line in each.left),
         tuple(kept for each in done for kept in each.kept_otherwise),
         tuple(key for each in done for key in each.adopted),
+        {key: why for each in done for key, why in each.awaiting.items()},
+        tuple(key for each in done for key in each.put_off),
     )
 
 
@@ -88,6 +94,8 @@ def preview(
     journal = unfinished(folder, inventory)
     own = journal if journal is not None and part in (None, journal.part) else None
     mine = share(specification, inventory, remembered(inventory, own), part, beside=beside)
+    waiting = restarting.awaited(host, mine, goes_on=own is not None)
+    mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
     return plan(host, mine.specification, mine.remembered)
 
 
@@ -137,6 +145,9 @@ def make_so(
     the one that finishes an interrupted run. What it raises ends the run. `stopped` is called when all that
     must not run meanwhile does not any more; what it raises is a failure.
 
+    What cannot be made before Windows has been restarted is put off: the same again, after that, makes it,
+    and then `confirm` is called.
+
     What wmcb made of this `part` before and is not wanted now goes, unless this is to be `beside` it; None is
     for all parts. `recipe` is a hash of all that the specification was made of, for `as_made`;
     `command`, for a person, how it was asked for.
@@ -149,21 +160,26 @@ def make_so(
         journal = _to_go_on_from(host, folder, inventory, progress, part)
         known = remembered(inventory, journal)
         mine = share(specification, inventory, known, part, beside=beside)
-        specification = mine.specification
+        whole = mine.specification.wants
+        waiting = restarting.awaited(host, mine, goes_on=journal is not None)
+        mine = restarting.without(mine, restarting.users_of(waiting, whole))
         if journal is not None:
             progress.resuming(len(journal.steps))
-        planned = plan(host, specification, mine.remembered)
+        planned = plan(host, mine.specification, mine.remembered)
         progress.planned(planned)
         adopted = tuple(
             each.target.key
             for each in planned.unchanged
             if each.found is not None and each.target.key not in known
         )
-        origins = _origins(inventory, specification, recipe, command, part, beside=beside)
+        # Where something has to wait not all is made that a recipe stands for.
+        all_of_it = "" if waiting else recipe
+        origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside)
         if journal is None and not planned.changes:
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
+            records = restarting.asked(host, records, waiting)
             if records == inventory.records and _are_known(origins, inventory):
-                return Done(planned, adopted=adopted)
+                return Done(planned, adopted=adopted, awaiting=waiting, put_off=_put_off(whole, mine))
         if prepare is not None and journal is None and planned.pauses:
             prepare()
         folder.ensure()
@@ -172,13 +188,18 @@ def make_so(
             tidy(host, (change.target.key for change in planned.changes))
             making = Making(host, folder, journal, progress)
             making.carry_out(planned, stopped)
-            making.make_sure(specification, inventory)
-            if confirm is not None:
+            mine = restarting.without(mine, making.put_off)
+            making.make_sure(mine.specification, inventory)
+            put_off = _put_off(whole, mine)
+            if confirm is not None and not put_off:
                 confirm()
-            making.end_what_is_over(specification)
+            making.end_what_is_over(mine.specification)
             first = journal.first_before()
             records = _records(host, mine, planned, making.settled, inventory, first, part)
-            records = _beside(mine, records, known)
+            waiting = restarting.awaiting(host, records)
+            records = restarting.asked(host, _beside(mine, records, known), waiting)
+            all_of_it = "" if waiting or put_off else recipe
+            origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside)
             Inventory(records, journal.run, origins).save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
@@ -187,7 +208,8 @@ def make_so(
                 raise
             raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
         clean_up(host, folder, records, journal)
-        return Done(planned, tuple(making.left), tuple(_kept_otherwise(planned, records)), adopted)
+        kept_otherwise = tuple(_kept_otherwise(planned, records))
+        return Done(planned, tuple(making.left), kept_otherwise, adopted, waiting, put_off)
 
 
 def as_made(host: Host, recipe: str) -> Done | None:
@@ -270,12 +292,15 @@ class Status:
     """How somebody asked for this node last; empty where that is not known."""
     under_way: bool = False
     """A run is at work just now, and half of this is about to change."""
+    awaiting: tuple[str, ...] = ()
+    """What takes effect when Windows has been restarted, a line each."""
 
     @property
     def is_well(self) -> bool:
         """Something was made, and all of it still is as it was made."""
         as_made = all(each.found is not None and not each.differences for each in self.resources)
-        return bool(self.resources) and as_made and not self.interrupted and not self.under_way
+        is_at_rest = not (self.interrupted or self.under_way or self.awaiting)
+        return bool(self.resources) and as_made and is_at_rest
 
 
 def title(host: Host) -> str:
@@ -305,7 +330,8 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     is_cut_off = has_journal and unfinished(folder, Inventory.load(folder)) is not None
     under_way = under_way or host.processes.is_held(LOCK)
     is_cut_off = is_cut_off and not under_way
-    return Status(inventory.title, standings, is_cut_off, inventory.command, under_way)
+    awaiting = tuple(restarting.awaiting(host, inventory.records).values())
+    return Status(inventory.title, standings, is_cut_off, inventory.command, under_way, awaiting)
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
@@ -370,6 +396,11 @@ def _to_go_on_from(
     if outcome.trouble:
         raise TakenBack(outcome) from CannotBeSo("a run that was interrupted could not be taken back")
     return None
+
+
+def _put_off(whole: Iterable[Want], mine: Share) -> tuple[Key, ...]:
+    made = mine.specification.by_key()
+    return tuple(want.key for want in whole if want.key not in made)
 
 
 def _origins(

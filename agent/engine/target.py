@@ -71,10 +71,16 @@ class Record:
     """How it was found after it had been made as wanted; None for what had done its duty by then."""
     parts: tuple[str, ...] = (NODE,)
     """Which want it; how it is to be is said by the first (agent.engine.parts)."""
+    asked_in: int | None = None
+    """Where it waits for a restart: the start of Windows in which that was asked for."""
 
     def document(self) -> dict[str, Value]:
         document = self.target.document() | {"before": self.before, "settled": self.settled}
-        return document if self.parts == (NODE,) else document | {"parts": list(self.parts)}
+        if self.parts != (NODE,):
+            document["parts"] = list(self.parts)
+        if self.asked_in is not None:
+            document["asked_in"] = self.asked_in
+        return document
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Record:
@@ -83,6 +89,7 @@ class Record:
             cast("State | None", document["before"]),
             cast("State | None", document["settled"]),
             tuple(cast("Sequence[str]", document.get("parts", (NODE,)))),
+            cast("int | None", document.get("asked_in")),
         )
 
 

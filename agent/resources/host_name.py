@@ -21,20 +21,19 @@ class HostNameResource(Kind):
         assert isinstance(want, HostName)
         return {"name": want.name}
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, HostName)
-        return {"boot": want.asked_in}
-
     def same(self, field: str, wanted: Value, found: Value) -> bool:  # noqa: ARG002 - there is one
         return str(wanted).upper() == str(found).upper()
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
         return {"name": next_host_name(host.registry) or host.facts.host_name()}
 
-    def awaits_restart(self, host: Host, name: str, wanted: State) -> str | None:  # noqa: ARG002 - there is one
-        if not is_renamed(host.registry):
+    def awaits_restart(self, host: Host, name: str) -> str | None:  # noqa: ARG002 - there is one
+        later = next_host_name(host.registry)
+        if later is None or (
+            self.same("name", later, host.facts.host_name()) and not is_renamed(host.registry)
+        ):
             return None
-        return f"this machine is called {next_host_name(host.registry)} when it has been restarted"
+        return f"this machine is called {later} when it has been restarted"
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
         assert isinstance(want, HostName)

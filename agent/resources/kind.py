@@ -124,7 +124,7 @@ class Kind:
         """For a person, of a resource that is there, and has nothing of this."""
         return f"nothing -> {self.shown(field, wanted, manner)}"
 
-    def awaits_restart(self, host: Host, name: str, wanted: State) -> str | None:  # noqa: ARG002 - most never do
+    def awaits_restart(self, host: Host, name: str) -> str | None:  # noqa: ARG002 - most never do
         """Why it is in effect only when Windows has been restarted, in a line; None where it is by now.
 
         `observe` tells of such a one how it will be then: it is as wanted, and waits.

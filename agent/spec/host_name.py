@@ -15,8 +15,6 @@ class HostName(Want):
     kind: ClassVar[str] = "host_name"
 
     name: str
-    asked_in: int | None
-    """The start of Windows in which it was asked for: the next one is to bring it. None once it has."""
 
     @property
     def key(self) -> Key:
