@@ -74,8 +74,7 @@ def run(request: Request, host: Host | None = None) -> int:
         recipe = recipe_of(request, host, document)
         if not _is_to_tell_more(request) and (done := engine.as_made(host, recipe)) is not None:
             with recorded(host, MAKE_A_NODE, display(request)):
-                show_result(request, host, done)
-            return DONE
+                return show_result(request, host, done)
     return _make_so(request, host, recipe)
 
 
@@ -97,9 +96,10 @@ def _configured(request: Request, host: Host) -> int:
         node = _made(request, host, asking)
         done = [node, stages.make(request, host, configuration)]
     else:
-        done = [stages.make(request, host, configuration), _made(request, host, asking)]
-    show_result(request, host, engine.together(done))
-    return DONE
+        done = [stages.make(request, host, configuration)]
+        if not done[0].awaiting:
+            done.append(_made(request, host, asking))
+    return show_result(request, host, engine.together(done))
 
 
 def _refuse_with_user_data(request: Request) -> None:
@@ -117,8 +117,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
     asking = asking_for(request, host)
     if asking.join is not None and asking.join.dry_run:
         return _look(request, host, asking)
-    show_result(request, host, _made(request, host, asking, recipe))
-    return DONE
+    return show_result(request, host, _made(request, host, asking, recipe))
 
 
 def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Done:

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 DONE = 0
+GO_ON_AFTER_RESTART = 1003
+"""As cloudbase-init takes it: restart this machine, and run the same again."""
 FAILED = 1
 BAD_USAGE = 2
 REFUSED = 3

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import shown_plan
 from agent.cli.arguments import SANDBOX_RUN, VERBOSE
+from agent.cli.failure import DONE, GO_ON_AFTER_RESTART
 from agent.cli.machine import is_sandbox
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 
-def show_result(request: Request, host: Host, done: Done) -> None:
-    """On standard output."""
+def show_result(request: Request, host: Host, done: Done) -> int:
+    """On standard output. The exit code."""
     if request.has(VERBOSE):
         _tell_what_is_kept_otherwise(done)
     remarks = [*_adopted(done), *_not_started(request, host, done.plan)]
@@ -29,12 +30,23 @@ def show_result(request: Request, host: Host, done: Done) -> None:
         from agent.cli import plan_documents
 
         say(plan_documents.result_document(done, remarks))
+    elif done.awaiting:
+        lines = [*done.awaiting.values(), *shown_plan.of_result(done), *remarks]
+        say("\n  ".join([f"restart this machine, and run this again: {_waiting(done)}", *lines]))
     elif not done.plan.changes:
         lines = ["nothing to do: this machine is the node that is wanted", *remarks]
         say("\n  ".join(lines))
     else:
         lines = [*shown_plan.of_result(done), *remarks]
         say("\n".join(["this machine is a node", *(f"  {line}" for line in lines)]))
+    return GO_ON_AFTER_RESTART if done.awaiting else DONE
+
+
+def _waiting(done: Done) -> str:
+    number = len(done.put_off)
+    return (
+        f"{many(number, 'thing')} can only be made then" if number else "it is to be seen what came of that"
+    )
 
 
 def _adopted(done: Done) -> Iterator[str]:

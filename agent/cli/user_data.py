@@ -20,7 +20,7 @@ from agent.cli.bootstrap import fit_for
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.engine_run import recorded
 from agent.cli.executables import kubelet_in_place
-from agent.cli.failure import DONE, BadInput, BadUsage, Failure, Interrupted
+from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
 from agent.cli.inputs import (
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from agent.sources.cloudconfig import Join, Step, UserData
     from agent.spec import Note
 
-_RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = 1003, 1002, 1001
+_RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = GO_ON_AFTER_RESTART, 1002, 1001
 """What cloudbase-init takes these exit codes for."""
 
 
