@@ -299,8 +299,8 @@ def test_a_status_for_programs(node: Machine) -> None:
     node.host.files.remove(KUBELET)
     document = node.wmcb("status", "--output", "json").document
     assert set(document) == {
-        *("format", "title", "outstanding", "command", "interrupted", "under_way", "resources", "logs"),
-        *("resident", "pause", "following"),
+        *("format", "title", "outstanding", "command", "interrupted", "under_way"),
+        *("awaiting", "resources", "logs", "resident", "pause", "following"),
     }  # fmt: skip
     assert document["resident"] is None
     gone = [each for each in document["resources"] if not each["there"]]
