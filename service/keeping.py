@@ -22,6 +22,7 @@ from service import pausing
 from service.agenda import Agenda
 from service.health import EVERY_SECONDS, Health
 from service.patience import Repeats, Starts
+from service.renewals import Renewals
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
 
@@ -101,6 +102,7 @@ class Keeping:
         self._wishes = wishes
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
+        self._renewals = Renewals(host)
         self._starts: dict[Key, Starts] = {}
         self._repeats = Repeats()
         self._inventory = Inventory()
@@ -143,7 +145,8 @@ class Keeping:
 
     def _note(self, signal: Signal) -> None:
         if signal.source is Source.SERVICE:
-            self._agenda.after(0.0, Key("service", signal.subject))
+            for key in (Key("service", signal.subject), *Renewals.kept(signal.subject, self._records)):
+                self._agenda.after(0.0, key)
         elif signal.source is Source.ASKED:
             self._agenda.after(0.0, Errand.ALL)
         elif signal.source in (Source.CLUSTER, Source.CONTENTS):
@@ -177,9 +180,10 @@ class Keeping:
         if Errand.ALL in due:
             self._follow_all()  # before the look: what happens after it is told
         hung = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
+        bereft = self._renewals.due(self._records)
         keys = self._chosen(due)
-        if keys is None or keys or hung:
-            self._look(keys, hung)
+        if keys is None or keys or hung or bereft:
+            self._look(keys, hung, bereft)
         if Errand.COPIES in due:
             put_by(self._host)
         self._put_down_what_comes_again(due)
@@ -220,7 +224,8 @@ class Keeping:
             self._agenda.after(EVERY_SECONDS, Errand.HEALTH)
 
     def _follow_all(self) -> None:
-        self._watches.follow(self._services(), self._places())
+        others = Renewals.services(self._records)
+        self._watches.follow([*self._services(), *others], self._places())
 
     def _let_go(self) -> None:
         """Of all but what tells when there is something to do again."""
@@ -296,13 +301,14 @@ class Keeping:
 
     # Looking and repairing
 
-    def _look(self, keys: Collection[Key] | None, hung: Mapping[Key, str]) -> None:
+    def _look(self, keys: Collection[Key] | None, hung: Mapping[Key, str], bereft: Mapping[Key, str]) -> None:
+        """What is `hung`, or `bereft` of what it told another program, is restarted in any case."""
         found = drifted(self._host, keys)
         self._tell_of_unseen(found.unseen)
         self._forget_what_is_well(keys, found.drifts)
         now = self._host.clock.monotonic()
         chosen = [drift for drift in found.drifts if self._is_time_for(drift, now)]
-        if not chosen and not hung:
+        if not chosen and not hung and not bereft:
             return
         ends = {drift.key: self._end_of(drift) for drift in chosen if drift.has_stopped}
         repaired = repair(
@@ -310,11 +316,13 @@ class Keeping:
             self._version,
             Silent(),
             {drift.key for drift in chosen},
-            restart=set(hung),
+            restart={*hung, *bereft},
             is_ending=lambda: self._signals.has_ended,
         )
         for key, how in hung.items():
             self._telling.tell(Event.HUNG, f"{key} was restarted: {how}")
+        for key, why in bereft.items():
+            self._telling.tell(Event.BEREFT, f"{key} was restarted: {why}")
         self._tell_of(chosen, ends, repaired)
 
     def _forget_what_is_well(self, keys: Collection[Key] | None, drifts: Sequence[Drift]) -> None:

@@ -96,7 +96,7 @@ class Metrics:
         yield _counter(
             "wmcb_repairs_failed_total", "What could not be put right.", counts[Event.NOT_REPAIRED]
         )
-        causes = {"stopped": Event.STARTED, "hung": Event.HUNG}
+        causes = {"stopped": Event.STARTED, "hung": Event.HUNG, "bereft": Event.BEREFT}
         started = tuple(Sample(counts[event], {"cause": cause}) for cause, event in causes.items())
         text = "Services that were started again."
         yield Metric("wmcb_service_starts_total", "counter", text, started)

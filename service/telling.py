@@ -38,6 +38,7 @@ class Event(enum.IntEnum):
     MISSING = 24
     UNREACHABLE = 25
     PENDING = 26
+    BEREFT = 27
 
 
 _LEVELS = {

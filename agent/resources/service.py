@@ -69,6 +69,8 @@ class ServiceResource(Kind):
         assert isinstance(want, Service)
         # Whole milliseconds: a state has no fractions.
         manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
+        if want.restarts_with:
+            manner["restarts_with"] = list(want.restarts_with)
         return manner | ({"log": str(want.log)} if want.log else {})
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:

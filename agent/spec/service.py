@@ -66,6 +66,9 @@ class Service(Want):
     """What it writes; the last lines are told when it does not start."""
     reads: tuple[Key, ...] = ()
     """Resources that its program reads when it starts."""
+    restarts_with: tuple[str, ...] = ()
+    """Services, whoever made them, that its program has told something: when one of these starts anew, it is
+    to tell it again, and does so when it starts."""
 
     @property
     def key(self) -> Key:

@@ -19,6 +19,8 @@ OF_THE_NODE = (
     "files",
     "environmentVariables",
     "firewallRules",
+    "networks",
+    "routes",
     "services",
     "eventSources",
     "commands",

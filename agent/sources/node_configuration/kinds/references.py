@@ -25,8 +25,9 @@ _FORMS = {
     "service": service_name_form("The service of this name."),
     "environmentVariable": VARIABLE,
     "command": name_form("The command of this name."),
+    "network": name_form("The container network of this name."),
 }
-_KINDS = {"environmentVariable": "environment_variable"}
+_KINDS = {"environmentVariable": "environment_variable", "network": "hns_network"}
 """Of the specification, where its name is another."""
 _BY_PATH = ("file", "directory")
 

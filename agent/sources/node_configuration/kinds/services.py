@@ -85,6 +85,12 @@ _SERVICE = Table(
         "reads": ListOf(
             REFERENCE, "What its program reads when it starts: it is restarted when that changes."
         ),
+        "restartsWith": ListOf(
+            service_name_form(""),
+            "Services, also of Windows, that forget what its program told them when they start anew, as hns"
+            " forgets a proxy's load balancers: it is restarted after them.",
+            most=50,
+        ),
     },
     needed=("name", "program"),
 )
@@ -119,6 +125,7 @@ def _service(checking: Checking, given: Fields, place: Place) -> Service:
         path(given, "makes"),
         path(given, "log"),
         tuple(references(given.get("reads"))),
+        texts(given.get("restartsWith")),
     )
 
 

@@ -40,6 +40,18 @@ def seconds_form(about: str, most: float = DAY, least: float = 0) -> Number:
     return Number(about, least=least, most=most, whole=False)
 
 
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = rf"({_BYTE}\.){{3}}{_BYTE}"
+
+
+def address_form(about: str) -> Text:
+    return Text(about, "an IPv4 address", pattern=_IPV4)
+
+
+def prefix_form(about: str) -> Text:
+    return Text(about, "an IPv4 network such as 10.244.0.0/16", pattern=rf"{_IPV4}/(3[0-2]|[12]?[0-9])")
+
+
 VARIABLE = Text("Its name.", "a variable's name", pattern=r"[^=\x00-\x1f]+", most=255)
 VALUE = Text("Its value.", "text", pattern=r"[^\x00]*", most=32_000)
 PROTECTION = Text(

@@ -1,0 +1,115 @@
+"""What the resident service does when Windows' Host Networking Service loses what it was told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.port import ServiceDefinition
+from agent.host.protection import PROGRAM_FILE
+from agent.host.sandbox.networks import DOCUMENT
+from agent.host.sandbox.state import FOLDER_NAME
+from agent.spec import Directory, File, Inline, Protection, Service, Specification
+from agent.spec.hns_endpoint import HnsEndpoint
+from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
+from agent.spec.route import Route
+from sandbox.service.keeper import Keeper
+from service.signals import Signal, Source
+from service.telling import Event
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from agent.host.port import Host
+
+SVCHOST = PureWindowsPath("C:\\Windows\\System32\\svchost.exe")
+PROGRAM = PureWindowsPath("C:\\k\\kube-proxy.exe")
+NETWORK = HnsNetwork("cbr0", NetworkType.L2BRIDGE, (Subnet("10.244.7.0/24", "10.244.7.1"),))
+ENDPOINT = HnsEndpoint("cbr0_ep", "cbr0", "10.244.7.2")
+ROUTE = Route("10.244.3.0/24", "192.0.2.33")
+HNS_ITSELF = Signal(Source.SERVICE, "hns")
+
+
+@pytest.fixture
+def keeper(tmp_path: pathlib.Path, host: Host) -> Keeper:
+    """It keeps a proxy that lives by a network, and another program that does not."""
+    host.files.write(SVCHOST, b"MZ", PROGRAM_FILE)
+    host.services.create(ServiceDefinition("hns", (str(SVCHOST),)))
+    host.services.start("hns")
+    wants = [
+        Directory(PROGRAM.parent, Protection.PROGRAM),
+        File(PROGRAM, Inline(b"MZ"), Protection.PROGRAM),
+        NETWORK,
+        ENDPOINT,
+        ROUTE,
+        Service("kube-proxy", PROGRAM, reads=(NETWORK.key,), restarts_with=("hns",)),
+        Service("exporter", PROGRAM),
+    ]
+    keeper = Keeper(tmp_path, host)
+    keeper.make(Specification.of(wants))
+    keeper.starts.clear()
+    keeper.started.clear()
+    keeper.told()
+    return keeper
+
+
+def lose(folder: pathlib.Path) -> None:
+    """All networks."""
+    file = folder / FOLDER_NAME / DOCUMENT
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps({**document, "networks": {}}))
+
+
+def test_the_service_that_networks_live_by_is_followed(keeper: Keeper) -> None:
+    assert keeper.watches.services == {"hns", "kube-proxy", "exporter"}
+
+
+def test_a_network_that_was_lost_is_made_again_and_who_reads_it_restarted(
+    keeper: Keeper, tmp_path: pathlib.Path
+) -> None:
+    lose(tmp_path)
+    keeper.happened(HNS_ITSELF)
+    assert [each.name for each in keeper.host.networks.list()] == ["cbr0"]
+    assert [each.is_attached for each in keeper.host.networks.endpoints()] == [True]
+    assert keeper.started == ["kube-proxy"]
+    assert [(event, text.partition(",")[0]) for event, text in keeper.told()] == [
+        (Event.REPAIRED, "hns network cbr0 was gone"),
+        (Event.REPAIRED, "hns endpoint cbr0_ep was gone"),
+    ]
+
+
+def test_when_hns_starts_anew_who_told_it_something_is_restarted_once(keeper: Keeper) -> None:
+    keeper.crash("hns")
+    assert keeper.started == [], "there is nobody to tell"
+    keeper.host.services.start("hns")
+    keeper.started.clear()
+    keeper.happened(HNS_ITSELF)
+    assert keeper.started == ["kube-proxy"]
+    assert keeper.told() == [
+        (
+            Event.BEREFT,
+            "service kube-proxy was restarted: service hns, which it depends on, has started anew",
+        )
+    ]
+    keeper.happened(HNS_ITSELF)
+    keeper.pass_time(3600)
+    assert keeper.started == ["kube-proxy"]
+
+
+def test_a_proxy_that_somebody_has_stopped_is_started_and_not_twice(keeper: Keeper) -> None:
+    keeper.crash("hns")
+    keeper.host.services.start("hns")
+    keeper._services.stop("kube-proxy")
+    keeper.started.clear()
+    keeper.happened(HNS_ITSELF, Signal(Source.SERVICE, "kube-proxy"))
+    assert keeper.started == ["kube-proxy"]
+
+
+def test_a_route_that_went_with_an_adapter_comes_back(keeper: Keeper) -> None:
+    (route,) = keeper.host.routes.list()
+    keeper.host.routes.remove(route)
+    keeper.happened(HNS_ITSELF)
+    assert keeper.host.routes.list() == [route]
