@@ -11,6 +11,7 @@ from agent.records import frozen
 from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
 from agent.sources.signatures import Refused as NotSigned
 from agent.sources.signatures import public_key, verified
+from agent.spec import HostName
 from service.refusing import Refused, told
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -
 def _usable(outcome: Outcome) -> tuple[NodeConfiguration, ...]:
     if outcome.report.fatal:
         raise Refused(told(outcome.report.errors))
+    for document in outcome.documents:
+        for item in document.items:
+            if isinstance(item.wanted, HostName) and not document.nodes.names:
+                raise Refused(told([item.origin.error("a name is one machine's; say in nodes.names whose")]))
     return outcome.documents
 
 

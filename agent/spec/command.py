@@ -5,10 +5,13 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen
+from agent.records import field, frozen, replaced
+from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent.spec.contents import Content
 
 
@@ -45,3 +48,7 @@ class Command(Want):
     @property
     def uses(self) -> tuple[Key, ...]:
         return self.after
+
+    def beside(self, others: Iterable[Want]) -> Want:
+        """It may make something of the machine's name."""
+        return replaced(self, after=(*self.after, HOST_NAME)) if is_named(others) else self

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from agent.records import frozen
 from agent.spec.want import Key, Want
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HOST_NAME = Key("host_name", "of this machine")
 
 
 @frozen
@@ -18,4 +23,9 @@ class HostName(Want):
 
     @property
     def key(self) -> Key:
-        return Key(self.kind, "of this machine")
+        return HOST_NAME
+
+
+def is_named(wants: Iterable[Want]) -> bool:
+    """Whether the machine's name is among what is wanted."""
+    return any(want.kind == HostName.kind for want in wants)

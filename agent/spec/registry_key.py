@@ -8,7 +8,7 @@ from agent.records import frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
 ROOT = "HKLM"
 _ALWAYS_THERE = frozenset(
@@ -53,13 +53,10 @@ class RegistryKey(Want):
         return (Key(self.kind, rf"{ROOT}\{above}"),) if above else ()
 
 
-def keys_on_the_way(paths: Iterable[str]) -> dict[Key, RegistryKey]:
-    """To each of these keys, they themselves included, but for those that every Windows has."""
-    made: dict[Key, RegistryKey] = {}
-    for path in paths:
-        parts = path.split("\\")
-        for length in range(1, len(parts) + 1):
-            want = RegistryKey("\\".join(parts[:length]))
-            if want.path.upper() not in _ALWAYS_THERE:
-                made.setdefault(want.key, want)
-    return made
+def keys_to(path: str) -> Iterator[RegistryKey]:
+    """A key and those above it, but for what every Windows has."""
+    parts = path.split("\\")
+    for length in range(1, len(parts) + 1):
+        want = RegistryKey("\\".join(parts[:length]))
+        if want.path.upper() not in _ALWAYS_THERE:
+            yield want

@@ -6,7 +6,7 @@ import enum
 from typing import ClassVar
 
 from agent.records import field, frozen
-from agent.spec.registry_key import ROOT, RegistryKey
+from agent.spec.registry_key import ROOT, RegistryKey, keys_to
 from agent.spec.want import Key, Want
 
 
@@ -39,6 +39,10 @@ class RegistryValue(Want):
     def key(self) -> Key:
         # A name can hold backslashes, and no key is called nothing: the first two in a row end the path.
         return Key(self.kind, rf"{ROOT}\{self.path}\\{self.name}")
+
+    @property
+    def on_the_way(self) -> tuple[Want, ...]:
+        return () if self.type is None else tuple(keys_to(self.path))
 
     @property
     def uses(self) -> tuple[Key, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen
+from agent.records import field, frozen, replaced
+from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import PureWindowsPath
 
 
@@ -78,3 +79,7 @@ class Service(Want):
     def uses(self) -> tuple[Key, ...]:
         needed = (Key(self.kind, name) for name in self.dependencies)
         return (Key("file", str(self.program)), *self.reads, *needed)
+
+    def beside(self, others: Iterable[Want]) -> Want:
+        """It may make something of the machine's name."""
+        return replaced(self, reads=(*self.reads, HOST_NAME)) if is_named(others) else self

@@ -73,6 +73,11 @@ class Want:
         """What has to be as wanted before this can be; a program that runs is restarted when it changes."""
         return ()
 
+    @property
+    def on_the_way(self) -> tuple[Want, ...]:
+        """What has to be there for it, and nobody says: the keys that a value of the registry lies in."""
+        return ()
+
     def beside(self, others: Iterable[Want]) -> Want:  # noqa: ARG002 - to most it makes no difference
         """As it is wanted where these are wanted too."""
         return self

@@ -110,7 +110,9 @@ class _Work:
         return with_parents(own, [want.path for want in self._wants.values() if isinstance(want, File)])
 
     def _others(self) -> Iterator[Want]:
-        return (want for want in self._wants.values() if not isinstance(want, Directory))
+        on_the_way = {each.key: each for want in self._wants.values() for each in want.on_the_way}
+        yield from (want for key, want in on_the_way.items() if key not in self._wants)
+        yield from (want for want in self._wants.values() if not isinstance(want, Directory))
 
     def _wrong(self, origin: Origin, message: str) -> None:
         self.entries.append(origin.error(message))

@@ -14,7 +14,6 @@ from agent.engine.run import preview, reset, status
 from agent.host.port import RegistryKind
 from agent.host.port import RegistryValue as Stored
 from agent.spec import Specification
-from agent.spec.registry_key import keys_on_the_way
 from agent.spec.registry_value import RegistryType, RegistryValue
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
@@ -31,7 +30,7 @@ VALUE = RegistryValue(DEEP, "Level", RegistryType.NUMBER, 3)
 
 
 def specified(*wants: RegistryValue, also: tuple[Want, ...] = ()) -> Specification:
-    keys = keys_on_the_way(want.path for want in wants if want.type is not None)
+    keys = {key.key: key for want in wants for key in want.on_the_way}
     return Specification.of([*keys.values(), *wants, *also])
 
 

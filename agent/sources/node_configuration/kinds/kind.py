@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from agent.records import frozen
-from agent.sources.forms import Checking, Form, ListOf, items, mapping
+from agent.sources.forms import Checking, Form, ListOf, items, mapping, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +38,19 @@ class Several:
         for number, item in enumerate(items(value)):
             here = (*place, number)
             yield self.of_one(checking, mapping(item), here), here
+
+
+@frozen
+class SeveralTexts:
+    """A list of texts, each of which is a resource."""
+
+    form: ListOf
+    of_one: Callable[[Checking, str, Place], Wanted]
+
+    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
+        for number, item in enumerate(texts(value)):
+            here = (*place, number)
+            yield self.of_one(checking, item, here), here
 
 
 @frozen

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent.spec import Content
 
 FILE = "files:\n  - path: C:\\k\\a\n    text: a\n"
+VALUE = "registryValues: [{key: 'HKLM\\SOFTWARE\\A', name: b, dword: %s}]"
 LABELS = {"pool": "blue", "kubernetes.io/os": "windows"}
 
 
@@ -85,6 +86,13 @@ def test_what_any_document_wants_is_wanted() -> None:
             "environmentVariables: [{name: A, absent: true}]",
             False,
         ),
+        (VALUE % 1, VALUE % 1, True),
+        (VALUE % 1, VALUE.replace("HKLM", "HKEY_LOCAL_MACHINE") % 1, True),
+        (VALUE % 1, VALUE % 2, False),
+        (VALUE % 1, VALUE.replace("dword: %s", "absent: true"), False),
+        ("pathEntries: ['C:\\k']", "pathEntries: ['C:\\k', 'C:\\l']", True),
+        ("hostName: a", "hostName: a", True),
+        ("hostName: a", "hostName: b", False),
         (
             "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",
             "services: [{name: a, program: 'C:\\a.exe', environment: {A: a}}]",

@@ -1,0 +1,34 @@
+"""Folders that Windows looks for programs in."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import ListOf, Text
+from agent.sources.node_configuration.kinds.kind import SeveralTexts
+from agent.sources.windows_paths import windows_path_fault
+from agent.spec.path_entry import PathEntry
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.report import Place
+
+_FOLDER = Text(
+    "A folder, which need not be there yet.",
+    r"a whole Windows path with its drive, such as C:\k, and in it no semicolon, quote or percent sign,",
+    pattern=r'[A-Za-z]:[\\/][^;"%\x00-\x1f]*',
+    most=2_000,
+)
+
+
+def _path_entry(checking: Checking, given: str, place: Place) -> PathEntry:
+    folder = PureWindowsPath(given)
+    if fault := windows_path_fault(folder):
+        checking.wrong(place, f"no folder can lie there: {fault}")
+    return PathEntry(folder)
+
+
+KIND = SeveralTexts(
+    ListOf(_FOLDER, "Entries of the machine's Path, behind those of others.", most=100), _path_entry
+)
