@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
+    from agent.host.port import Host
+    from agent.resources.kind import State
     from agent.spec import Key, Specification, Want
 
 
@@ -74,6 +76,7 @@ def remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, Re
 
 
 def share(
+    host: Host,
     specification: Specification,
     inventory: Inventory,
     records: Mapping[Key, Record],
@@ -92,10 +95,10 @@ def share(
         left = tuple(each for each in record.parts if part not in (None, each))
         if want is None and (beside or left):
             others[key] = record if beside else replaced(record, parts=left)
-        elif part in (None, record.parts[0]) or (want and _gives_way(record, str(part), want)):
+        elif part in (None, record.parts[0]) or (want and _yields(record.parts[0], str(part))):
             mine[key] = record
         elif want is not None:
-            _check(want, record, inventory)
+            _check(host, want, record, inventory)
             others[key] = replaced(record, parts=(*left, str(part)))
             met.add(key)
     wants = tuple(want for want in specification.wants if want.key not in met)
@@ -113,23 +116,28 @@ def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
     return (part, *(each for each in known.parts if each != part and _yields(each, part)))
 
 
-def _gives_way(record: Record, part: str, want: Want) -> bool:
-    return _yields(record.parts[0], part) and not _is_content(Target.of(want), record.target)
-
-
 def _yields(part: str, other: str) -> bool:
     return part in _YIELDING and other not in _YIELDING[: _YIELDING.index(part) + 1]
 
 
-def _is_content(target: Target, known: Target) -> bool:
+def _is_content(host: Host, target: Target, known: Target) -> bool:
+    """Also with what the other does not care about, and is found so."""
     if target.kind.is_content(target.manner):
         return True
-    return (target.wanted, target.manner) == (known.wanted, known.manner)
+    if _besides(target.manner, target) != _besides(known.manner, target):
+        return False
+    found = target.observe(host) or {} if set(target.wanted) - set(known.wanted) else {}
+    there = {**found, **known.wanted}
+    return all(target.kind.same(field, value, there.get(field)) for field, value in target.wanted.items())
 
 
-def _check(want: Want, record: Record, inventory: Inventory) -> None:
+def _besides(manner: State, target: Target) -> State:
+    return {name: value for name, value in manner.items() if name not in target.wanted}
+
+
+def _check(host: Host, want: Want, record: Record, inventory: Inventory) -> None:
     target, known = Target.of(want), record.target
-    if _is_content(target, known):
+    if _is_content(host, target, known):
         return
     fields = {*target.wanted, *known.wanted}
     different = sorted(field for field in fields if target.wanted.get(field) != known.wanted.get(field))

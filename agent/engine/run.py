@@ -93,7 +93,7 @@ def preview(
     inventory = Inventory.load(folder)
     journal = unfinished(folder, inventory)
     own = journal if journal is not None and part in (None, journal.part) else None
-    mine = share(specification, inventory, remembered(inventory, own), part, beside=beside)
+    mine = share(host, specification, inventory, remembered(inventory, own), part, beside=beside)
     waiting = restarting.awaited(host, mine, goes_on=own is not None)
     mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
     return plan(host, mine.specification, mine.remembered)
@@ -159,7 +159,7 @@ def make_so(
         end_properly(host, folder, inventory)
         journal = _to_go_on_from(host, folder, inventory, progress, part)
         known = remembered(inventory, journal)
-        mine = share(specification, inventory, known, part, beside=beside)
+        mine = share(host, specification, inventory, known, part, beside=beside)
         whole = mine.specification.wants
         waiting = restarting.awaited(host, mine, goes_on=journal is not None)
         mine = restarting.without(mine, restarting.users_of(waiting, whole))
