@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from service.pausing import Pause
     from service.watching import Watches
 
+_FILES = ("file", "containerd_configuration")
+"""Kinds of which one is known by its path."""
 FULL_LOOK_SECONDS = 600.0
 """A net below the watches: Windows may lose count of changes, and tells of none in the registry."""
 SETTLE_SECONDS = 0.1
@@ -159,7 +161,8 @@ class Keeping:
         if path == own or path.parent == own:
             self._agenda.after(0.0, Errand.OWN)
         folders = [Key("directory", str(each)) for each in (path, path.parent)]
-        for key in (Key("file", str(path)), *folders):
+        files = [Key(kind, str(path)) for kind in _FILES]
+        for key in (*files, *folders):
             if key in self._records:
                 self._agenda.after(SETTLE_SECONDS, key)
 
@@ -243,7 +246,7 @@ class Keeping:
         ]
 
     def _places(self) -> Iterable[PureWindowsPath]:
-        kinds = ("file", "directory")
+        kinds = (*_FILES, "directory")
         places = [PureWindowsPath(key.name).parent for key in self._records if key.kind in kinds]
         return dict.fromkeys([*self._own_places, *places])
 

@@ -29,5 +29,9 @@ class File(Want):
         return Key(self.kind, str(self.path))
 
     @property
+    def file(self) -> PureWindowsPath | None:
+        return self.path
+
+    @property
     def uses(self) -> tuple[Key, ...]:
         return (Key("directory", str(self.path.parent)),)

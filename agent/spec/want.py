@@ -10,6 +10,7 @@ from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import PureWindowsPath
 
 
 @frozen
@@ -67,6 +68,11 @@ class Want:
     @property
     def key(self) -> Key:
         raise NotImplementedError
+
+    @property
+    def file(self) -> PureWindowsPath | None:
+        """The file that it is, or is in: there have to be the folders on the way to it."""
+        return None
 
     @property
     def uses(self) -> tuple[Key, ...]:

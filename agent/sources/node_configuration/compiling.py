@@ -91,8 +91,10 @@ class _Work:
         folders = {Key("", want.key.name) for want in self._folders().values()}
         for key, want in self._wants.items():
             origin = self.origins[key]
-            if isinstance(want, File) and Key("", key.name) in folders:
+            if want.file and Key("", key.name) in folders:
                 self._wrong(origin, "it would be a file where there has to be a folder")
+            if not isinstance(want, File) and want.file and Key(File.kind, str(want.file)) in self._wants:
+                self._wrong(origin, f"{want.file} is wanted as a whole file, too; keep one of them")
             for reference in _references(want):
                 if reference not in self._wants:
                     self._wrong(origin, f"it refers to {reference}, which is not wanted of this node")
@@ -107,7 +109,7 @@ class _Work:
     def _folders(self) -> dict[Key, Directory]:
         """With those on the way to everything."""
         own = {key: want for key, want in self._wants.items() if isinstance(want, Directory)}
-        return with_parents(own, [want.path for want in self._wants.values() if isinstance(want, File)])
+        return with_parents(own, [want.file for want in self._wants.values() if want.file])
 
     def _others(self) -> Iterator[Want]:
         on_the_way = {each.key: each for want in self._wants.values() for each in want.on_the_way}

@@ -15,6 +15,7 @@ from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
 from agent.spec import Credentials, File, Inline, Service, Specification
+from agent.spec.containerd_configuration import ContainerdConfiguration
 from sandbox.engine import nodes
 from sandbox.engine.nodes import BOOTSTRAP, CERTIFICATE, CONFIG, KUBELET, K
 from sandbox.engine.world import Killed, Power, picture, powered, stopped
@@ -96,6 +97,20 @@ def test_one_that_cannot_be_started_is_told_and_tried_again(keeper: Keeper) -> N
 
 
 # Drift
+
+
+def test_a_value_in_containerds_configuration_is_put_right_at_once(keeper: Keeper) -> None:
+    path = K / "config.toml"
+    want = ContainerdConfiguration(path, version=2, sandbox_image="pause:1")
+    make_so(keeper.host, Specification.of([want]), "test", Silent(), part="followed")
+    keeper.happened(OWN)
+    keeper.told()
+    text = keeper.host.files.read(path).replace(b"pause:1", b"pause:2")
+    keeper.host.files.write(path, b"# mine\n" + text, PROGRAM_FILE)
+    keeper.happened(Signal(Source.FILE, str(path)))
+    keeper.pass_time(1.0)
+    assert keeper.host.files.read(path) == b"# mine\n" + text.replace(b"pause:2", b"pause:1")
+    assert [event for event, _ in keeper.told()] == [Event.REPAIRED]
 
 
 def _service(host: Host, **fields: Any) -> None:

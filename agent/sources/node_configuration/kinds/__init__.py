@@ -27,6 +27,8 @@ OF_THE_NODE = (
     "services",
     "eventSources",
     "commands",
+    "containerdConfiguration",
+    "cniConfigurations",
 )
 """In the order in which the published schema has them."""
 

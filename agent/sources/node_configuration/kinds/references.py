@@ -26,10 +26,15 @@ _FORMS = {
     "environmentVariable": VARIABLE,
     "command": name_form("The command of this name."),
     "network": name_form("The container network of this name."),
+    "containerdConfiguration": path_form("containerd's configuration file of this path."),
 }
-_KINDS = {"environmentVariable": "environment_variable", "network": "hns_network"}
+_KINDS = {
+    "environmentVariable": "environment_variable",
+    "network": "hns_network",
+    "containerdConfiguration": "containerd_configuration",
+}
 """Of the specification, where its name is another."""
-_BY_PATH = ("file", "directory")
+_BY_PATH = ("file", "directory", "containerdConfiguration")
 
 REFERENCE = Fields(_FORMS, "Something else that is wanted of the node.", exactly_one=tuple(_FORMS))
 

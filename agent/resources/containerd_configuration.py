@@ -1,0 +1,126 @@
+"""What containerd's configuration file has to say, among what others say in it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, cast
+
+from agent.host.errors import NotFound
+from agent.host.protection import PROGRAM_FILE
+from agent.resources import containerd_toml as toml
+from agent.resources.kind import CannotBeSo, Kind
+from agent.spec.containerd_configuration import ContainerdConfiguration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+_FAULT = "fault"
+_WRITTEN = "written"
+"""The values as they stand in the text: so they can come back with their quotes."""
+_NO_FIELDS = frozenset({_FAULT, _WRITTEN})
+_FOLDERS = frozenset({toml.CNI_PROGRAMS, toml.CNI_CONFIGURATIONS, toml.REGISTRIES})
+
+
+class ContainerdConfigurationResource(Kind):
+    firm = frozenset({*_FOLDERS, toml.SANDBOX_IMAGE, toml.ADDRESS, toml.SYSTEMD_CGROUP})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, ContainerdConfiguration)
+        said = {
+            toml.CNI_PROGRAMS: want.cni_programs,
+            toml.CNI_CONFIGURATIONS: want.cni_configurations,
+            toml.SANDBOX_IMAGE: want.sandbox_image,
+            toml.REGISTRIES: want.registries,
+            toml.ADDRESS: want.address,
+        }
+        none: dict[str, Value] = {toml.SYSTEMD_CGROUP: None} if want.without_systemd_cgroup else {}
+        return {name: value for name, value in said.items() if value} | none
+
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, ContainerdConfiguration)
+        return {"version": want.version}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:
+        text = _text(host, PureWindowsPath(name))
+        if text is None:
+            return None
+        try:
+            document = toml.parsed(text)
+        except toml.NotReadable as fault:
+            return {_FAULT: str(fault)}
+        found: dict[str, Value] = {field: toml.value(document, field) for field in wanted}
+        settings = toml.written(text, list(wanted))
+        return found | {_WRITTEN: [[list(each.place), each.source] for each in settings]}
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:
+        if field in _FOLDERS and isinstance(found, str):
+            return PureWindowsPath(str(wanted)) == PureWindowsPath(found)
+        return wanted == found
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:
+        assert isinstance(want, ContainerdConfiguration)
+        if found is not None and _FAULT in found:
+            return f"{want.path} cannot be edited: {found[_FAULT]}; put it right, or move it away"
+        return None
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - what was there is in the state
+        assert isinstance(want, ContainerdConfiguration)
+        text = f"version = {want.version}\n" if found is None else _text(host, want.path) or ""
+        _write(host, want.path, _edited(want.path, text, self.wanted(want)))
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        path = PureWindowsPath(name)
+        if before is None:
+            with suppress(NotFound):
+                host.files.remove(path)
+            return None
+        text = _text(host, path)
+        names = [field for field in before if field not in _NO_FIELDS]
+        if text is None:
+            # Somebody has removed it all. What was ours can be there again; the rest was never known here.
+            text = f"version = {manner['version']}\n"
+            settings = cast("Mapping[str, str | None]", {field: before[field] for field in names})
+            _write(host, path, _edited(path, text, settings))
+            return None
+        try:
+            toml.parsed(text)
+        except toml.NotReadable as fault:
+            return f"{path} stays as it is: {fault}"
+        _write(host, path, toml.given_back(text, names, _settings(before)))
+        return None
+
+
+def _edited(path: PureWindowsPath, text: str, wanted: State) -> str:
+    try:
+        toml.parsed(text)
+    except toml.NotReadable as fault:
+        raise CannotBeSo(f"{path} cannot be edited: {fault}") from fault
+    return toml.edited(text, cast("Mapping[str, str | None]", wanted))
+
+
+def _settings(before: State) -> Sequence[toml.Setting]:
+    listed = cast("Sequence[tuple[Sequence[str], str]]", before.get(_WRITTEN, ()))
+    return [toml.Setting(tuple(place), source) for place, source in listed]
+
+
+def _text(host: Host, path: PureWindowsPath) -> str | None:
+    try:
+        return host.files.read(path).decode("utf-8-sig", "replace")
+    except NotFound:
+        return None
+
+
+def _write(host: Host, path: PureWindowsPath, text: str) -> None:
+    there = host.files.examine(path, content=False)
+    descriptor = there.descriptor if there is not None and there.descriptor else PROGRAM_FILE
+    aside = host.files.write(path, text.encode(), descriptor)
+    if aside is not None:
+        host.files.remove_at_reboot(aside)
+
+
+KIND = ContainerdConfigurationResource()

@@ -1,0 +1,187 @@
+"""Where containerd's settings stand in its TOML, which is edited in place: comments and order are a person's.
+
+Version 2 of the schema is containerd 1's, and read by 2 as well; version 3 has other names for the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.records import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+
+    import tomlkit
+
+    Place = tuple[str, ...]
+    Table = Mapping[str, Any]
+
+CNI_PROGRAMS = "cni programs"
+CNI_CONFIGURATIONS = "cni configurations"
+SANDBOX_IMAGE = "sandbox image"
+REGISTRIES = "registries"
+ADDRESS = "address"
+SYSTEMD_CGROUP = "systemd cgroup"
+
+VERSIONS = (2, 3)
+
+_CRI = ("plugins", "io.containerd.grpc.v1.cri")
+_RUNTIME = ("plugins", "io.containerd.cri.v1.runtime")
+_IMAGES = ("plugins", "io.containerd.cri.v1.images")
+_BIN_DIR, _BIN_DIRS = "bin_dir", "bin_dirs"
+_PLACES: Mapping[int, Mapping[str, Place]] = {
+    2: {
+        CNI_PROGRAMS: (*_CRI, "cni", _BIN_DIR),
+        CNI_CONFIGURATIONS: (*_CRI, "cni", "conf_dir"),
+        SANDBOX_IMAGE: (*_CRI, "sandbox_image"),
+        REGISTRIES: (*_CRI, "registry", "config_path"),
+        ADDRESS: ("grpc", "address"),
+    },
+    3: {
+        CNI_PROGRAMS: (*_RUNTIME, "cni", _BIN_DIRS),
+        CNI_CONFIGURATIONS: (*_RUNTIME, "cni", "conf_dir"),
+        SANDBOX_IMAGE: (*_IMAGES, "pinned_images", "sandbox"),
+        REGISTRIES: (*_IMAGES, "registry", "config_path"),
+        ADDRESS: ("grpc", "address"),
+    },
+}
+_RUNTIMES = {2: (*_CRI, "containerd", "runtimes"), 3: (*_RUNTIME, "containerd", "runtimes")}
+_CGROUP = ("options", "SystemdCgroup")
+
+
+class NotReadable(Exception):
+    """The text says why, in half a sentence."""
+
+
+@frozen
+class Setting:
+    """One value in the file, as it is written there."""
+
+    place: Place
+    source: str
+
+
+def parsed(text: str) -> Table:
+    """Raises NotReadable for what is no TOML, or of a schema that is not known here."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise NotReadable(f"it is no TOML: {fault}") from fault
+    version = document.get("version", 1)
+    if version not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise NotReadable(f"its schema is version {version}, and {known} are known here")
+    return document
+
+
+def value(document: Table, name: str) -> str | None:
+    """As the file says it; None where it says nothing."""
+    if name == SYSTEMD_CGROUP:
+        return ", ".join(place[-3] for place in _cgroups(document)) or None
+    found = _at(document, _place(document, name))
+    if isinstance(found, list):
+        return ", ".join(map(str, found)) or None
+    return None if found is None else str(found)
+
+
+def written(text: str, names: Sequence[str]) -> Iterator[Setting]:
+    """The same as it stands in the text."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for name in names:
+        places = list(_cgroups(document)) if name == SYSTEMD_CGROUP else [_place(document, name)]
+        for place in places:
+            found = _at(document, place)
+            if found is not None:
+                yield Setting(place, tomlkit.item(found).as_string())
+
+
+def edited(text: str, wanted: Mapping[str, str | None]) -> str:
+    """With these values, and for no runtime that of systemd, if that is named."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for name, wish in wanted.items():
+        if name == SYSTEMD_CGROUP:
+            _remove_cgroups(document)
+        elif wish is not None:
+            place = _place(document, name)
+            _put(document, place, [wish] if place[-1] == _BIN_DIRS else wish)
+    return tomlkit.dumps(document)
+
+
+def given_back(text: str, names: Sequence[str], before: Sequence[Setting]) -> str:
+    """With these as they were, and without what was not there."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    there = {setting.place for setting in before}
+    for name in names:
+        if name == SYSTEMD_CGROUP:
+            _remove_cgroups(document, but=there)
+        elif (place := _place(document, name)) not in there:
+            _remove(document, place)
+    for setting in before:
+        _put(document, setting.place, tomlkit.value(setting.source))
+    return tomlkit.dumps(document)
+
+
+def _place(document: Table, name: str) -> Place:
+    place = _PLACES[document["version"]][name]
+    if name == CNI_PROGRAMS:
+        # containerd 2.0 knows the one only, 2.1 the other as well, and refuses a file that has both.
+        former = (*place[:-1], _BIN_DIR)
+        return former if _at(document, former) is not None else place
+    return place
+
+
+def _cgroups(document: Table) -> Iterator[Place]:
+    runtimes = _RUNTIMES[document["version"]]
+    for name in _at(document, runtimes) or {}:
+        place = (*runtimes, name, *_CGROUP)
+        if _at(document, place) is not None:
+            yield place
+
+
+def _at(document: Table, place: Place) -> Any:
+    found: Any = document
+    for step in place:
+        if not hasattr(found, "get") or (found := found.get(step)) is None:
+            return None
+    return found
+
+
+def _put(document: tomlkit.TOMLDocument, place: Place, wish: Any) -> None:
+    import tomlkit
+
+    table: MutableMapping[str, Any] = document
+    for step in place[:-2]:
+        if step not in table:
+            table[step] = tomlkit.table(is_super_table=True)
+        table = table[step]
+    if len(place) > 1:
+        if place[-2] not in table:
+            table[place[-2]] = tomlkit.table()
+        table = table[place[-2]]
+    table[place[-1]] = wish
+
+
+def _remove_cgroups(document: tomlkit.TOMLDocument, but: Collection[Place] = ()) -> None:
+    for place in list(_cgroups(document)):
+        if place not in but:
+            del _at(document, place[:-1])[place[-1]]
+
+
+def _remove(document: tomlkit.TOMLDocument, place: Place) -> None:
+    """With the tables that hold nothing else then."""
+    for end in range(len(place), 0, -1):
+        above = _at(document, place[: end - 1]) if end > 1 else document
+        if above is None or place[end - 1] not in above:
+            continue
+        if end < len(place) and above[place[end - 1]]:
+            return
+        del above[place[end - 1]]

@@ -1,0 +1,162 @@
+"""How pods get their network: files that CNI plug-ins for Windows read."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from typing import TYPE_CHECKING, Any
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import Flag, ListOf, Text, items, text, texts
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.values import own_path, path_form
+from agent.spec import File, Inline, Protection
+
+if TYPE_CHECKING:
+    from agent.documents import Value
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_BRIDGE, _OVERLAY, _FLANNEL = "win-bridge", "win-overlay", "flannel"
+_LIST = ".conflist"
+_HCN = 2
+"""Of HNS' two interfaces the one that containerd's network namespaces are known to."""
+
+_NETWORK = Text("", "a network such as 10.244.0.0/16", pattern=r"[0-9A-Fa-f.:]+/[0-9]{1,3}", most=50)
+_ADDRESS = Text("", "an IP address", pattern=r"[0-9A-Fa-f.:]+", most=50)
+_CONFIGURATION = Table(
+    {
+        "path": path_form("Where it is; one that ends in .conflist gets a list of plug-ins."),
+        "plugin": Text("Which one makes the network.", one_of=(_BRIDGE, _OVERLAY, _FLANNEL)),
+        "delegate": Text("Which one flannel hands the work to.", one_of=(_BRIDGE, _OVERLAY)),
+        "network": Text(
+            "The name of the HNS network that pods are put into.",
+            "a network's name",
+            pattern=r"[^\x00-\x1f]+",
+            most=256,
+        ),
+        "podNetwork": Text(
+            "Of this node's pods: host-local takes their addresses out of it. flannel knows it by itself.",
+            _NETWORK.expected,
+            pattern=_NETWORK.pattern,
+            most=_NETWORK.most,
+        ),
+        "notTranslated": ListOf(
+            _NETWORK, "What pods reach under their own addresses: pods, services and nodes.", most=50
+        ),
+        "services": ListOf(
+            _NETWORK, "The networks of services, which are to be reached through the node.", most=10
+        ),
+        "nodeAddress": Text(
+            "This node's own address.", _ADDRESS.expected, pattern=_ADDRESS.pattern, most=_ADDRESS.most
+        ),
+        "nameServers": ListOf(_ADDRESS, "For pods for which the kubelet says nothing else.", most=10),
+        "searchDomains": ListOf(
+            Text("", "a domain", pattern=r"[A-Za-z0-9._-]+", most=253), "The same.", most=32
+        ),
+        "loopbackDsr": Flag("A pod may reach itself by the address of its service."),
+        "cniVersion": Text(
+            "Of the interface; 0.3.1 where nothing is said.",
+            "a version",
+            pattern=r"[0-9]+\.[0-9]+\.[0-9]+",
+            most=20,
+        ),
+    },
+    needed=("path", "plugin", "network"),
+)
+
+
+def _configuration(checking: Checking, given: Fields, place: Place) -> File:
+    path = own_path(checking, given, place)
+    _check(checking, given, place)
+    written = _document(given, is_list=path.name.lower().endswith(_LIST))
+    return File(path, Inline(f"{json.dumps(written, indent=2)}\n".encode()), Protection.PROGRAM)
+
+
+def _check(checking: Checking, given: Fields, place: Place) -> None:
+    by_flannel = given["plugin"] == _FLANNEL
+    if by_flannel != ("delegate" in given):
+        checking.wrong((*place, "delegate"), "it goes with flannel, and flannel needs it")
+    if by_flannel == ("podNetwork" in given):
+        checking.wrong((*place, "podNetwork"), "all but flannel need it, and flannel has it from the cluster")
+    for name in ("notTranslated", "services"):
+        for at, network in enumerate(items(given.get(name))):
+            _check_network(checking, text(network), (*place, name, at))
+    if "podNetwork" in given:
+        _check_network(checking, text(given["podNetwork"]), (*place, "podNetwork"))
+    addresses: dict[Place, Value] = {
+        ("nameServers", at): each for at, each in enumerate(items(given.get("nameServers")))
+    }
+    if "nodeAddress" in given:
+        addresses |= {("nodeAddress",): given["nodeAddress"]}
+    for where, address in addresses.items():
+        _check_address(checking, text(address), (*place, *where))
+
+
+def _check_network(checking: Checking, network: str, place: Place) -> None:
+    try:
+        ipaddress.ip_network(network)
+    except ValueError:
+        checking.wrong(place, "it is no network, or has bits beside its mask")
+
+
+def _check_address(checking: Checking, address: str, place: Place) -> None:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        checking.wrong(place, "it is no IP address")
+
+
+def _document(given: Fields, *, is_list: bool) -> dict[str, Any]:
+    head = {"cniVersion": text(given.get("cniVersion")) or "0.3.1", "name": text(given["network"])}
+    plugin = _plugin(given)
+    return {**head, "plugins": [plugin]} if is_list else {**head, **plugin}
+
+
+def _plugin(given: Fields) -> dict[str, Any]:
+    made = {"type": text(given["plugin"]), "capabilities": {"portMappings": True, "dns": True}}
+    settings = _settings(given)
+    if given["plugin"] == _FLANNEL:
+        return {**made, "delegate": {"type": text(given.get("delegate")), **settings}}
+    return {**made, **settings, "ipam": {"type": "host-local", "subnet": text(given.get("podNetwork"))}}
+
+
+def _settings(given: Fields) -> dict[str, Any]:
+    names = {"nameservers": texts(given.get("nameServers")), "search": texts(given.get("searchDomains"))}
+    dns = {name: list(value) for name, value in names.items() if value}
+    return {
+        "apiVersion": _HCN,
+        **({"loopbackDSR": True} if given.get("loopbackDsr") is True else {}),
+        **({"dns": dns} if dns else {}),
+        "policies": [{"name": "EndpointPolicy", "value": each} for each in _policies(given)],
+    }
+
+
+def _policies(given: Fields) -> list[dict[str, Any]]:
+    made = []
+    if kept := texts(given.get("notTranslated")):
+        made.append(_policy("OutBoundNAT", Exceptions=list(kept)))
+    made += [_routed(network) for network in texts(given.get("services"))]
+    if node := text(given.get("nodeAddress")):
+        by_overlay = _OVERLAY in (given["plugin"], given.get("delegate"))
+        made.append(_policy("ProviderAddress", ProviderAddress=node) if by_overlay else _routed(_alone(node)))
+    return made
+
+
+def _routed(network: str) -> dict[str, Any]:
+    """To be sent through the node, which knows where it goes."""
+    return _policy("SDNRoute", DestinationPrefix=network, NeedEncap=True)
+
+
+def _alone(address: str) -> str:
+    return f"{address}/{'128' if ':' in address else '32'}"
+
+
+def _policy(kind: str, **settings: Any) -> dict[str, Any]:
+    return {"Type": kind, "Settings": settings}
+
+
+KIND = Several(
+    ListOf(_CONFIGURATION, "How pods get their network, as CNI plug-ins read it.", most=20), _configuration
+)
