@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lab import programs, wine
@@ -41,8 +42,9 @@ class Hns:
         """Its process dies, and is started again as Windows' recovery actions do: the policies are gone."""
         (process,) = self._node.processes("hns.exe")
         self._node.kill(process)
-        self._node.wait_for_service(SERVICE, State.STOPPED)
-        self.start()
+        with suppress(AssertionError):  # whoever has called it meanwhile has started it, too
+            self._node.start_service(SERVICE)
+        self._node.wait_for_service(SERVICE, State.RUNNING)
 
     def fail(self, call: str, *codes: int) -> None:
         """Has the next calls of this name (CreateNetwork) fail with these HRESULTs, one after the other."""

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _NO_SUCH_MODULE = 126
+_PLURALS = {
+    "Network": "container networks",
+    "Endpoint": "network endpoints",
+    "LoadBalancer": "load balancers",
+}
 _GONE = {0x803B0001, 0x803B0002, 1168}
 """HCN_E_NETWORK_NOT_FOUND, HCN_E_ENDPOINT_NOT_FOUND, ERROR_NOT_FOUND."""
 
@@ -92,7 +97,7 @@ class WindowsNetworks:
         from agent.host.windows.api import hns
 
         found = []
-        with _telling("list", f"HNS {kind}s"):
+        with _telling("list", _PLURALS[kind]):
             for each in hns.identifiers(kind, hcn_documents.QUERY):
                 try:
                     document = hns.properties(kind, each, hcn_documents.QUERY)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NETWORK, ENDPOINT, LOAD_BALANCER = "Network", "Endpoint", "LoadBalancer"
 
+NO_SUCH_MODULE = 126
+
 _FACILITY_WIN32 = 0x8007
 _GENERAL_FAILURE = 31
 
@@ -127,7 +129,10 @@ def _function(name: str, form: str) -> Callable[..., int]:
 
 @cache
 def _library(name: str) -> ctypes.WinDLL:
-    return dll(name)
+    try:
+        return dll(name)
+    except FileNotFoundError:  # ctypes has the code no more
+        raise Win32Failure(NO_SUCH_MODULE, name) from None
 
 
 def _guid(identifier: str) -> bytes:

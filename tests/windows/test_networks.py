@@ -1,0 +1,120 @@
+"""A NodeConfiguration's container network: made, lost in each way that Windows loses one, and there again."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab.hns import Hns
+from lab.services import State
+from lab.standin_kubelet import StandinKubelet
+from lab.waiting import until
+from windows.exe import SERVICE
+from windows.test_bootstrap import Machine
+
+if TYPE_CHECKING:
+    from lab.node import Node
+
+DOCUMENT = r"C:\given files\node.yaml"
+PROXY = r"C:\proxy\kube-proxy.exe"
+TEXT = rf"""apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+networks:
+- name: cbr0
+  type: l2bridge
+  subnets: [{{prefix: 10.244.7.0/24, gateway: 10.244.7.1}}]
+  hostEndpoint: {{address: 10.244.7.2, gateway: 10.244.7.1}}
+services:
+- name: kube-proxy
+  program: {PROXY}
+  arguments: [--windows-service]
+  reads: [{{network: cbr0}}]
+  restartsWith: [hns]
+"""
+LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+SOON_SECONDS = 30.0
+AT_ONCE_SECONDS = 3.0
+"""Usually a tenth of that; this machine does other things as well."""
+
+
+@pytest.fixture
+def machine(node: Node) -> Machine:
+    machine = Machine(node)
+    node.path(DOCUMENT).write_text(TEXT)
+    return machine
+
+
+def is_whole(hns: Hns) -> bool:
+    network, endpoint = hns.network("cbr0"), hns.endpoint("cbr0_ep")
+    if network is None or endpoint is None:
+        return False
+    return endpoint["HostComputeNetwork"] == network["ID"] and bool(endpoint.get("HostComputeNamespace"))
+
+
+def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
+    """One test for all, since each node costs seconds."""
+    node, hns = machine.node, Hns(machine.node)
+    proxy = StandinKubelet(node, PROXY, address="127.0.0.1:10256", starts=r"C:\proxy.txt")
+    result = machine.bootstrap("--node-config", DOCUMENT)
+    assert result.code == 0, result.err
+    assert is_whole(hns)
+    network = hns.network("cbr0")
+    assert network is not None
+    assert (network["Type"], network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"]) == (
+        "L2Bridge",
+        "10.244.7.0/24",
+    )
+    (policy,) = network["Policies"]
+    assert policy["Type"] == "NetAdapterName"
+    assert machine.bootstrap("--node-config", DOCUMENT).out.startswith("nothing to do")
+    assert [each["call"] for each in hns.asked] == ["CreateNetwork", "CreateEndpoint", "HNSCall"]
+
+    assert machine.wmcb("daemon", "install").code == 0
+    node.start_service(SERVICE)
+    until(lambda: "keeping" in _log(node), "the resident service has begun", SOON_SECONDS)
+    starts = len(proxy.starts)
+    hns.crash()
+    crashed = time.monotonic()
+    until(lambda: len(proxy.starts) == starts + 1, "the proxy is restarted", SOON_SECONDS, lambda: _log(node))
+    assert time.monotonic() - crashed < AT_ONCE_SECONDS
+    node.wait_for_service("kube-proxy", State.RUNNING)
+    assert "service kube-proxy was restarted: service hns" in _log(node)
+
+    node.power_off()
+    hns.lose_networks()
+    stale = hns.endpoint("cbr0_ep")
+    assert stale is not None
+    node.boot()
+    until(lambda: is_whole(hns), "the network is there again", SOON_SECONDS, lambda: (_log(node), hns.asked))
+    node.wait_for_service("kube-proxy", State.RUNNING)
+
+    assert machine.wmcb("reset").code == 0
+    assert (hns.networks, hns.endpoints) == ([], [])
+
+
+def test_without_the_feature_it_is_said_in_one_line_what_to_do(machine: Machine) -> None:
+    result = machine.bootstrap("--node-config", DOCUMENT)
+    assert result.code == 1
+    (line,) = [line for line in result.err.splitlines() if line.startswith("wmcb: ")]
+    assert line.startswith(
+        "wmcb: cannot list container networks: this version of Windows does not support it"
+    )
+    assert "; install the Windows feature Containers; " in line
+    assert machine.node.service("kubelet") is None
+
+
+def test_what_hns_refuses_is_told_in_one_line_and_taken_back(machine: Machine) -> None:
+    hns = Hns(machine.node)
+    hns.fail("CreateEndpoint", 0x803B002F)
+    result = machine.bootstrap("--node-config", DOCUMENT)
+    assert result.code == 1
+    (line,) = [line for line in result.err.splitlines() if line.startswith("wmcb: ")]
+    assert "cannot create network endpoint cbr0_ep: Windows refused (Windows error 0x803b002f)" in line
+    assert (hns.networks, hns.endpoints) == ([], [])
+
+
+def _log(node: Node) -> str:
+    log = node.path(LOG)
+    return log.read_text() if log.exists() else "no log"
