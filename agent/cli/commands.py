@@ -82,6 +82,7 @@ COMMANDS = (
             options.DELETE_NODE,
             options.DELETE_AS,
             options.END_PODS,
+            options.ALL_HNS,
             options.DRY_RUN,
             options.FORGET,
             OUTPUT,

@@ -12,7 +12,7 @@ from agent.cli.given import given_file
 from agent.cli.wording import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
-from agent.host.errors import HostError, NotFound, TimedOut
+from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
 from agent.resources.trees import remove_tree
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
@@ -46,6 +46,7 @@ class Leaving:
         self._notice = notice
         self._ends_pods = request.has(options.END_PODS)
         self._deletes_node = request.has(options.DELETE_NODE)
+        self._deletes_networks = request.has(options.ALL_HNS)
         self._is_cut_off = engine.interrupted(host) is not None
         self._lost: list[str] = []
         self._name, self._no_name = _node_name(host)
@@ -72,6 +73,8 @@ class Leaving:
             yield f"would delete the Node {self._name}"
         if self._ends_pods:
             yield f"would end {many(len(_shims(self._host)), 'pod')} of containerd's, and remove {_CNI_STATE}"
+        if self._deletes_networks and (networks := _networks(self._host)):
+            yield f"would delete all that is in HNS: {', '.join(networks)}"
 
     def when_stopped(self) -> None:
         """The kubelet would start pods anew, and keeps its Node where it is. Raises Failure and HostError.
@@ -100,6 +103,18 @@ class Leaving:
             self._notice(f"warning: {fault}")
         self._lost.append(f"but {_CNI_STATE} was removed: the addresses that pods had")
 
+    def when_done(self) -> None:
+        """What others made is no part of the run and cannot be given back: nothing else may fail any more."""
+        if self._deletes_networks:
+            from agent.resources.hns_objects import delete_all
+
+            try:
+                delete_all(self._host)
+            except Unsupported:
+                return  # then there is none
+            except HostError as fault:
+                self._notice(f"warning: {fault}")
+
     def lost(self) -> Sequence[str]:
         """What a reset that is taken back does not give back."""
         return self._lost
@@ -115,6 +130,9 @@ class Leaving:
         with suppress(HostError):
             if files.observe(_CNI_STATE) is not None:
                 yield f"{_CNI_STATE} stays: the addresses that pods have"
+        if networks := _networks(self._host):
+            others = ", ".join(networks)
+            yield f"in HNS stays what others made: {others}; {options.ALL_HNS.name} deletes it"
         with suppress(HostError):
             if files.observe(_CNI_CONFIGURATION) is not None:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"
@@ -232,6 +250,14 @@ def check_options(request: Request) -> None:
         raise BadUsage(
             f"{options.DELETE_AS.name} goes with {options.DELETE_NODE.name}", where=options.DELETE_AS.name
         )
+
+
+def _networks(host: Host) -> Sequence[str]:
+    """Names of container networks."""
+    try:
+        return [each.name for each in host.networks.list()]
+    except HostError:
+        return ()
 
 
 def _has_memory(host: Host) -> bool:

@@ -51,6 +51,7 @@ def run(request: Request) -> int:
         done = _leave(host, leaving, told)
     told.log.remove()
     if done.plan.changes:
+        leaving.when_done()
         done = replaced(done, left=(*done.left, *_not_run(request, done), *leaving.left(), *_resident(host)))
     if request.wants_json:
         from agent.cli import plan_documents
@@ -90,7 +91,13 @@ def _resident(host: Host) -> Iterator[str]:
 
 
 def _forget(request: Request) -> int:
-    for option in (options.DRY_RUN, options.DELETE_NODE, options.DELETE_AS, options.END_PODS):
+    for option in (
+        options.DRY_RUN,
+        options.DELETE_NODE,
+        options.DELETE_AS,
+        options.END_PODS,
+        options.ALL_HNS,
+    ):
         if request.has(option):
             raise BadUsage(f"{options.FORGET.name} does not go with {option.name}", where=option.name)
     host = open_as_administrator(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lab import cache, toolchains
+from lab import cache, iphlpapi, root, toolchains
 from lab.repository import LOCKS, STANDINS
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ HNS = STANDINS / "hns"
 
 def folder() -> Path:
     """All of them in one folder."""
-    key = cache.digest(LOCKS / "lab.txt", *sorted(STANDINS.glob("*.[ch]")), KUBELET, HNS, _compile)
+    sources = (*sorted(STANDINS.glob("*.[ch]")), KUBELET, HNS)
+    key = cache.digest(LOCKS / "lab.txt", root.folder().name, *sources, _compile, iphlpapi.build)
     return cache.built("programs", key, _compile)
 
 
@@ -33,6 +34,7 @@ def _compile(into: Path) -> None:
         ("scm.c", "scm.exe", "-municode", "-ladvapi32"),
     ):
         toolchains.compile_c([STANDINS / source], into / output, *options)
+    iphlpapi.build(into)
     for name in ("computenetwork", "vmcompute"):
         sources = [HNS / f"{name}.c", HNS / "calls.c"]
         toolchains.compile_c(sources, into / f"{name}.dll", "-shared", "-lole32", "-ladvapi32")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lab import routes
 from lab.hns import Hns
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
@@ -26,6 +27,8 @@ networks:
   type: l2bridge
   subnets: [{{prefix: 10.244.7.0/24, gateway: 10.244.7.1}}]
   hostEndpoint: {{address: 10.244.7.2, gateway: 10.244.7.1}}
+routes:
+- {{destination: 10.244.3.0/24, gateway: 10.77.0.33}}
 services:
 - name: kube-proxy
   program: {PROXY}
@@ -34,6 +37,7 @@ services:
   restartsWith: [hns]
 """
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+ROUTE = {"10.244.3.0/24 over 10.77.0.33": 256}
 SOON_SECONDS = 30.0
 AT_ONCE_SECONDS = 3.0
 """Usually a tenth of that; this machine does other things as well."""
@@ -56,10 +60,12 @@ def is_whole(hns: Hns) -> bool:
 def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
     """One test for all, since each node costs seconds."""
     node, hns = machine.node, Hns(machine.node)
+    routes.install(node)
     proxy = StandinKubelet(node, PROXY, address="127.0.0.1:10256", starts=r"C:\proxy.txt")
     result = machine.bootstrap("--node-config", DOCUMENT)
     assert result.code == 0, result.err
     assert is_whole(hns)
+    assert routes.made(node) == ROUTE
     network = hns.network("cbr0")
     assert network is not None
     assert (network["Type"], network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"]) == (
@@ -89,9 +95,10 @@ def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
     node.boot()
     until(lambda: is_whole(hns), "the network is there again", SOON_SECONDS, lambda: (_log(node), hns.asked))
     node.wait_for_service("kube-proxy", State.RUNNING)
+    until(lambda: routes.made(node) == ROUTE, "so is the route", SOON_SECONDS, lambda: _log(node))
 
     assert machine.wmcb("reset").code == 0
-    assert (hns.networks, hns.endpoints) == ([], [])
+    assert (hns.networks, hns.endpoints, routes.made(node)) == ([], [], {})
 
 
 def test_without_the_feature_it_is_said_in_one_line_what_to_do(machine: Machine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import uuid
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from agent.engine import run as engine
 from agent.engine.journal import Journal
 from agent.host.errors import AccessDenied
+from agent.host.networks import ContainerNetwork, NetworkEndpoint
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_under_kubeadm import kubeadm
 from sandbox.cli.test_upgrade import ARGUMENTS, KUBELET_CONF, OWN, joined
@@ -222,7 +224,7 @@ def test_killed_after_its_node_was_deleted(
     assert ("the Node other is deleted" in answer.err) is (gone == ARGUMENTS)
 
 
-@pytest.mark.parametrize("option", ["--delete-node", "--kubeconfig", "--end-pods"])
+@pytest.mark.parametrize("option", ["--delete-node", "--kubeconfig", "--end-pods", "--all-hns"])
 def test_what_is_forgotten_is_not_left(joined: Machine, option: str) -> None:
     value = ("x",) if option == "--kubeconfig" else ()
     answer = refused(joined, "--forget", option, *value)
@@ -336,3 +338,31 @@ def test_mounts_are_removed_and_not_followed(joined: Machine) -> None:
     assert joined.wmcb("reset").code == 0
     assert joined.host.files.observe(PureWindowsPath(r"C:\var\lib\kubelet")) is None
     assert joined.read(r"C:\elsewhere\data") == b"precious"
+
+
+# Networks
+
+
+@pytest.fixture
+def theirs(joined: Machine) -> ContainerNetwork:
+    """With an endpoint in it."""
+    network = ContainerNetwork(str(uuid.uuid4()), "flannel.4096", "Overlay")
+    joined.host.networks.create(network)
+    joined.host.networks.create_endpoint(
+        NetworkEndpoint(str(uuid.uuid4()), "pod", network.id, "10.1.0.2", 24)
+    )
+    return network
+
+
+def test_networks_of_others_stay_and_are_told(joined: Machine, theirs: ContainerNetwork) -> None:
+    out = joined.wmcb("reset").out
+    assert "  in HNS stays what others made: flannel.4096; --all-hns deletes it" in out.splitlines()
+    assert joined.host.networks.list() == [theirs]
+
+
+def test_networks_of_others_go_where_that_is_asked(joined: Machine, theirs: ContainerNetwork) -> None:
+    foreseen = joined.wmcb("reset", "--all-hns", "--dry-run").out
+    assert f"would delete all that is in HNS: {theirs.name}" in foreseen
+    assert joined.host.networks.list() == [theirs]
+    assert joined.wmcb("reset", "--all-hns").code == 0
+    assert (joined.host.networks.list(), joined.host.networks.endpoints()) == ([], [])

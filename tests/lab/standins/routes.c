@@ -1,0 +1,157 @@
+/*
+ * iphlpapi.dll for Wine, which cannot change routes: those that are made are kept in the registry, beside Wine's own.
+ *
+ * All else is Wine's: forwards to a copy of its library, wineiphlp.dll, are added by lab/routes.py. The key is
+ * volatile, so that a new start of Windows forgets what is in force, and then makes what `route -p` keeps.
+ */
+#include <winsock2.h>
+#include <ws2ipdef.h>
+#include <iphlpapi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT L"SOFTWARE\\Lab\\Routes"
+#define PERSISTENT L"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters\\PersistentRoutes"
+#define MOST 4096
+
+/* A function of Wine's, by its own type: linked against this library's name it would be looked for in here. */
+#define WINES(name) ((__typeof__(&name))wines(#name))
+
+static void *wines(const char *name)
+{
+    HMODULE library = GetModuleHandleW(L"wineiphlp.dll");
+
+    return (void *)GetProcAddress(library ? library : LoadLibraryW(L"wineiphlp.dll"), name);
+}
+
+static ULONG prefix_mask(UINT8 length)
+{
+    return length ? htonl(0xFFFFFFFFu << (32 - length)) : 0;
+}
+
+static void name_of(const MIB_IPFORWARD_ROW2 *row, WCHAR *name)
+{
+    const BYTE *to = (const BYTE *)&row->DestinationPrefix.Prefix.Ipv4.sin_addr;
+    const BYTE *over = (const BYTE *)&row->NextHop.Ipv4.sin_addr;
+
+    _snwprintf(name, 64, L"%u.%u.%u.%u/%u over %u.%u.%u.%u", to[0], to[1], to[2], to[3],
+               row->DestinationPrefix.PrefixLength, over[0], over[1], over[2], over[3]);
+}
+
+static LONG keep(HKEY key, const MIB_IPFORWARD_ROW2 *row)
+{
+    WCHAR name[64];
+
+    name_of(row, name);
+    return RegSetValueExW(key, name, 0, REG_BINARY, (const BYTE *)row, sizeof(*row));
+}
+
+/* As Windows does when it starts. */
+static void make_persistent(HKEY key)
+{
+    unsigned to[4], mask[4], over[4], metric;
+    WCHAR name[256];
+    HKEY persistent;
+
+    if (RegOpenKeyExW(HKEY_LOCAL_MACHINE, PERSISTENT, 0, KEY_READ, &persistent))
+        return;
+    for (DWORD index = 0, size = 256; !RegEnumValueW(persistent, index, name, &size, NULL, NULL, NULL, NULL); index++, size = 256) {
+        MIB_IPFORWARD_ROW2 row = {0};
+        ULONG bits;
+
+        if (swscanf(name, L"%u.%u.%u.%u,%u.%u.%u.%u,%u.%u.%u.%u,%u", &to[0], &to[1], &to[2], &to[3], &mask[0], &mask[1],
+                    &mask[2], &mask[3], &over[0], &over[1], &over[2], &over[3], &metric) != 13)
+            continue;
+        row.DestinationPrefix.Prefix.si_family = row.NextHop.si_family = AF_INET;
+        for (int at = 0; at < 4; at++) {
+            ((BYTE *)&row.DestinationPrefix.Prefix.Ipv4.sin_addr)[at] = to[at];
+            ((BYTE *)&row.NextHop.Ipv4.sin_addr)[at] = over[at];
+            for (bits = mask[at]; bits & 0x80; bits <<= 1)
+                row.DestinationPrefix.PrefixLength++;
+        }
+        row.Metric = metric;
+        WINES(GetBestInterface)(row.NextHop.Ipv4.sin_addr.s_addr, &row.InterfaceIndex);
+        keep(key, &row);
+    }
+    RegCloseKey(persistent);
+}
+
+static HKEY kept(void)
+{
+    DWORD made;
+    HKEY key;
+
+    if (RegCreateKeyExW(HKEY_LOCAL_MACHINE, KEPT, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, &made))
+        return NULL;
+    if (made == REG_CREATED_NEW_KEY)
+        make_persistent(key);
+    return key;
+}
+
+static DWORD check(const MIB_IPFORWARD_ROW2 *row)
+{
+    const IP_ADDRESS_PREFIX *to = &row->DestinationPrefix;
+    NET_LUID luid;
+
+    if (to->Prefix.si_family != AF_INET || row->NextHop.si_family != AF_INET)
+        return ERROR_NOT_SUPPORTED;
+    if (to->PrefixLength > 32 || to->Prefix.Ipv4.sin_addr.s_addr & ~prefix_mask(to->PrefixLength))
+        return ERROR_INVALID_PARAMETER;
+    if (row->PreferredLifetime > row->ValidLifetime || row->SitePrefixLength > to->PrefixLength)
+        return ERROR_INVALID_PARAMETER;
+    return WINES(ConvertInterfaceIndexToLuid)(row->InterfaceIndex, &luid) ? ERROR_NOT_FOUND : NO_ERROR;
+}
+
+DWORD WINAPI CreateIpForwardEntry2(const MIB_IPFORWARD_ROW2 *row)
+{
+    HKEY key = kept();
+    DWORD code = check(row);
+    WCHAR name[64];
+
+    name_of(row, name);
+    if (!code && !RegQueryValueExW(key, name, NULL, NULL, NULL, NULL))
+        code = ERROR_OBJECT_ALREADY_EXISTS;
+    if (!code)
+        code = keep(key, row);
+    RegCloseKey(key);
+    return code;
+}
+
+DWORD WINAPI DeleteIpForwardEntry2(const MIB_IPFORWARD_ROW2 *row)
+{
+    HKEY key = kept();
+    WCHAR name[64];
+    DWORD code;
+
+    name_of(row, name);
+    code = RegDeleteValueW(key, name) ? ERROR_NOT_FOUND : NO_ERROR;
+    RegCloseKey(key);
+    return code;
+}
+
+DWORD WINAPI GetIpForwardTable2(ADDRESS_FAMILY family, PMIB_IPFORWARD_TABLE2 *table)
+{
+    MIB_IPFORWARD_TABLE2 *own, *all;
+    DWORD code, size, name_size = 64;
+    WCHAR name[64];
+    HKEY key;
+
+    if ((code = WINES(GetIpForwardTable2)(family, &own)))
+        return code;
+    all = HeapAlloc(GetProcessHeap(), 0, sizeof(*all) + MOST * sizeof(all->Table[0]));
+    if (!all)
+        return ERROR_NOT_ENOUGH_MEMORY;
+    memcpy(all, own, FIELD_OFFSET(MIB_IPFORWARD_TABLE2, Table[own->NumEntries]));
+    WINES(FreeMibTable)(own);
+    key = kept();
+    for (DWORD index = 0; family != AF_INET6 && all->NumEntries < MOST; index++, name_size = 64) {
+        size = sizeof(all->Table[0]);
+        if (RegEnumValueW(key, index, name, &name_size, NULL, NULL, (BYTE *)&all->Table[all->NumEntries], &size))
+            break;
+        all->NumEntries++;
+    }
+    RegCloseKey(key);
+    *table = all;
+    return NO_ERROR;
+}
