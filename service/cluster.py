@@ -193,6 +193,8 @@ class Watcher:
         self._way: tuple[str, Access, Proxies] | None = None
         self._following: Following | None = None
         self.trouble: str | None = None
+        self.pause_seconds = _FIRST_PAUSE_SECONDS
+        """After the next failure."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
@@ -202,16 +204,14 @@ class Watcher:
             self._following.stop()
 
     def _run(self) -> None:
-        pause = _FIRST_PAUSE_SECONDS
         while not self._over.is_set():
             try:
                 self._follow()
-                pause = _FIRST_PAUSE_SECONDS
             except Exception as fault:  # noqa: BLE001 - whatever it is, it is to be followed further on
                 known = isinstance(fault, Failed | HostError | Unknown)
                 self._note(str(fault) if known else f"unexpected {type(fault).__name__} (please report it)")
-                self._over.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                self._over.wait(self.pause_seconds)
+                self.pause_seconds = min(2 * self.pause_seconds, _LONGEST_PAUSE_SECONDS)
 
     def _follow(self) -> None:
         """For as long as the credentials need not be looked at again: they are renewed every now and then."""
@@ -248,6 +248,8 @@ class Watcher:
             self._cluster.tell()
 
     def _heard(self) -> None:
+        # What it was refused long ago says nothing of a certificate that is over now.
+        self.pause_seconds = _FIRST_PAUSE_SECONDS
         was_there, self.trouble = self.trouble is not None, None
         if was_there:
             self._cluster.tell()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _LONGEST_PAUSE = 30.0
 _SHORTEST_WATCH = 1.0
+_GOOD_WATCH = 10.0
+"""Seconds. After one that lasted so long whatever failed before it is over, though nothing was said in it."""
 
 
 class Following:
@@ -73,8 +75,9 @@ class Following:
         end = self._clock.monotonic() + seconds
         effort = self._effort(end)
         while not self._over.is_set() and self._clock.monotonic() < end:
+            began, is_listed = self._clock.monotonic(), not self._version
             try:
-                if not self._version and self._list(end):
+                if is_listed and self._list(end):
                     yield self._state()
                 for event in self._events(end):
                     effort = self._effort(end)
@@ -85,6 +88,10 @@ class Following:
                 if isinstance(fault, Gone):
                     self._version = ""
                     fault.transient = True
+                # A server that answers with Gone is back, however long it was away.
+                is_back = isinstance(fault, Gone) and not is_listed
+                if is_back or self._clock.monotonic() - began >= _GOOD_WATCH:
+                    effort = self._effort(end)
                 effort.again(fault)
 
     def stop(self) -> None:

@@ -187,6 +187,16 @@ def test_one_that_is_forbidden_is_told_and_asked_for_again(
     until(lambda: text_of(cluster) == "one" and cluster.trouble is None, "it is seen in the end")
 
 
+def test_who_is_heard_again_is_asked_as_soon_as_at_first(host: Host, api: LiveApi, cluster: Cluster) -> None:
+    write_credentials(host, api.server.url)
+    refused = [status(403, "Forbidden", "not for nodes")] * 4
+    api.server.at(CONFIG_MAPS, *refused, api.config_maps.answer)
+    api.say("one")
+    cluster.follow(CONF)
+    until(lambda: text_of(cluster) == "one", "it is seen in the end")
+    assert {watcher.pause_seconds for watcher in cluster._watchers} == {0.05}
+
+
 def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster: Cluster) -> None:
     write_credentials(host, api.server.url)
     api.say("one")

@@ -183,6 +183,33 @@ def test_what_passes(scene: Scene, fault: Any, times: int) -> None:
     assert len(scene.clock.slept) == times
 
 
+def test_after_a_watch_that_lasted_it_is_asked_again_soon(scene: Scene) -> None:
+    def lasts(handler: BaseHTTPRequestHandler) -> None:
+        scene.clock.sleep(20)
+        cut_off(handler)
+
+    states = scene.states(listed(10), *[cut_off] * 4, lasts, stream(event("ADDED", 11), then="silence"))
+    assert [next(states), next(states)] == [{}, {"win1": a_node(11)}]
+    *before, lasted, after = scene.clock.slept
+    assert lasted == 20
+    assert after < 0.5 < before[-1]
+
+
+def test_a_server_that_is_back_and_has_forgotten_is_listed_soon(scene: Scene) -> None:
+    gone, watched = status(410, "Expired"), stream(event("MODIFIED", 41), then="silence")
+    states = scene.states(listed(10, a_node(9)), *[cut_off] * 4, gone, listed(40, a_node(39)), watched)
+    assert [next(states) for _ in range(3)] == [{"win1": a_node(v)} for v in (9, 39, 41)]
+    *before, after = scene.clock.slept
+    assert after < 0.5 < before[-1]
+
+
+def test_one_that_forgets_at_once_is_asked_at_longer_intervals(scene: Scene) -> None:
+    gone = [listed(10, a_node(9)), status(410, "Expired")] * 5
+    states = scene.states(*gone, listed(40, a_node(39)))
+    assert [next(states), next(states)] == [{"win1": a_node(9)}, {"win1": a_node(39)}]
+    assert scene.clock.slept[-1] > 1
+
+
 @pytest.mark.parametrize("fault", [status(503), cut_off])
 def test_a_list_that_fails(scene: Scene, fault: Any) -> None:
     states = scene.states(fault, fault, listed(10, a_node(9)))
