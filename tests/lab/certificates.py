@@ -93,6 +93,10 @@ class Authority:
 
     def expired(self, certificate_and_key: str, usage: str = CLIENT, ended: timedelta = LATELY) -> str:
         """The same certificate, of the same key, except that its time is over. Without the key."""
+        return self.anew(certificate_and_key, usage, ended)
+
+    def anew(self, certificate_and_key: str, usage: str, ends_in: timedelta = _A_YEAR) -> str:
+        """The same certificate, of the same key, by this authority, whoever it was of. Without the key."""
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             pair, request = folder / "pair.pem", folder / "request.pem"
@@ -100,7 +104,7 @@ class Authority:
             _configure(folder, usage)
             to_request = ["-x509toreq", "-copy_extensions", "copyall"]
             _openssl("x509", *to_request, "-in", str(pair), "-signkey", str(pair), "-out", str(request))
-            return self._sign(folder, request, ended)
+            return self._sign(folder, request, ends_in)
 
     def _sign(self, folder: Path, request: Path, ends_in: timedelta) -> str:
         now = datetime.now(UTC)

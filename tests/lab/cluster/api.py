@@ -34,6 +34,10 @@ class Api:
         self._context.load_cert_chain(certificate)
         self._local = threading.local()
 
+    def trust(self, authority: Path) -> None:
+        """This one as well, from the next connection on."""
+        self._context.load_verify_locations(authority)
+
     def get(self, path: str) -> Any:
         return self.request("GET", path)
 

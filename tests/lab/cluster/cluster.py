@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import secrets
-import shutil
 import ssl
+import tempfile
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.certificates import SERVER
-from lab.cluster.api import Refused
+from lab.certificates import SERVER, Authority
+from lab.cluster.api import Api, Refused
 from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
 from lab.cluster.fleet import LEASES, NODES, Fleet
 from lab.cluster.impostor import standing_between
@@ -22,7 +23,6 @@ from lab.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from lab.cluster.audit import Request
     from lab.cluster.control_plane import ControlPlane
@@ -192,18 +192,45 @@ class Cluster:
         )
         return place
 
+    def knows(self, certificate_and_key: str) -> bool:
+        """Whether the API server still takes somebody for whom a client certificate names."""
+        with tempfile.NamedTemporaryFile("w") as pair:
+            pair.write(certificate_and_key)
+            pair.flush()
+            asking = Api(DIRECT, PORT, HOST, self.authority.certificate, Path(pair.name))
+            try:
+                asking.get("/api/v1/nodes?limit=1")
+            except Refused as refused:
+                return refused.code != HTTPStatus.UNAUTHORIZED
+            return True
+
     @contextmanager
     def expired_serving_certificate(self) -> Iterator[None]:
         """The API server shows whoever connects a certificate whose time is over, the lab's tools too."""
-        serving, kept = PKI / "apiserver.crt", PKI / "apiserver.crt.kept"
-        shutil.copyfile(serving, kept)
-        pair = serving.read_text() + (PKI / "apiserver.key").read_text()
-        try:
+        with self._other_serving_certificate():
+            pair = (PKI / "apiserver.crt").read_text() + (PKI / "apiserver.key").read_text()
             self._serve_with(self.authority.expired(pair, SERVER))
             yield
+
+    @contextmanager
+    def another_authority(self) -> Iterator[str]:
+        """The API server shows a certificate of another authority, whose own is given. Of the lab's tools
+        `api` trusts both.
+        """
+        with tempfile.TemporaryDirectory() as folder, self._other_serving_certificate():
+            other = Authority.make(Path(folder), "kubernetes")
+            self.api.trust(other.certificate)
+            pair = (PKI / "apiserver.crt").read_text() + (PKI / "apiserver.key").read_text()
+            self._serve_with(other.anew(pair, SERVER))
+            yield other.certificate.read_text()
+
+    @contextmanager
+    def _other_serving_certificate(self) -> Iterator[None]:
+        kept = (PKI / "apiserver.crt").read_text()
+        try:
+            yield
         finally:
-            self._serve_with(kept.read_text())
-            kept.unlink()
+            self._serve_with(kept)
 
     def _serve_with(self, certificate: str) -> None:
         # By a rename: the API server must not read half a certificate.

@@ -118,6 +118,8 @@ class KubeletNode:
         until(lambda: not self.machine.processes("kubelet.exe"), "the kubelet has ended")
 
     def kill(self) -> None:
+        """Whoever supervises it starts it again."""
+        self._started = datetime.now(UTC)
         (process,) = self.machine.processes("kubelet.exe")
         self.machine.kill(process)
 
