@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -27,7 +27,19 @@ KUBECONFIG = r"C:\k\wicd-kubeconfig"
 LOGS = r"C:\var\log\wicd"
 PREFIX = "windowsmachineconfig.openshift.io/"
 NODES = "/api/v1/nodes"
+TURNS = r"C:\k\turns.txt"
 SOON_SECONDS = 60.0
+
+FIRST = {"name": "first", "path": r"C:\k\first.exe --windows-service", "bootstrap": True, "priority": 0}
+SECOND = {
+    "name": "second",
+    "path": r"C:\k\second.exe --windows-service --node=NODE_NAME",
+    "nodeVariablesInCommand": [{"name": "NODE_NAME", "nodeObjectJsonPath": "{.metadata.name}"}],
+    "dependencies": ["first"],
+    "bootstrap": False,
+    "priority": 1,
+}
+THIRD = {"name": "third", "path": r"C:\k\third.exe --windows-service", "bootstrap": False, "priority": 2}
 
 # As much as the operator gives its daemon.
 RIGHTS = """\
@@ -56,30 +68,32 @@ class OfOperator(Joiner):
         self.machine.copy_in(SHIPPED, DAEMON)
         self.machine.path(LOGS).mkdir(parents=True)
         self.cluster.kubeconfig(self.machine.path(KUBECONFIG), "wicd", [])
-        for number, name in enumerate(("first", "second")):
-            StandinKubelet(self.machine, rf"C:\k\{name}.exe", address=f"127.0.0.1:{20248 + number}")
-        self.say("1", first=True, second=True)
+        self.services = {
+            name: StandinKubelet(
+                self.machine, rf"C:\k\{name}.exe", address=f"127.0.0.1:{20248 + number}", turns=TURNS
+            )
+            for number, name in enumerate(("first", "second", "third"))
+        }
+        self.say("1", FIRST, SECOND)
 
-    def say(self, version: str, *, first: bool, second: bool) -> None:
-        services = [
-            {"name": "first", "path": r"C:\k\first.exe --windows-service", "bootstrap": True, "priority": 0},
-            {
-                "name": "second",
-                "path": r"C:\k\second.exe --windows-service --node=NODE_NAME",
-                "nodeVariablesInCommand": [{"name": "NODE_NAME", "nodeObjectJsonPath": "{.metadata.name}"}],
-                "dependencies": ["first"],
-                "bootstrap": False,
-                "priority": 1,
-            },
-        ]
-        wanted = [service for service, is_wanted in zip(services, (first, second), strict=True) if is_wanted]
-        data = {"services": json.dumps(wanted), "files": "[]"}
+    def say(self, version: str, *services: dict[str, Any], **variables: str) -> None:
+        data = {"services": json.dumps(services), "files": "[]"}
+        if variables:
+            names = json.dumps(list(variables))
+            data |= {"environmentVars": json.dumps(variables), "watchedEnvironmentVars": names}
         thing = {"metadata": {"name": f"windows-services-{version}"}, "immutable": True, "data": data}
         self.cluster.api.create(f"/api/v1/namespaces/{self.cluster.namespace}/configmaps", thing)
 
     def ask_for(self, version: str) -> None:
-        change = {"metadata": {"annotations": {f"{PREFIX}desired-version": version}}}
+        self.annotate("desired-version", version)
+
+    def annotate(self, name: str, value: str | None) -> None:
+        change = {"metadata": {"annotations": {f"{PREFIX}{name}": value}}}
         self.cluster.api.patch(f"{NODES}/{self.name}", change)
+
+    def annotation(self, name: str) -> str | None:
+        found: str | None = self.node()["metadata"]["annotations"].get(f"{PREFIX}{name}")
+        return found
 
     def daemon(self, *words: str) -> str:
         named = ("--kubeconfig", KUBECONFIG, "--namespace", self.cluster.namespace)
@@ -100,8 +114,14 @@ class OfOperator(Joiner):
         return found is not None and found.state is State.RUNNING
 
     def version(self) -> str | None:
-        found: str | None = self.node()["metadata"]["annotations"].get(f"{PREFIX}version")
-        return found
+        return self.annotation("version")
+
+    def turns(self) -> list[str]:
+        """Starts and stops of the operator's services since this was asked last, in their order."""
+        written = self.machine.path(TURNS)
+        lines = written.read_text().splitlines()
+        written.unlink()
+        return [line.removesuffix(".exe") for line in lines]
 
     def comes(self, condition: Callable[[], object], what: str) -> None:
         until(condition, what, SOON_SECONDS, self.log)
@@ -138,7 +158,7 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
     operated.machine.kill(process)
     operated.comes(lambda: operated.runs("first") and operated.runs("second"), "both run again")
     if watch:
-        operated.say("2", first=True, second=False)
+        operated.say("2", FIRST)
         operated.ask_for("2")
         operated.comes(lambda: operated.version() == "2", "the Node is told its version")
         assert operated.machine.service("second") is None
@@ -152,4 +172,37 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
     operated.daemon("cleanup")
     assert operated.machine.service("first") is None
     assert operated.version() is None
+    operated.wait_until_ready()
+
+
+def test_a_restart_that_the_operator_is_asked_for_and_the_order_of_services(operated: OfOperator) -> None:
+    """One test for both, since each Ready Node costs seconds."""
+    rights = RIGHTS.format(name=operated.cluster.namespace, watch="watch, ")
+    operated.cluster.kubectl("apply", "-f", "-", stdin=rights)
+    operated.say("2", THIRD, SECOND, FIRST, SITE="lab")
+    operated.ask_for("2")
+    operated.begin()
+    operated.comes(lambda: operated.annotation("reboot-required") is not None, "a restart is asked for")
+    assert operated.machine.service("second") is None, "what it runs would lack the variable"
+    operated.reboot()
+    operated.comes(lambda: operated.runs(SERVICE), "Windows starts it")
+    assert operated.machine.service("second") is None, "the operator has not seen to it yet"
+    operated.annotate("reboot-required", None)
+    operated.comes(lambda: operated.version() == "2", "the Node is told its version")
+    assert operated.turns() == ["start first", "start second", "start third"]
+    assert "SITE=lab" in operated.services["second"].starts[-1]["environ"]
+    assert operated.annotation("reboot-required") is None
+
+    # A change of one service restarts what depends on it, and nothing else.
+    changed = {**FIRST, "path": rf"{FIRST['path']} --round=2"}
+    operated.say("3", changed, SECOND, THIRD, SITE="lab")
+    operated.ask_for("3")
+    operated.comes(lambda: operated.version() == "3", "the Node is told its version")
+    assert operated.turns() == ["stop second", "stop first", "start first", "start second"]
+    operated.say("4", THIRD, SITE="lab")
+    operated.ask_for("4")
+    operated.comes(lambda: operated.version() == "4", "the Node is told its version")
+    assert operated.turns() == ["stop second", "stop first"]
+    assert operated.machine.service("first") is None
+    assert operated.runs("third")
     operated.wait_until_ready()

@@ -22,6 +22,7 @@ class Behaviour(TypedDict, total=False):
     address: str
     version: str
     starts: str
+    turns: str
     says: str
     exit_at_once: int
     start_until: str

@@ -16,6 +16,8 @@ type Behaviour struct {
 	Version string `json:"version"`
 	// Where each start is written down, in place of kubelet.exe.starts.
 	Starts string `json:"starts"`
+	// A file that each start and stop is told in as well, a line each: "start kubelet.exe". Several may share it.
+	Turns string `json:"turns"`
 	// Where healthz and the commands of http.go are served.
 	Address string `json:"address"`
 	// Said on stderr, where the real kubelet writes its log, as soon as it starts.

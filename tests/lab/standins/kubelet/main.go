@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -55,6 +56,9 @@ func run() error {
 	if err := record(behaviour.Starts, service); err != nil {
 		return err
 	}
+	if err := tell(behaviour.Turns, "start"); err != nil {
+		return err
+	}
 	fmt.Fprint(os.Stderr, behaviour.Says)
 	if behaviour.ExitAtOnce != nil {
 		os.Exit(*behaviour.ExitAtOnce)
@@ -87,6 +91,18 @@ func record(path string, service bool) error {
 	if err != nil {
 		return err
 	}
+	return appendLine(path, line)
+}
+
+// tell writes a turn of this program's into the file for them, if there is one.
+func tell(path, turn string) error {
+	if path == "" {
+		return nil
+	}
+	return appendLine(path, []byte(turn+" "+filepath.Base(os.Args[0])))
+}
+
+func appendLine(path string, line []byte) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

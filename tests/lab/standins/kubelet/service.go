@@ -34,6 +34,9 @@ func (h *handler) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 				if h.kubelet.hanging.Load() {
 					continue
 				}
+				if tell(behaviour.Turns, "stop") != nil {
+					return false, 1
+				}
 				stopping := svc.Status{State: svc.StopPending, WaitHint: behaviour.WaitHintMilliseconds}
 				status <- stopping
 				status <- stopping // taken only when the first has been told
