@@ -131,7 +131,7 @@ class WindowsServices:
 
     def status(self, name: str) -> ServiceStatus:
         status = self._told(name)
-        if status.state is ServiceState.STOP_PENDING and status.pid and not self._lives(status.pid):
+        if status.state is ServiceState.STOP_PENDING and not (status.pid and self._lives(status.pid)):
             # Its process has ended without a word. The SCM notices that later, and Wine's never.
             return replaced(status, state=ServiceState.STOPPED, pid=None)
         return status

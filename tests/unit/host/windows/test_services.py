@@ -466,13 +466,14 @@ def test_a_refusal_while_it_waits_is_told(bench: Bench) -> None:
     ("state", "pid", "told"),
     [
         (ServiceState.STOP_PENDING, 8, (ServiceState.STOPPED, None)),
+        (ServiceState.STOP_PENDING, None, (ServiceState.STOPPED, None)),
         (ServiceState.STOP_PENDING, 7, (ServiceState.STOP_PENDING, 7)),
         (ServiceState.RUNNING, 8, (ServiceState.RUNNING, 8)),
     ],
-    ids=["its process has ended", "it lives", "it was not asked to"],
+    ids=["its process has ended", "it has none", "it lives", "it was not asked to"],
 )
 def test_a_service_that_ends_without_a_word_has_stopped(
-    bench: Bench, state: ServiceState, pid: int, told: tuple[ServiceState, int | None]
+    bench: Bench, state: ServiceState, pid: int | None, told: tuple[ServiceState, int | None]
 ) -> None:
     bench.created().scm.services["kubelet"].state = ServiceStatus(state, pid, 0, 0, 0, 0)
     status = bench.services.status("kubelet")
