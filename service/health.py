@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, cast
 
 from agent.engine.target import NODE
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
+from agent.records import replaced
 from agent.resources.kind import NotWell
 from agent.spec import HealthCheck
 
@@ -56,8 +58,9 @@ class Soundness:
         self._host = host
         nodes_own = [record for record in records if record.parts[0] == NODE]
         self._well = [
-            (key, check)
-            for key, check in _asked(nodes_own)
+            (key, replaced(check, within_seconds=min(check.within_seconds, _start_seconds(record))))
+            for record in nodes_own
+            for key, check in _asked([record])
             if _runs(host, key.name) and _lack(host, check) is None
         ]
 
@@ -72,6 +75,12 @@ class Soundness:
 
     def _fault(self, key: Key, check: HealthCheck) -> str | None:
         return _lack(self._host, check) if _runs(self._host, key.name) else "it does not run"
+
+
+def _start_seconds(record: Record) -> float:
+    """What it is given after its start until it has to be well."""
+    milliseconds = record.target.manner.get("well_within_milliseconds")
+    return milliseconds / 1000 if isinstance(milliseconds, int) else math.inf
 
 
 def _runs(host: Host, name: str) -> bool:

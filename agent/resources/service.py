@@ -71,6 +71,8 @@ class ServiceResource(Kind):
         manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
         if want.restarts_with:
             manner["restarts_with"] = list(want.restarts_with)
+        if want.health is not None:
+            manner["well_within_milliseconds"] = int(want.health.within_seconds * 1000)
         return manner | ({"log": str(want.log)} if want.log else {})
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:

@@ -7,6 +7,8 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.engine.run import status
+from agent.records import replaced
+from agent.spec import HealthCheck, Service, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
 from service import standing
@@ -79,8 +81,12 @@ class Follower(Keeper):
         )
         self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches, adopting)  # type: ignore[arg-type]
 
-    def make_node(self) -> None:
-        self.make(nodes.node(arguments=(f"--kubeconfig={KUBECONFIG}",)))
+    def make_node(self, well_within_seconds: float = 60.0) -> None:
+        """Whose kubelet is given so long to be well after its start."""
+        *others, kubelet = nodes.wants(arguments=(f"--kubeconfig={KUBECONFIG}",))
+        assert isinstance(kubelet, Service)
+        health = HealthCheck(10248, within_seconds=well_within_seconds)
+        self.make(Specification.of([*others, replaced(kubelet, health=health)], title="a small node"))
         self.told()
 
     def said(self, wanted: str | None, **more: str) -> None:

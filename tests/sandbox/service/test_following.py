@@ -283,22 +283,21 @@ def test_what_fails_is_taken_back_and_not_tried_again_before_it_is_another(
     assert follower.stands(State.APPLIED)
 
 
+@pytest.mark.parametrize(("at_its_start", "seconds"), [(240.0, 60.0), (5.0, 5.0)])
 def test_a_change_after_which_the_kubelet_is_not_well_is_taken_back(
-    tmp_path: pathlib.Path, host: Host
+    tmp_path: pathlib.Path, host: Host, at_its_start: float, seconds: float
 ) -> None:
-    answers = {"healthz": 200}
-
     def get(port: int, path: str, seconds: float) -> int:  # noqa: ARG001 - as the port has it
-        is_there = host.files.observe(FILE) is not None
-        return 500 if is_there else answers["healthz"]
+        return 500 if host.files.observe(FILE) is not None else 200
 
     follower = Follower(tmp_path, host, loopback={"get": get})
-    follower.make_node()
-    before = machine(host)
+    follower.make_node(at_its_start)
+    before, begun = machine(host), follower.clock.time
     follower.wants(SETTINGS % "one")
     assert machine(host) == before
     assert "service kubelet is not well any more" in follower.standing.error
     assert follower.stands(State.FAILED)
+    assert seconds <= follower.clock.time - begun < seconds + 2, "it is given time to become so"
 
 
 @pytest.mark.parametrize("changes", range(0, 24, 3))
