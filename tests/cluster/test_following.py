@@ -59,9 +59,9 @@ services:
 
 
 class Follower(Joiner):
-    def follow(self, *more: str) -> None:
-        """From now on, as a Ready Node with the label pool=blue."""
-        done = self.wmcb(*self.by_file())
+    def follow(self, *more: str, start_seconds: int = 240) -> None:
+        """From now on, as a Ready Node with the label pool=blue, whose kubelet has so long to be well."""
+        done = self.wmcb(*self.by_file(), "--start-timeout", str(start_seconds))
         assert done.code == 0, done.err
         self.wait_until_ready()
         done = self.wmcb("daemon", "install", "--config-map", "kube-system/windows-nodes", *more)

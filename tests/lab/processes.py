@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import select
+import time
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -14,11 +21,35 @@ class Process:
     command: tuple[str, ...]
     resident_bytes: int
     threads: int
+    started: int
+    """When, in ticks since Linux' own start."""
 
     @property
     def name(self) -> str:
         """The program's file name in small letters."""
         return PureWindowsPath(self.command[0]).name.lower()
+
+
+class Ends:
+    """In which order processes end, from when this is made."""
+
+    def __init__(self, running: Iterable[Process]) -> None:
+        self._waiting = {os.pidfd_open(process.pid): process for process in running}
+
+    def names(self, seconds: float = 60.0) -> list[str]:
+        """Of their programs, when the last has ended."""
+        ended: list[str] = []
+        poll, deadline = select.poll(), time.monotonic() + seconds
+        for descriptor in self._waiting:
+            poll.register(descriptor, select.POLLIN)
+        while self._waiting:
+            now = poll.poll(1000 * max(0.0, deadline - time.monotonic()))
+            assert now, f"only these have ended: {ended}"
+            for descriptor, _ in now:
+                poll.unregister(descriptor)
+                os.close(descriptor)
+                ended.append(self._waiting.pop(descriptor).name)
+        return ended
 
 
 def of_prefix(prefix: str) -> list[Process]:
@@ -40,4 +71,6 @@ def _described(entry: Path) -> Process | None:
     if "VmRSS" not in status or not command[0]:  # a zombie, or one that is on its way to be one
         return None
     kilobytes = int(status["VmRSS"].split()[0])
-    return Process(int(entry.name), tuple(command), kilobytes * 1024, int(status["Threads"]))
+    # Its name comes before, in brackets, and may have blanks in it.
+    started = int((entry / "stat").read_text().rpartition(")")[2].split()[19])
+    return Process(int(entry.name), tuple(command), kilobytes * 1024, int(status["Threads"]), started)
