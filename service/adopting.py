@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from agent.artifacts.stock import contents_of
 from agent.engine.inventory import Inventory
 from agent.engine.parts import Taken
 from agent.engine.progress import Silent
@@ -17,10 +18,8 @@ from agent.host.errors import HostError
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.sources.node_configuration import compile_node, turn
-from agent.spec import File
 from service import standing
 from service.cluster import kubeconfig_of
-from service.contents import Fetched
 from service.desired import desired
 from service.followed import PART
 from service.health import Soundness
@@ -201,9 +200,9 @@ class Adopting:
             return False
         self._try_to_fetch_again()
         try:
-            compiled = compile_node(wanted.documents, self._contents.obtain, str(self._followed))
+            compiled = compile_node(wanted.documents, self._contents, str(self._followed))
             planned = self._planned(compiled)
-            if not self._contents.at_hand(_to_be_written(planned)):
+            if not self._contents.at_hand(compiled.artifacts, contents_of(planned)):
                 if self._standing.state is State.APPLIED:
                     self._stand(state=State.PENDING)
                 return False
@@ -351,13 +350,6 @@ class Adopting:
         if now != self._standing:
             self._standing = now
             standing.write(self._host, now)
-
-
-def _to_be_written(planned: Plan) -> list[Fetched]:
-    """Contents that are elsewhere, of files that do not hold them."""
-    written = [change.target.want for change in planned.changes]
-    contents = [want.content for want in written if isinstance(want, File)]
-    return [content for content in contents if isinstance(content, Fetched)]
 
 
 def _because(who: str, reason: str) -> str:

@@ -11,7 +11,7 @@ COMMANDS = (
         "make this machine a node, of --ignition and --kubelet",
         shown="(none)",
         run="agent.cli.beginning:make_node",
-        options=(*options.NODE, options.NODE_CONFIG, options.IGNORE, options.DRY_RUN, options.ROLLBACK),
+        options=(*options.NODE, *options.CONFIGURATION, options.IGNORE, options.DRY_RUN, options.ROLLBACK),
         examples=(r"wmcb --ignition worker.ign --kubelet C:\k\kubelet.exe",),
     ),
     Command(
@@ -36,7 +36,7 @@ COMMANDS = (
         "plan",
         "show what that would do, and do nothing",
         run="agent.cli.bootstrap:plan",
-        options=(*options.FORESEEABLE, options.NODE_CONFIG, options.IGNORE),
+        options=(*options.FORESEEABLE, *options.CONFIGURATION, options.IGNORE),
         unlisted=options.OF_USER_DATA,
         examples=(
             r"wmcb plan --ignition worker.ign --kubelet C:\k\kubelet.exe",

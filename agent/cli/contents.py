@@ -1,55 +1,57 @@
-"""Contents that a document names by URL: fetched and checked before a run begins, which may stop services."""
+"""Contents that a document names by URL or path: fetched before a run begins, which may stop services."""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.artifacts.stock import Stock, contents_of
 from agent.engine.state_folder import StateFolder
-from agent.host.errors import AlreadyExists, NotFound
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.spec import File
-from service.contents import Fetched, checked_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from agent.artifacts.means import Means
+    from agent.artifacts.receiving import Progress
     from agent.engine.planning import Plan
     from agent.host.port import Host
-    from agent.sources.node_configuration import Source
+    from agent.spec import Artifact, Lying
+
+
+class Unfetched(Exception):
+    """By the names of artifacts, or the paths of files, why they cannot be had."""
+
+    def __init__(self, failures: Mapping[str, str]) -> None:
+        super().__init__("; ".join(failures.values()))
+        self.failures = failures
 
 
 class Contents:
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, host: Host, means: Means) -> None:
         self._state = StateFolder.of(host)
-        self._folder = self._state.given
+        self._stock = Stock(host, self._state.given, means)
 
-    def obtain(self, source: Source) -> Fetched:
-        return Fetched(self._host, self._folder / source.sha256, source)
+    def resolved(self, artifact: Artifact) -> Artifact | None:
+        return self._stock.resolved(artifact)
 
-    def fetch_for(self, plan: Plan) -> None:
-        """Those of files that do not hold them yet. Raises Failed, HostError."""
-        from agent.fetch.proxies import of_environment
+    def content(self, sha256: str) -> Lying:
+        return self._stock.content(sha256)
 
-        needed = [
-            content
-            for change in plan.changes
-            if isinstance(change.target.want, File)
-            and isinstance(content := change.target.want.content, Fetched)
-        ]
-        if not needed:
+    def fetch_unknown(self, artifacts: Sequence[Artifact], progress: Progress) -> None:
+        """Those of which nobody knows what is in them. Raises Unfetched, HostError."""
+        self._fetch(artifacts, (), progress)
+
+    def fetch_for(self, plan: Plan, artifacts: Sequence[Artifact], progress: Progress) -> None:
+        """What files need that do not hold it yet. Raises Unfetched, HostError."""
+        self._fetch(artifacts, contents_of(plan), progress)
+
+    def _fetch(self, artifacts: Sequence[Artifact], needed: Collection[str], progress: Progress) -> None:
+        if not any(self._stock.lacks(artifact, needed) for artifact in artifacts):
             return
         self._state.ensure()
-        with suppress(AlreadyExists):
-            self._host.files.make_directory(self._folder, PRIVATE_DIRECTORY)
-        proxies = of_environment({**os.environ, **self._host.environment.list()})
-        for content in needed:
-            if self._host.files.observe(content.path) is None:
-                self._host.files.write(content.path, checked_blocks(content.source, proxies), PRIVATE_FILE)
+        failures = self._stock.supply(artifacts, needed, progress)
+        if failures:
+            raise Unfetched(failures)
 
     def clear(self) -> None:
         """Nothing of it is needed any more."""
-        from agent.resources.trees import remove_tree
-
-        with suppress(NotFound):
-            remove_tree(self._host.files, self._folder)
+        self._stock.clear()

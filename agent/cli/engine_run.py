@@ -56,6 +56,10 @@ class Told:
         self._taken_back: list[Step] = []
         self.foreseen = Foreseen()
 
+    def meanwhile(self, line: str) -> None:
+        """Of what takes long, to somebody who looks on."""
+        self._shown.meanwhile(line)
+
     def found(self, lines: Iterable[str]) -> None:
         """Before the run began; whoever has to see it has seen it."""
         for line in lines:

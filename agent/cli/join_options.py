@@ -62,7 +62,7 @@ UPGRADE = (
 )
 JOIN = (
     *CLUSTER,
-    options.NODE_CONFIG,
+    *options.CONFIGURATION,
     options.KUBELET,
     options.INSTALL_DIRECTORY,
     options.KUBELET_VERSION,

@@ -8,6 +8,7 @@ from agent.cli import options, values
 from agent.cli.asking import tell_report
 from agent.cli.contents import Contents
 from agent.cli.given import given_file
+from agent.cli.means import means_of
 from agent.cli.stages import Stage
 from agent.engine.parts import CONFIGURED
 from agent.sources.node_configuration import chosen, compile_node, read
@@ -33,15 +34,21 @@ def stage(request: Request, host: Host, asking: Asking) -> Stage:
     node_name = _node_name(request, host, asking)
     mine = chosen(outcome.documents, node_name, {**_LABELS, "kubernetes.io/hostname": node_name})
     others = [each for each in outcome.documents if each not in mine]
-    contents = Contents(host)
+    contents = Contents(host, means_of(request, host))
     for other in others:
-        tell_report(compile_node([other], contents.obtain, file.shown).report, asking)
-    compiled = compile_node(mine, contents.obtain, file.shown)
-    tell_report(compiled.report, asking)
-    assert compiled.specification is not None, "a report without errors comes with a specification"
+        tell_report(compile_node([other], contents, file.shown).report, asking)
+
+    def compiled() -> Stage:
+        found = compile_node(mine, contents, file.shown)
+        tell_report(found.report, asking)
+        assert found.specification is not None, "a report without errors comes with a specification"
+        what = f"make what {file.shown} wants"
+        wanted, artifacts = found.specification, found.artifacts
+        return Stage(CONFIGURED, what, wanted, contents, found.origins, artifacts, compiled)
+
+    stage = compiled()
     _tell(file, mine, others, node_name, asking)
-    what = f"make what {file.shown} wants"
-    return Stage(CONFIGURED, what, compiled.specification, contents, compiled.origins)
+    return stage
 
 
 def _node_name(request: Request, host: Host, asking: Asking) -> str:

@@ -51,6 +51,8 @@ METRICS_PORT = Option("--metrics-port", "tell Prometheus on 127.0.0.1:N; 0: do n
 UNFOLLOW = Option("--unfollow", "follow none, and take away what it made")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 RECURSIVE = Option("--recursive", "also the fields of fields, by name")
+MIRROR = Option("--mirror", "fetch from TO what begins with FROM", placeholder="FROM=TO", repeated=True)
+ARTIFACTS = Option("--artifacts", "where they lie, by name or digest", placeholder="DIR")
 FOR = Option("--for", "go on by itself after this time", placeholder="2h")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 
@@ -75,6 +77,10 @@ NODE = (
     LOG_RUNNER,
     OUTPUT,
 )
+
+OF_CONTENTS = (MIRROR, ARTIFACTS)
+"""Where contents are had that a document names and does not hold."""
+CONFIGURATION = (NODE_CONFIG, *OF_CONTENTS)
 
 OF_USER_DATA = (USER_DATA, META_DATA)
 FORESEEABLE = tuple(option for option in NODE if option not in OF_USER_DATA)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.cli.contents import Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
 from agent.cli.looking import looking
+from agent.cli.means import Fetching
 from agent.cli.outlook import foreseen_of
 from agent.cli.progress import display
 from agent.engine import run as engine
 from agent.engine.parts import Taken
-from agent.fetch.failure import Failed
 from agent.records import field, frozen
 from agent.release import RELEASE
-from agent.spec import Specification
+from agent.spec import Key, Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent.cli.arguments import Request
     from agent.cli.contents import Contents
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from agent.engine.run import Done
     from agent.host.port import Host
     from agent.sources.node_configuration.model import Origin
-    from agent.spec import Key
+    from agent.spec import Artifact
 
 
 @frozen
@@ -37,6 +38,10 @@ class Stage:
     contents: Contents | None = None
     origins: Mapping[Key, Origin] = field(default_factory=dict)
     """Where a person has said what is wanted."""
+    artifacts: Sequence[Artifact] = ()
+    """What has to be fetched for it, unless nothing of it is needed."""
+    again: Callable[[], Stage] | None = None
+    """The same, of what is known by now."""
 
 
 def foreseen(host: Host, stage: Stage) -> Plan:
@@ -51,24 +56,42 @@ def foreseen(host: Host, stage: Stage) -> Plan:
 def make(request: Request, host: Host, stage: Stage) -> Done:
     """Raises Failure."""
     with recorded(host, stage.what, display(request), foreseen_of) as told:
-        _fetch(host, stage)
+        stage = _fetched(host, stage, Fetching(told))
         try:
-            return engine.make_so(host, stage.specification, RELEASE, told, part=stage.part)
+            done = engine.make_so(host, stage.specification, RELEASE, told, part=stage.part)
         except Taken as fault:
             raise _at_its_place(fault, stage) from fault
-        finally:
-            if stage.contents is not None:
-                stage.contents.clear()
+        if stage.contents is not None:
+            stage.contents.clear()
+        return done
 
 
-def _fetch(host: Host, stage: Stage) -> None:
-    if stage.contents is None:
-        return
+def _fetched(host: Host, stage: Stage, progress: Fetching) -> Stage:
+    """With all that it needs at hand. What cannot be had now may be gone on with by the next run."""
+    contents = stage.contents
+    if contents is None:
+        return stage
     try:
-        stage.contents.fetch_for(foreseen(host, stage))
-    except Failed as fault:
-        stage.contents.clear()
-        raise Failure(f"{stage.specification.title}: what it names cannot be fetched: {fault}") from fault
+        if stage.again is not None and any(each.files is None for each in stage.artifacts):
+            contents.fetch_unknown(stage.artifacts, progress)
+            stage = stage.again()
+        contents.fetch_for(foreseen(host, stage), stage.artifacts, progress)
+    except Unfetched as fault:
+        raise _unfetched(fault, stage) from fault
+    return stage
+
+
+def _unfetched(fault: Unfetched, stage: Stage) -> Failure:
+    failures = [_of_artifact(name, why, stage) for name, why in fault.failures.items()]
+    first, *others = sorted(failures, key=str)
+    return Failure(str(first), where=first.where, others=others)
+
+
+def _of_artifact(name: str, why: str, stage: Stage) -> Failure:
+    """A file that is fetched by itself is known by its path."""
+    origin = stage.origins.get(Key("artifact", name)) or stage.origins[Key("file", name)]
+    entry = origin.error(f"its content cannot be fetched: {why}")
+    return Failure(str(entry).removeprefix("error: "), where=entry.where)
 
 
 def _at_its_place(fault: Taken, stage: Stage) -> Failure:

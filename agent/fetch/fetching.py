@@ -13,7 +13,7 @@ from agent.fetch.failure import Failed
 from agent.fetch.messages import Headers, basic, described, request_head
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.route import Route
-from agent.records import field, frozen
+from agent.records import field, frozen, mutable
 from agent.release import RELEASE
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 
 _GOOD = {200, 204}
 _PARTIAL = 206
+_NOT_SATISFIABLE = 416
 _REDIRECTS = {301, 302, 303, 307, 308}
 _UNAUTHORIZED = 401
 _PROXY_CREDENTIALS_WANTED = 407
@@ -68,6 +69,21 @@ class Limits:
     redirects: int = 10
 
 
+@mutable
+class Begun:
+    """What there is of a body: the rest may come later, from another process, too."""
+
+    received: int = 0
+    tag: str = ""
+    """Of what was received: while it is the same, the rest may be asked for. Empty where nobody can tell."""
+    size: int | None = None
+    """Of the whole, where it is told."""
+
+
+class Changed(Failed):
+    """What was begun is another now, or cannot be gone on with: it may be had from the beginning."""
+
+
 class Fetcher:
     def __init__(self, clock: Clock | None = None, notice: Callable[[str], None] = lambda _: None) -> None:
         """`notice` is told, in a line for a person, of each failure after which it is tried again."""
@@ -75,13 +91,15 @@ class Fetcher:
         self._notice = notice
         self._contexts: dict[tuple[bytes, ...], ssl.SSLContext] = {}
 
-    def blocks(self, request: Request, limits: Limits) -> Generator[bytes, None, None]:
+    def blocks(
+        self, request: Request, limits: Limits, begun: Begun | None = None
+    ) -> Generator[bytes, None, None]:
         """The answer's body as it travels, unpacked by nobody. Raises Failed, also between blocks.
 
-        Whoever has enough before the end closes it.
+        What was `begun` is gone on with, and counts what comes. Whoever has enough before the end closes it.
         """
         trust = partial(self._trusting, request.authorities)
-        return _Fetching(request, limits, trust, self._clock, self._notice).blocks()
+        return _Fetching(request, limits, trust, self._clock, self._notice, begun or Begun()).blocks()
 
     def body(self, request: Request, limits: Limits) -> bytes:
         """The same at once. Raises Failed."""
@@ -103,6 +121,7 @@ class _Fetching:
         trust: Callable[[], ssl.SSLContext],
         clock: Clock,
         notice: Callable[[str], None],
+        begun: Begun,
     ) -> None:
         self._request = request
         self._limits = limits
@@ -110,9 +129,7 @@ class _Fetching:
         self._clock = clock
         self._notice = notice
         self._deadline = Deadline(clock)
-        self._received = 0
-        self._tag = ""
-        """Of what was received: while it is the same, the rest may be asked for."""
+        self._begun = begun
 
     def blocks(self) -> Generator[bytes, None, None]:
         origin = address.parse(self._request.url)
@@ -134,14 +151,14 @@ class _Fetching:
         return _Effort(self._clock, seconds, self._notice)
 
     def _count(self, block: bytes) -> None:
-        self._received += len(block)
-        if self._received > self._limits.size:
+        self._begun.received += len(block)
+        if self._begun.received > self._limits.size:
             raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
 
     def _judged(self, fault: Failed) -> Failed:
         """A body that broke off goes on only where the server can tell that it is still the same."""
-        if fault.transient and self._received and not self._tag:
-            return Failed(str(fault))
+        if fault.transient and self._begun.received and not self._begun.tag:
+            return Changed(str(fault))
         return fault
 
     def _followed(self, origin: Address) -> Answer:
@@ -189,27 +206,31 @@ class _Fetching:
             key = name.lower()
             if key not in _OF_THE_CONNECTION and (key in _FOR_EVERY_HOST or there.is_trusted_by(origin)):
                 headers[key] = (name, value)
-        if self._received:
-            headers |= {"range": ("Range", f"bytes={self._received}-"), "if-range": ("If-Range", self._tag)}
+        if self._begun.received:
+            headers["range"] = ("Range", f"bytes={self._begun.received}-")
+            headers["if-range"] = ("If-Range", self._begun.tag)
         return tuple(headers.values())
 
     def _accepted(self, answer: Answer, there: Address) -> Answer:
-        if self._received:
+        if self._begun.received:
             self._check_continues(answer, there)
         elif answer.status not in _GOOD:
             raise _refused(answer, there, self._clock.time())
-        if answer.size is not None and self._received + answer.size > self._limits.size:
+        if answer.size is not None and self._begun.received + answer.size > self._limits.size:
             raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
-        self._tag = answer.tag
+        self._begun.tag = answer.tag
+        if answer.size is not None:
+            self._begun.size = self._begun.received + answer.size
         return answer
 
     def _check_continues(self, answer: Answer, there: Address) -> None:
         if answer.status == _PARTIAL:
-            if answer.header("Content-Range").startswith(f"bytes {self._received}-"):
+            if answer.header("Content-Range").startswith(f"bytes {self._begun.received}-"):
                 return
-        elif answer.status not in _GOOD:
+        elif answer.status not in _GOOD and answer.status != _NOT_SATISFIABLE:
             raise _refused(answer, there, self._clock.time())
-        raise Failed(f"{there.place} broke off after {self._received:,} bytes and cannot go on from there")
+        received = f"{self._begun.received:,} bytes"
+        raise Changed(f"{there.place} broke off after {received} and cannot go on from there")
 
 
 class _Effort:

@@ -165,6 +165,42 @@ class TimedOut(HostError):
     meaning = "it took too long"
 
 
+class NotSigned(HostError):
+    """No signature, or none in the file itself."""
+
+    meaning = "it is not signed"
+
+
+class BadSignature(HostError):
+    """A signature that Windows does not vouch for."""
+
+    meaning = "Windows does not vouch for its signature"
+
+
+class AlteredSinceSigned(BadSignature):
+    """TRUST_E_BAD_DIGEST."""
+
+    meaning = "it was changed after it had been signed"
+
+
+class UntrustedSigner(BadSignature):
+    """CERT_E_UNTRUSTEDROOT, CERT_E_CHAINING."""
+
+    meaning = "nobody that this machine trusts vouches for its signer"
+
+
+class SignerExpired(BadSignature):
+    """CERT_E_EXPIRED."""
+
+    meaning = "its signer's certificate has expired, and no timestamp says that it was signed before"
+
+
+class SignerRevoked(BadSignature):
+    """CERT_E_REVOKED, TRUST_E_EXPLICIT_DISTRUST."""
+
+    meaning = "its signer's certificate is not to be trusted any more"
+
+
 _BY_CODE: dict[int, type[HostError]] = {
     1: Unsupported,  # INVALID_FUNCTION
     2: NotFound,  # FILE_NOT_FOUND
@@ -216,6 +252,18 @@ _BY_CODE: dict[int, type[HostError]] = {
     0x803B0001: NotFound,  # HCN_E_NETWORK_NOT_FOUND
     0x803B0002: NotFound,  # HCN_E_ENDPOINT_NOT_FOUND
     0x803B0010: AlreadyExists,  # HCN_E_NETWORK_ALREADY_EXISTS
+    0x800B0001: NotSigned,  # TRUST_E_PROVIDER_UNKNOWN: a kind of file that has no signatures
+    0x800B0003: NotSigned,  # TRUST_E_SUBJECT_FORM_UNKNOWN
+    0x800B0004: BadSignature,  # TRUST_E_SUBJECT_NOT_TRUSTED
+    0x800B0100: NotSigned,  # TRUST_E_NOSIGNATURE
+    0x800B0101: SignerExpired,  # CERT_E_EXPIRED
+    0x800B0109: UntrustedSigner,  # CERT_E_UNTRUSTEDROOT
+    0x800B010A: UntrustedSigner,  # CERT_E_CHAINING
+    0x800B010C: SignerRevoked,  # CERT_E_REVOKED
+    0x800B0110: BadSignature,  # CERT_E_WRONG_USAGE
+    0x800B0111: SignerRevoked,  # TRUST_E_EXPLICIT_DISTRUST
+    0x80096010: AlteredSinceSigned,  # TRUST_E_BAD_DIGEST
+    0x80092003: NotSigned,  # CRYPT_E_FILE_ERROR: too short for a program
 }
 
 

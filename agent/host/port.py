@@ -81,6 +81,17 @@ class Entry:
     """None of a link."""
 
 
+class Reading(Protocol):
+    """A file that is open, and read here and there."""
+
+    size: int
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes from where it is; none at the end."""
+
+    def seek(self, offset: int) -> None: ...
+
+
 MOST_WATCHED = 60
 """Folders: Windows waits for no more than 64 things at once."""
 
@@ -106,6 +117,9 @@ class Files(Protocol):
     def blocks(self, path: PureWindowsPath) -> Iterator[bytes]:
         """The content piece by piece, for files too large to hold. Others may read, and rename, meanwhile."""
 
+    def reading(self, path: PureWindowsPath) -> AbstractContextManager[Reading]:
+        """The same for what is not read from its beginning to its end."""
+
     def tail(self, path: PureWindowsPath, limit: int) -> bytes:
         """The last `limit` bytes of a file that another program may be writing to."""
 
@@ -126,12 +140,23 @@ class Files(Protocol):
         A mark as read-only doesn't hinder, and isn't taken over. No more than one piece is held in memory.
         """
 
+    def put(
+        self, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        """The same by moving a file of the same volume, however large, that is flushed and nobody's yet."""
+
     def append(
-        self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor, *, flushed: bool = True
+        self,
+        path: PureWindowsPath,
+        content: bytes | Iterable[bytes],
+        descriptor: SecurityDescriptor,
+        *,
+        flushed: bool = True,
     ) -> None:
         """Add to a file, flushed before this returns; a new one is born with the descriptor. For journals.
 
-        Not `flushed` it outlives this process, and not a power cut: enough for what is told a person.
+        Piece by piece: what had come stays, flushed, when the rest does not come. Not `flushed` it outlives
+        this process, and not a power cut: enough for what is told a person.
         """
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
@@ -190,6 +215,30 @@ class Access(Protocol):
 
     def caller(self) -> str:
         """The SID of the account that this process runs under."""
+
+
+# Signatures
+
+
+@frozen
+class SigningCertificate:
+    """What a program is signed with."""
+
+    common_name: str
+    sha1: str
+    """In hexadecimal, lower case: what Windows calls its thumbprint."""
+    sha256: str
+
+
+class Signatures(Protocol):
+    """Authenticode, of what is signed itself: catalogues of signatures are not looked into."""
+
+    def signer(self, path: PureWindowsPath) -> SigningCertificate | None:
+        """Whose signature Windows vouches for. Nobody is asked over the network: not whether it was revoked.
+
+        Raises NotSigned, and BadSignature for one that it does not vouch for. None where there is no Windows
+        that could judge it.
+        """
 
 
 # Services
@@ -707,6 +756,7 @@ class Host:
 
     files: Files
     access: Access
+    signatures: Signatures
     services: Services
     environment: Environment
     registry: Registry

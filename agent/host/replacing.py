@@ -95,6 +95,25 @@ def put_in_place(
         raise
 
 
+def put_by_moving(
+    volume: Volume[Handle], clock: Clock, path: PureWindowsPath, lying: PureWindowsPath
+) -> PureWindowsPath | None:
+    """`Files.put`, of a file that has its descriptor by now."""
+    volume.check_target(path)
+    return patiently(clock, lambda: _take_name(volume, lying, path), (InUse, AccessDenied))
+
+
+def added(
+    content: bytes | Iterable[bytes], write: Callable[[bytes], None], flush: Callable[[], None]
+) -> None:
+    """`Files.append`, to a file that is open."""
+    try:
+        for block in (content,) if isinstance(content, bytes) else content:
+            write(block)
+    finally:
+        flush()
+
+
 @contextmanager
 def _told_of(path: PureWindowsPath) -> Iterator[None]:
     """Whatever a file is called until it is whole, a person knows it by the name that it is to get."""

@@ -10,9 +10,9 @@ from agent.host.errors import AccessDenied, InUse, NoSpace, NotFound
 from agent.host.port import FileKind
 from agent.host.replacing import is_leftover, patiently
 from agent.resources import descriptors
-from agent.resources.kind import Kind
+from agent.resources.kind import Kind, NotWell
 from agent.resources.trees import is_file
-from agent.spec import File
+from agent.spec import File, Lying
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,6 +92,9 @@ class FileResource(Kind):
         if content is None or (found is not None and found["sha256"] == content.sha256):
             host.files.set_descriptor(want.path, descriptor)
             return
+        if isinstance(content, Lying) and content.is_to_go and _are_near(content.place, want.path):
+            _move(host.files, want.path, content.place, descriptor)
+            return
         # Where it comes from may have gone with what is no longer wanted: an install directory, say.
         blocks = kept.blocks(content.sha256) if kept.has(content.sha256) else content.blocks()
         _write(host.files, want.path, blocks, descriptor)
@@ -139,6 +142,20 @@ def _write(
     files: Files, path: PureWindowsPath, content: Iterable[bytes], descriptor: SecurityDescriptor
 ) -> None:
     aside = files.write(path, content, descriptor)
+    if aside is not None:
+        files.remove_at_reboot(aside)
+
+
+def _are_near(place: PureWindowsPath, path: PureWindowsPath) -> bool:
+    return place.drive.upper() == path.drive.upper()
+
+
+def _move(
+    files: Files, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
+) -> None:
+    if files.observe(lying) is None:
+        raise NotWell(f"{path} does not stay as it was made; another program changes or removes it")
+    aside = files.put(path, lying, descriptor)
     if aside is not None:
         files.remove_at_reboot(aside)
 

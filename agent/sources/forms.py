@@ -74,6 +74,8 @@ class Fields:
     needed: tuple[str, ...] = ()
     exactly_one: tuple[str, ...] = ()
     """Of these fields one is there, and no second."""
+    one_of_each: tuple[tuple[str, ...], ...] = ()
+    """The same of several groups."""
     some: tuple[str, ...] = ()
     """Of these at least one is there."""
     together: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -169,8 +171,9 @@ class Checking:
         for name in form.needed:
             if name not in there:
                 self.wrong((*place, name), "it is missing, and there has to be one")
-        if form.exactly_one and len(there.intersection(form.exactly_one)) != 1:
-            self.wrong(place, f"exactly one of {', '.join(form.exactly_one)} is expected")
+        for group in (*([form.exactly_one] if form.exactly_one else ()), *form.one_of_each):
+            if len(there.intersection(group)) != 1:
+                self.wrong(place, f"exactly one of {', '.join(group)} is expected")
         if form.some and there.isdisjoint(form.some):
             self.wrong(place, f"{' or '.join(form.some)} is expected")
         for name, others in form.together.items():

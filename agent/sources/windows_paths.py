@@ -50,7 +50,7 @@ def on_windows(linux: str) -> str:
     if elements[0].lower() in WINDOWS_OWN:
         raise NotOnWindows(f"{DRIVE}\\{elements[0]} is Windows' own")
     for element in elements:
-        if fault := _fault(element):
+        if fault := name_fault(element):
             raise NotOnWindows(f"{element[:40]!r} {fault}", f"a name in it {fault}")
     path = f"{DRIVE}\\" + "\\".join(elements)
     if _units(path) > _LONGEST_PATH:
@@ -65,10 +65,11 @@ def windows_path_fault(path: PureWindowsPath) -> str | None:
         return "it is a whole drive"
     if names[0].lower() == "windows":
         return f"{path.drive}\\{names[0]} is Windows' own"
-    return next((f"{name[:40]!r} {fault}" for name in names if (fault := _fault(name))), None)
+    return next((f"{name[:40]!r} {fault}" for name in names if (fault := name_fault(name))), None)
 
 
-def _fault(element: str) -> str | None:
+def name_fault(element: str) -> str | None:
+    """What Windows has against one element of a path."""
     if element == "..":
         return "leads back out of its folder"
     if found := _FORBIDDEN.search(element):

@@ -3,9 +3,10 @@
 Sources make specifications, the engine carries them out; neither knows the other.
 """
 
+from agent.spec.artifact import Artifact, Signer, Unpacking
 from agent.spec.certificates import Certificates
 from agent.spec.command import Command, Shell
-from agent.spec.contents import Content, Inline
+from agent.spec.contents import Content, Inline, Lying
 from agent.spec.credentials import Credentials
 from agent.spec.directory import Directory
 from agent.spec.environment_variable import EnvironmentVariable
@@ -17,6 +18,7 @@ from agent.spec.specification import Effect, Inconsistent, Note, Specification
 from agent.spec.want import Key, Protection, Want
 
 __all__ = [
+    "Artifact",
     "Certificates",
     "Command",
     "Content",
@@ -31,12 +33,15 @@ __all__ = [
     "Inconsistent",
     "Inline",
     "Key",
+    "Lying",
     "Note",
     "Protection",
     "Restart",
     "Service",
     "Shell",
+    "Signer",
     "Specification",
     "StartType",
+    "Unpacking",
     "Want",
 ]

@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from agent.hashing import new_sha256
+from agent.records import field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import PureWindowsPath
 
 
 class Content(Protocol):
@@ -21,6 +23,21 @@ class Content(Protocol):
 
     def blocks(self) -> Iterable[bytes]:
         """From the beginning, at each call."""
+
+
+@frozen
+class Lying:
+    """A content that lies on the machine, or will when it is needed: hashed there, and flushed."""
+
+    sha256: str
+    place: PureWindowsPath
+    read: Callable[[PureWindowsPath], Iterable[bytes]] = field(compared=False, shown=False)
+    size: int = 0
+    is_to_go: bool = True
+    """Nobody else needs it there: a file may have it by being that file."""
+
+    def blocks(self) -> Iterable[bytes]:
+        return self.read(self.place)
 
 
 class Inline:

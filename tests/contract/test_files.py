@@ -437,6 +437,46 @@ def test_a_running_program_is_moved(world: World) -> None:
     assert world.host.files.list(world.folder) == ["moved.exe"]
 
 
+# Put in place by moving
+
+
+def _lying(world: World) -> PureWindowsPath:
+    world.host.files.make_directory(world.folder / "stock", PRIVATE_DIRECTORY)
+    world.host.files.write(world.folder / "stock" / "lying", b"new", PRIVATE_FILE)
+    return world.folder / "stock" / "lying"
+
+
+@pytest.mark.parametrize("former", ["nothing", "a file", "a read-only file"])
+def test_a_file_that_lies_ready_is_put_in_place(world: World, former: str) -> None:
+    files, path, lying = world.host.files, world.folder / "program.exe", _lying(world)
+    if former != "nothing":
+        world.plant_file(path, b"old", read_only=former == "a read-only file")
+    assert files.put(path, lying, PROGRAM_FILE) is None
+    assert files.read(path) == b"new"
+    assert files.observe(lying) is None
+    if not world.under_wine:
+        assert files.descriptor(path).equivalent(PROGRAM_FILE)
+
+
+def test_a_running_program_makes_room_for_one_that_lies_ready(world: World) -> None:
+    files, path, lying = world.host.files, world.folder / "program.exe", _lying(world)
+    with world.run_from(path):
+        aside = files.put(path, lying, PROGRAM_FILE)
+        assert aside is not None
+        assert files.read(path) == b"new"
+    files.remove(aside)
+
+
+def test_what_cannot_be_put_in_place_goes_on_lying_ready(world: World) -> None:
+    files, path, lying = world.host.files, world.folder / "file", _lying(world)
+    world.plant_file(path, b"old")
+    with world.hold_open(path, Sharing.NOTHING), pytest.raises(InUse):
+        files.put(path, lying, PRIVATE_FILE)
+    assert (files.read(path), files.read(lying)) == (b"old", b"new")
+    with pytest.raises(WrongKind):
+        files.put(world.folder / "stock", lying, PRIVATE_FILE)
+
+
 # Adding to a file
 
 
@@ -445,6 +485,32 @@ def test_append(world: World) -> None:
     for line in (b"one\n", b"", b"two\n"):
         world.host.files.append(path, line, PRIVATE_FILE)
     assert world.outside(path).read_bytes() == b"one\ntwo\n"
+
+
+def test_what_had_come_stays_when_the_rest_does_not_come(world: World) -> None:
+    def coming(*pieces: bytes) -> Iterator[bytes]:
+        yield from pieces
+        raise ValueError("cut off")
+
+    path = world.folder / "part"
+    for pieces in ((b"1", b"2"), (), (b"", b"3")):
+        with pytest.raises(ValueError, match="cut off"):
+            world.host.files.append(path, coming(*pieces), PRIVATE_FILE)
+    world.host.files.append(path, iter([b"4", b"5"]), PRIVATE_FILE)
+    assert world.outside(path).read_bytes() == b"12345"
+
+
+def test_a_file_is_read_here_and_there(world: World) -> None:
+    world.plant_file(world.folder / "file", b"0123456789")
+    with world.host.files.reading(world.folder / "file") as opened:
+        assert opened.size == 10
+        assert opened.read(3) == b"012"
+        opened.seek(8)
+        assert [opened.read(9), opened.read(9)] == [b"89", b""]
+        opened.seek(1)
+        assert opened.read(1) == b"1"
+    with pytest.raises(NotFound), world.host.files.reading(world.folder / "nothing"):
+        pass
 
 
 def test_nothing_is_added_to_a_file_that_somebody_else_holds(world: World) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
-from agent.host.replacing import patiently, put_in_place
+from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sandbox import held
 from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_CONTROL, READ_DATA, WRITE_DAC
 from agent.host.sandbox.failure import telling
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Clock, FileChange, Watch
+    from agent.host.port import Clock, FileChange, Reading, Watch
     from agent.host.sandbox.access import SandboxAccess
     from agent.host.sandbox.descriptors import Descriptors
     from agent.host.sandbox.places import Drive, Place
@@ -99,6 +100,11 @@ class SandboxFiles:
 
         return pieces()
 
+    @contextmanager
+    def reading(self, path: PureWindowsPath) -> Iterator[Reading]:
+        with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
+            yield _Reading(descriptor)
+
     def tail(self, path: PureWindowsPath, limit: int) -> bytes:
         with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
             os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - limit), os.SEEK_SET)
@@ -129,10 +135,16 @@ class SandboxFiles:
     ) -> PureWindowsPath | None:
         return put_in_place(self._volume, self._clock, path, content, descriptor)
 
+    def put(
+        self, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        self.set_descriptor(lying, descriptor)
+        return put_by_moving(self._volume, self._clock, path, lying)
+
     def append(
         self,
         path: PureWindowsPath,
-        content: bytes,
+        content: bytes | Iterable[bytes],
         descriptor: SecurityDescriptor,
         *,
         flushed: bool = True,  # noqa: ARG002 - no power is cut here, see agent.host.sandbox.state
@@ -142,7 +154,7 @@ class SandboxFiles:
         if place.state is None:
             handle = self._volume.create(path, descriptor)
             try:
-                self._volume.write(handle, content)
+                self._add(handle, content)
             finally:
                 self._volume.close(handle)
             return
@@ -151,7 +163,11 @@ class SandboxFiles:
             # This system would let its superuser.
             raise AccessDenied("append to", str(path), _ACCESS_DENIED, "it is marked read-only")
         with held.opened("append to", place, os.O_WRONLY | os.O_APPEND) as opened:
-            self._volume.write(opened, content)
+            self._add(opened, content)
+
+    def _add(self, handle: int, content: bytes | Iterable[bytes]) -> None:
+        volume = self._volume
+        added(content, lambda block: volume.write(handle, block), lambda: volume.flush(handle))
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         self._volume.move(path, target)
@@ -223,6 +239,18 @@ class SandboxFiles:
         if not place.is_folder:
             raise WrongKind(action, str(path), _DIRECTORY)
         return place
+
+
+class _Reading:
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+
+    def read(self, size: int) -> bytes:
+        return os.read(self._descriptor, min(size, _BLOCK))
+
+    def seek(self, offset: int) -> None:
+        os.lseek(self._descriptor, offset, os.SEEK_SET)
 
 
 def _state(place: Place) -> FileState | None:

@@ -36,6 +36,7 @@ from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import NEVER_STARTED, run
 from agent.host.sandbox.services import SandboxServices
+from agent.host.sandbox.signatures import SandboxSignatures
 from agent.host.sandbox.state import State
 from agent.host.sandbox.volume import SandboxVolume
 from agent.host.sddl import SecurityDescriptor
@@ -75,9 +76,11 @@ class Machine:
         self._networks = networks = SandboxNetworks(state)
         self._routes = routes = SandboxRoutes(state, registry, facts)
         volume = SandboxVolume(drive, descriptors, access, programs.runs_from)
+        files = SandboxFiles(drive, volume, descriptors, access, registry, clock)
         self.host = Host(
-            files=SandboxFiles(drive, volume, descriptors, access, registry, clock),
+            files=files,
             access=access,
+            signatures=SandboxSignatures(files),
             services=SandboxServices(
                 services, directory, drive, self._environment, programs, clock, run_services=run_services
             ),

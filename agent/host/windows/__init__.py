@@ -28,6 +28,7 @@ if sys.platform == "win32":
         from agent.host.windows.processes import WindowsProcesses
         from agent.host.windows.registry import WindowsRegistry
         from agent.host.windows.routes import WindowsRoutes
+        from agent.host.windows.signatures import WindowsSignatures
 
         clock = WindowsClock()
         registry = WindowsRegistry()
@@ -35,6 +36,7 @@ if sys.platform == "win32":
         return Host(
             files=WindowsFiles(clock),
             access=WindowsAccess(),
+            signatures=WindowsSignatures(),
             services=local_services(clock),
             environment=WindowsEnvironment(registry),
             registry=registry,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import AccessDenied, NotFound, ProgramRunning
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
-from agent.host.replacing import patiently, put_in_place
+from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Clock, FileChange, Watch
+    from agent.host.port import Clock, FileChange, Reading, Watch
 
 _FIRST_BLOCK = 1 << 14
 _LARGEST_BLOCK = 1 << 18
@@ -114,6 +114,11 @@ class WindowsFiles:
         with telling("read", str(path)), _file(path, api.SHARE_READ | api.SHARE_DELETE) as handle:
             yield from _blocks(handle)
 
+    @contextmanager
+    def reading(self, path: PureWindowsPath) -> Iterator[Reading]:
+        with telling("read", str(path)), _file(path, api.SHARE_READ | api.SHARE_DELETE) as handle:
+            yield _Reading(handle)
+
     def tail(self, path: PureWindowsPath, limit: int) -> bytes:
         with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:
             api.seek(handle, max(0, api.information(handle).size - limit))
@@ -142,8 +147,19 @@ class WindowsFiles:
     ) -> PureWindowsPath | None:
         return put_in_place(self._volume, self._clock, path, content, descriptor)
 
+    def put(
+        self, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        self.set_descriptor(lying, descriptor)
+        return put_by_moving(self._volume, self._clock, path, lying)
+
     def append(
-        self, path: PureWindowsPath, content: bytes, descriptor: SecurityDescriptor, *, flushed: bool = True
+        self,
+        path: PureWindowsPath,
+        content: bytes | Iterable[bytes],
+        descriptor: SecurityDescriptor,
+        *,
+        flushed: bool = True,
     ) -> None:
         with (
             telling("add to", str(path)),
@@ -156,9 +172,12 @@ class WindowsFiles:
             ) as handle,
         ):
             expect(handle, FileKind.FILE)
-            api.write(handle, content)
-            if flushed:
-                api.flush(handle)
+
+            def flush() -> None:
+                if flushed:
+                    api.flush(handle)
+
+            added(content, lambda block: api.write(handle, block), flush)
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
         self._volume.move(path, target)
@@ -220,6 +239,18 @@ class WindowsFiles:
         from agent.host.windows.file_watch import JointWatch
 
         return JointWatch(paths, self._clock)
+
+
+class _Reading:
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self.size = api.information(handle).size
+
+    def read(self, size: int) -> bytes:
+        return api.read(self._handle, min(size, _LARGEST_BLOCK))
+
+    def seek(self, offset: int) -> None:
+        api.seek(self._handle, offset)
 
 
 class _Volume:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.records import field, frozen, replaced
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration.model import Maintenance, RemoteFile, Unobtainable
 from agent.sources.report import Entry, Report, Severity
-from agent.spec import Command, Directory, File, Inconsistent, Key, Service, Specification
+from agent.spec import (
+    Artifact,
+    Command,
+    Directory,
+    File,
+    Inconsistent,
+    Key,
+    Lying,
+    Service,
+    Specification,
+    Unpacking,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +37,13 @@ class Compiled:
     report: Report
     origins: Mapping[Key, Origin] = field(default_factory=dict)
     """Where each of the resources was said, but for folders on the way to others."""
+    artifacts: tuple[Artifact, ...] = ()
+    """All that has to be fetched, unless nothing of it is needed."""
+
+    @property
+    def unknown(self) -> tuple[Artifact, ...]:
+        """Those whose files are not in the specification, since nobody knows them before they are fetched."""
+        return tuple(artifact for artifact in self.artifacts if artifact.files is None)
 
 
 def chosen(
@@ -48,44 +68,48 @@ def compile_node(documents: Iterable[NodeConfiguration], obtain: Obtain, title: 
         work.add(document)
     work.check()
     specification = None if work.entries else work.specification(title)
-    return Compiled(specification, Report(tuple(work.entries)), work.origins)
+    return Compiled(specification, Report(tuple(work.entries)), work.origins, tuple(work.artifacts))
 
 
 class _Work:
     def __init__(self, obtain: Obtain) -> None:
         self._obtain = obtain
         self._wants: dict[Key, Want] = {}
+        self.artifacts: list[Artifact] = []
         self.origins: dict[Key, Origin] = {}
         self.entries: list[Entry] = []
 
     def add(self, document: NodeConfiguration) -> None:
         before = dict(self._wants)
         for item in document.items:
-            want = self._obtained(item)
-            if want is None:
-                continue
-            other = self._wants.setdefault(want.key, want)
-            origin = self.origins.setdefault(want.key, item.origin)
-            if origin is not item.origin and not (want.key in before and _same(want, other)):
-                there = origin.error("").where
-                self._wrong(item.origin, f"{want.key} is wanted twice, first by {there}; keep one of them")
+            for want in self._wanted(item):
+                other = self._wants.setdefault(want.key, want)
+                origin = self.origins.setdefault(want.key, item.origin)
+                if origin is not item.origin and not (want.key in before and _same(want, other)):
+                    there = origin.error("").where
+                    self._wrong(
+                        item.origin, f"{want.key} is wanted twice, first by {there}; keep one of them"
+                    )
 
-    def _obtained(self, item: Item) -> Want | None:
+    def _wanted(self, item: Item) -> Iterator[Want]:
         wanted = item.wanted
-        if not isinstance(wanted, RemoteFile):
-            return wanted
+        artifact = wanted.artifact if isinstance(wanted, RemoteFile) else wanted
+        if not isinstance(artifact, Artifact):
+            yield artifact
+            return
         try:
-            content = self._obtain(wanted.source)
+            found = self._obtain.resolved(artifact)
         except Unobtainable as fault:
             self._wrong(item.origin, f"its content cannot be fetched: {fault}")
-            return None
-        if content.sha256 != wanted.source.sha256:
-            self._wrong(
-                item.origin,
-                f"its content's sha256 is {content.sha256}, not the wanted {wanted.source.sha256}",
-            )
-            return None
-        return File(wanted.path, content, wanted.protection, wanted.until)
+            return
+        self.artifacts.append(found or artifact)
+        if isinstance(wanted, RemoteFile):
+            content = self._obtain.content(wanted.source.sha256)
+            yield File(wanted.path, content, wanted.protection, wanted.until)
+            return
+        yield found or artifact
+        for path, sha256 in (found.files or {}).items() if found else ():
+            yield File(PureWindowsPath(path), self._obtain.content(sha256), artifact.protection)
 
     def check(self) -> None:
         folders = {Key("", want.key.name) for want in self._folders().values()}
@@ -96,8 +120,15 @@ class _Work:
             if not isinstance(want, File) and want.file and Key(File.kind, str(want.file)) in self._wants:
                 self._wrong(origin, f"{want.file} is wanted as a whole file, too; keep one of them")
             for reference in _references(want):
-                if reference not in self._wants:
+                if reference not in self._wants and not self._may_hold(reference):
                     self._wrong(origin, f"it refers to {reference}, which is not wanted of this node")
+
+    def _may_hold(self, reference: Key) -> bool:
+        """Whether it may be a file that is in what is not known yet."""
+        path = PureWindowsPath(reference.name)
+        unknown = [artifact.place for artifact in self.artifacts if artifact.files is None]
+        into = {place.into if isinstance(place, Unpacking) else place for place in unknown}
+        return reference.kind == File.kind and not into.isdisjoint((path, *path.parents))
 
     def specification(self, title: str) -> Specification | None:
         try:
@@ -109,12 +140,27 @@ class _Work:
     def _folders(self) -> dict[Key, Directory]:
         """With those on the way to everything."""
         own = {key: want for key, want in self._wants.items() if isinstance(want, Directory)}
+        for artifact in self.artifacts:
+            if isinstance(artifact.place, Unpacking):
+                # It may be others' as well, as a folder of programs is; each file has its own protection.
+                into = Directory(artifact.place.into, artifact.protection, shared=True)
+                own.setdefault(into.key, into)
         return with_parents(own, [want.file for want in self._wants.values() if want.file])
 
     def _others(self) -> Iterator[Want]:
         on_the_way = {each.key: each for want in self._wants.values() for each in want.on_the_way}
         yield from (want for key, want in on_the_way.items() if key not in self._wants)
-        yield from (want for want in self._wants.values() if not isinstance(want, Directory))
+        lying = {
+            key: want.content.sha256
+            for key, want in self._wants.items()
+            if isinstance(want, File) and isinstance(want.content, Lying)
+        }
+        times = Counter(lying.values())
+        for key, want in self._wants.items():
+            if isinstance(want, File) and isinstance(want.content, Lying) and times[lying[key]] > 1:
+                yield replaced(want, content=replaced(want.content, is_to_go=False))
+            elif not isinstance(want, Directory):
+                yield want
 
     def _wrong(self, origin: Origin, message: str) -> None:
         self.entries.append(origin.error(message))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.records import field, frozen
 from agent.sources.report import Entry, Severity
+from agent.spec import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,11 +69,13 @@ class Unobtainable(Exception):
 
 
 class Obtain(Protocol):
-    def __call__(self, source: Source) -> Content:
-        """May leave the fetching to the first call of `blocks`, and then has to check the hash itself.
+    """What is known of contents that are elsewhere. Nothing is fetched by asking."""
 
-        Raises Unobtainable.
-        """
+    def resolved(self, artifact: Artifact) -> Artifact | None:
+        """With its digest and its files; None while what is in it is not known. Raises Unobtainable."""
+
+    def content(self, sha256: str) -> Content:
+        """Of one of these files; there by the time that it is read."""
 
 
 @frozen
@@ -83,6 +86,11 @@ class RemoteFile:
     source: Source
     protection: Protection
     until: PureWindowsPath | None = None
+
+    @property
+    def artifact(self) -> Artifact:
+        """To be fetched as one."""
+        return Artifact(str(self.path), self.source.url, self.path, f"sha256:{self.source.sha256}")
 
 
 @frozen

@@ -72,6 +72,8 @@ def _fields(form: Fields) -> dict[str, Any]:
         made["required"] = list(form.needed)
     if form.exactly_one:
         made["oneOf"] = [{"required": [name]} for name in form.exactly_one]
+    if form.one_of_each:
+        made["allOf"] = [{"oneOf": [{"required": [name]} for name in group]} for group in form.one_of_each]
     if form.some:
         made["anyOf"] = [{"required": [name]} for name in form.some]
     if form.together:

@@ -11,6 +11,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
+from agent.records import replaced
 from agent.sources import node_configuration, services_configmap
 from agent.spec import Inline
 from sandbox.engine.test_run import run, without_state
@@ -19,22 +20,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.host.port import Host
-    from agent.sources.node_configuration import Source
-    from agent.spec import Content, Specification
+    from agent.spec import Artifact, Content, Specification
 
 DATA = Path(__file__).parents[2] / "data"
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
 AGENT = b"MZ 1"
 
 
-def download(source: Source) -> Content:
-    assert source.url == "https://files.example/agent.exe"
-    return Inline(AGENT)
+class Download:
+    """Of a file whose digest says what it is."""
+
+    def resolved(self, artifact: Artifact) -> Artifact:
+        assert artifact.source == "https://files.example/agent.exe"
+        return replaced(artifact, files={str(artifact.place): Inline(AGENT).sha256})
+
+    def content(self, sha256: str) -> Content:
+        assert sha256 == Inline(AGENT).sha256
+        return Inline(AGENT)
 
 
 def wanted(text: str) -> Specification:
     outcome = node_configuration.read("node.yaml", (HEAD + text).encode())
-    compiled = node_configuration.compile_node(outcome.documents, download, "node.yaml")
+    compiled = node_configuration.compile_node(outcome.documents, Download(), "node.yaml")
     assert compiled.specification, [str(each) for each in (outcome.report + compiled.report).entries]
     return compiled.specification
 

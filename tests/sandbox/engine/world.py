@@ -70,7 +70,7 @@ class Killed(BaseException):
 
 MUTATIONS = {
     "files": {
-        "make_directory", "write", "append", "move", "remove", "remove_directory", "set_descriptor",
+        "make_directory", "write", "put", "append", "move", "remove", "remove_directory", "set_descriptor",
         "remove_at_reboot",
     },
     "services": {"create", "change", "restore", "delete", "start", "stop"},
@@ -160,8 +160,14 @@ class Disk:
         self.room += former - len(whole)
         return aside
 
-    def _append(self, path: PureWindowsPath, content: bytes, *given: Any, **how: Any) -> None:
+    def _append(
+        self, path: PureWindowsPath, content: bytes | Iterable[bytes], *given: Any, **how: Any
+    ) -> None:
         """What there is room for is written."""
+        for piece in (content,) if isinstance(content, bytes) else content:
+            self._append_piece(path, piece, *given, **how)
+
+    def _append_piece(self, path: PureWindowsPath, content: bytes, *given: Any, **how: Any) -> None:
         part = content[: self.room]
         self._files.append(path, part, *given, **how)
         self.room -= len(part)

@@ -110,10 +110,14 @@ class Follower(Keeper):
         self.happened(CLUSTER)
 
     def until_fetched(self) -> None:
+        self.until_fetch_ended()
+        self.pass_time(1)
+
+    def until_fetch_ended(self) -> None:
+        """Nobody has looked at it yet."""
         for thread in threading.enumerate():
             if getattr(thread, "_target", None) == self.contents._fetch:
                 thread.join(20)
-        self.pass_time(1)
 
     @property
     def standing(self) -> Standing:

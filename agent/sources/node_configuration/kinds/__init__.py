@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 OF_THE_NODE = (
     "directories",
     "files",
+    "artifacts",
     "environmentVariables",
     "pathEntries",
     "registryValues",

@@ -67,14 +67,14 @@ def path(given: Fields, name: str) -> PureWindowsPath | None:
     return PureWindowsPath(text(given[name])) if name in given else None
 
 
-def own_path(checking: Checking, given: Fields, place: Place) -> PureWindowsPath:
-    """The field `path` of something that is to be made; `place` is that of what has the field."""
-    own = PureWindowsPath(text(given["path"]))
+def own_path(checking: Checking, given: Fields, place: Place, name: str = "path") -> PureWindowsPath:
+    """The field of that name, of something that is to be made; `place` is that of what has the field."""
+    own = PureWindowsPath(text(given[name]))
     if fault := windows_path_fault(own):
-        checking.wrong((*place, "path"), f"nothing of ours can lie there: {fault}")
+        checking.wrong((*place, name), f"nothing of ours can lie there: {fault}")
     if tuple(part.lower() for part in own.parts[1:3]) == _OWN_FOLDER:
         checking.wrong(
-            (*place, "path"), "this is where wmcb keeps what it knows of the node; choose another folder"
+            (*place, name), "this is where wmcb keeps what it knows of the node; choose another folder"
         )
     return own
 

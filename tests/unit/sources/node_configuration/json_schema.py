@@ -45,6 +45,8 @@ def _holds(keyword: str, schema: Schema, value: Any) -> bool:
     if keyword in ("oneOf", "anyOf"):
         fitting = sum(is_valid(each, value) for each in wanted)
         return fitting == 1 if keyword == "oneOf" else fitting > 0
+    if keyword == "allOf":
+        return all(is_valid(each, value) for each in wanted)
     for kind, rules in _RULES.items():
         if keyword in rules:
             return not isinstance(value, kind) or isinstance(value, bool) or rules[keyword](schema, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,17 +13,16 @@ from agent.sources import node_configuration
 from agent.sources.node_configuration import (
     Maintenance,
     Rollout,
-    Source,
     Unobtainable,
     chosen,
     compile_node,
     maintenance,
 )
-from agent.spec import File, Inline, Key
-from unit.sources.node_configuration.examples import HEAD, documents, obtain, told
+from agent.spec import File, Key, Lying
+from unit.sources.node_configuration.examples import HEAD, Obtaining, documents, obtain, told
 
 if TYPE_CHECKING:
-    from agent.spec import Content
+    from agent.spec import Artifact, Content
 
 FILE = "files:\n  - path: C:\\k\\a\n    text: a\n"
 VALUE = "registryValues: [{key: 'HKLM\\SOFTWARE\\A', name: b, dword: %s}]"
@@ -195,21 +195,64 @@ def test_a_digest_is_of_what_is_wanted_alone() -> None:
     assert digest(FILE.replace("text: a", "text: b")) not in same
 
 
-@pytest.mark.parametrize("fault", ["unobtainable", "another content"])
-def test_what_cannot_be_fetched_is_told(fault: str) -> None:
-    def get(source: Source) -> Content:
-        if fault == "unobtainable":
-            raise Unobtainable(f"{source.url.partition('?')[0]} does not answer")
-        return Inline(b"another")
+def test_what_cannot_be_fetched_is_told() -> None:
+    class Failing(Obtaining):
+        def resolved(self, artifact: Artifact) -> Artifact | None:
+            raise Unobtainable(f"{artifact.source.partition('?')[0]} does not answer")
 
     source = f"source: {{url: 'https://files.example/a?sig=swordfish', sha256: {'0' * 64}}}"
-    compiled = compile_node(documents(f"{HEAD}files:\n  - path: C:\\a\n    {source}\n"), get, "node.yaml")
-    expected = {
-        "unobtainable": "its content cannot be fetched: https://files.example/a does not answer",
-        "another content": f"its content's sha256 is {Inline(b'another').sha256}, not the wanted {'0' * 64}",
-    }
+    compiled = compile_node(documents(f"{HEAD}files:\n  - path: C:\\a\n    {source}\n"), Failing(), "a")
     assert compiled.specification is None
-    assert told(compiled.report) == [f"error: node.yaml line 4, column 5 at $.files.0: {expected[fault]}"]
+    assert told(compiled.report) == [
+        "error: node.yaml line 4, column 5 at $.files.0: its content cannot be fetched: "
+        "https://files.example/a does not answer"
+    ]
+
+
+ARCHIVE = (
+    f"artifacts: [{{name: tools, source: 'https://a.example/t.zip', sha256: {'0' * 64}, "
+    "unpack: {into: 'C:\\t'}}]\n"
+)
+RUN = "services: [{name: tool, program: 'C:\\t\\bin\\tool.exe', reads: [{file: 'C:\\t\\bin\\tool.exe'}]}]\n"
+
+
+def test_what_is_in_an_archive_is_wanted_once_it_is_known() -> None:
+    made = documents(HEAD + ARCHIVE + RUN)
+    unknown = compile_node(made, obtain, "node.yaml")
+    assert [each.name for each in unknown.unknown] == ["tools"]
+    assert unknown.specification
+    assert File.kind not in {want.kind for want in unknown.specification.wants}
+    files = {"C:\\t\\bin\\tool.exe": "1" * 64, "C:\\t\\LICENSE": "2" * 64, "C:\\t\\COPYING": "2" * 64}
+    known = compile_node(made, Obtaining(tools=files), "node.yaml")
+    assert known.specification
+    assert not known.unknown
+    kinds = [want.key for want in known.specification.wants]
+    assert kinds.index(Key("file", "C:\\t\\bin\\tool.exe")) < kinds.index(Key("service", "tool"))
+    assert {
+        want.path: want.content.sha256
+        for want in known.specification.wants
+        if isinstance(want, File) and want.content
+    } == {PureWindowsPath(path): sha256 for path, sha256 in files.items()}
+
+
+def test_a_file_that_is_not_in_an_archive_cannot_be_referred_to() -> None:
+    made = documents(HEAD + ARCHIVE + RUN)
+    compiled = compile_node(made, Obtaining(tools={"C:\\t\\tool.exe": "1" * 64}), "node.yaml")
+    assert (
+        "it refers to file C:\\t\\bin\\tool.exe, which is not wanted of this node" in told(compiled.report)[0]
+    )
+
+
+def test_a_content_that_two_files_have_is_not_moved_to_one_of_them() -> None:
+    class Lies(Obtaining):
+        def content(self, sha256: str) -> Content:
+            return Lying(sha256, PureWindowsPath("C:\\stock") / sha256, lambda _: ())
+
+    files = {"C:\\t\\a": "1" * 64, "C:\\t\\b": "2" * 64, "C:\\t\\c": "2" * 64}
+    compiled = compile_node(documents(HEAD + ARCHIVE), Lies(tools=files), "node.yaml")
+    assert compiled.specification
+    contents = [want.content for want in compiled.specification.wants if isinstance(want, File)]
+    assert [each.is_to_go for each in contents if isinstance(each, Lying)] == [True, False, False]
 
 
 def test_a_specification_shows_no_secret() -> None:

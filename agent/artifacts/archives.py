@@ -1,0 +1,71 @@
+"""An archive unpacked: what is wanted of it, within bounds, each member handed on as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.artifacts import tar
+from agent.artifacts.failure import Unusable
+from agent.artifacts.gzipped import Gunzip
+from agent.artifacts.member import Nature
+from agent.artifacts.names import Choice, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.artifacts.member import Member
+    from agent.host.port import Reading
+    from agent.spec import Unpacking
+
+MOST_MEMBERS = 20_000
+MOST_BYTES = 4 << 30
+"""Of all that is in it, wanted or not: what unpacks to more was made to fill a disk."""
+
+_GZIP, _ZIP = b"\x1f\x8b", b"PK"
+
+
+def wanted(packed: Reading, unpacking: Unpacking) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """By its name below the target each file's content, to be read before the next one. Raises Unusable."""
+    choice = Choice(unpacking)
+    size = 0
+    for count, member in enumerate(_members(packed), 1):
+        size += member.size
+        if count > MOST_MEMBERS:
+            raise Unusable(f"it has more than {MOST_MEMBERS:,} members")
+        if size > MOST_BYTES:
+            raise Unusable(f"it unpacks to more than {MOST_BYTES >> 30} GiB")
+        if member.nature is Nature.FOLDER:
+            continue
+        name = choice.name(member.name)
+        if name is None:
+            continue
+        if member.nature is not Nature.FILE:
+            raise Unusable(
+                f"{told(member.name)} in it is a {member.nature.value}, which is not unpacked; "
+                "name the members that are wanted"
+            )
+        yield name, _of_that_size(member)
+    choice.check_complete()
+
+
+def _of_that_size(member: Member) -> Iterator[bytes]:
+    left = member.size
+    for piece in member.content():
+        left -= len(piece)
+        if left < 0:
+            break
+        yield piece
+    if left:
+        raise Unusable(f"{told(member.name)} in it is not as large as it says")
+
+
+def _members(packed: Reading) -> Iterator[Member]:
+    head = packed.read(len(_ZIP))
+    packed.seek(0)
+    if head == _GZIP:
+        return tar.members(Gunzip(packed).read)
+    if head == _ZIP:
+        from agent.artifacts import zipped
+
+        return zipped.members(packed)
+    raise Unusable("it is neither a tar.gz nor a zip archive")

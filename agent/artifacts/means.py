@@ -1,0 +1,83 @@
+"""By which ways artifacts may be had on this machine: mirrors, a folder of files, proxies."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from agent.records import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_URL = re.compile(r"https?://", re.IGNORECASE)
+_WITH_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+class NoMirror(ValueError):
+    """The text says why."""
+
+
+@frozen
+class Mirror:
+    """What begins with the one is had from the other."""
+
+    original: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.original}={self.instead}"
+
+
+@frozen
+class Means:
+    mirrors: tuple[Mirror, ...] = ()
+    folder: str = ""
+    """Files that lie ready, under their names or their digests; empty for none."""
+    patience: float = 120.0
+    """Seconds for which a server is asked again that does not answer."""
+
+    def place(self, source: str) -> str:
+        """Where it is really to be had. The longest beginning that fits counts."""
+        fitting = [mirror for mirror in self.mirrors if source.startswith(mirror.original)]
+        if not fitting:
+            return source
+        longest = max(fitting, key=lambda mirror: len(mirror.original))
+        rest = source[len(longest.original) :]
+        if is_url(longest.instead):
+            return longest.instead + rest.replace("\\", "/")
+        # Below a folder there are no queries.
+        return longest.instead + (unquote(rest.partition("?")[0]) if is_url(source) else rest)
+
+    def ready(self, names: Iterable[str]) -> list[str]:
+        """Where in the folder it may lie."""
+        if not self.folder:
+            return []
+        separator = "/" if self.folder.startswith("/") else "\\"
+        return [f"{self.folder.rstrip(separator)}{separator}{name}" for name in names if name]
+
+
+def mirror(text: str) -> Mirror:
+    """FROM=TO. Raises NoMirror."""
+    original, equals, instead = text.partition("=")
+    if not equals or not original or not instead:
+        raise NoMirror("expected FROM=TO, such as https://dl.k8s.io/=https://mirror.example.com/k8s/")
+    if original.endswith(("/", "\\")) != instead.endswith(("/", "\\")):
+        raise NoMirror("both sides have to end with a slash, or neither")
+    return Mirror(original, instead)
+
+
+def is_url(place: str) -> bool:
+    return _URL.match(place) is not None
+
+
+def is_on_machine(place: str) -> bool:
+    """A path with a drive letter: in a sandbox it is in there."""
+    return _WITH_DRIVE.match(place) is not None
+
+
+def file_name(source: str) -> str:
+    """The last of its elements, as a file would have it."""
+    path = unquote(urlsplit(source).path) if is_url(source) else source
+    return path.replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,213 @@
+"""One artifact on its way to a folder of ours: whole and proven, or begun."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Protocol
+
+from agent.artifacts.digests import Hashing, told_by
+from agent.artifacts.failure import Unusable
+from agent.artifacts.means import file_name, is_on_machine, is_url
+from agent.fetch.failure import Failed
+from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request
+from agent.fetch.proxies import of_environment
+from agent.host.errors import NoSpace, NotFound
+from agent.host.protection import PRIVATE_FILE
+from agent.records import frozen, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent.artifacts.means import Means
+    from agent.fetch.proxies import Proxies
+    from agent.host.port import Host
+    from agent.spec import Artifact
+
+_LIMITS = Limits(answer=30.0, silence=60.0, total=6 * 3600.0, size=16 << 30)
+_LIMITS_OF_CHECKSUMS = Limits(total=600.0, size=1 << 20)
+_BLOCK = 1 << 18
+_MOST_BEGINNINGS = 3
+"""From the first byte, of what changes while it comes, or comes from a server that cannot go on."""
+
+
+class Progress(Protocol):
+    """Told by the threads that fetch."""
+
+    def came(self, name: str, received: int, size: int | None, /) -> None: ...
+    def tried_again(self, name: str, why: str, /) -> None: ...
+
+
+class Unseen:
+    def came(self, name: str, received: int, size: int | None, /) -> None: ...
+    def tried_again(self, name: str, why: str, /) -> None: ...
+
+
+@frozen
+class Part:
+    """Where it lies while it comes."""
+
+    content: PureWindowsPath
+    tag: PureWindowsPath
+    """Of the server: by which the rest may be asked for."""
+
+
+class Receiving:
+    """Of one artifact."""
+
+    def __init__(self, host: Host, means: Means, progress: Progress, artifact: Artifact, part: Part) -> None:
+        self._host = host
+        self._means = means
+        self._progress = progress
+        self._artifact = artifact
+        self._part = part
+        self._fetcher = Fetcher(notice=lambda why: progress.tried_again(artifact.name, why))
+
+    def digest(self) -> str:
+        """Raises Unusable."""
+        artifact = self._artifact
+        if artifact.digest:
+            return artifact.digest
+        text = b"".join(self._checksums(artifact.checksums)).decode("utf-8", "replace")
+        return told_by(text, file_name(artifact.source))
+
+    def receive(self, digest: str) -> str:
+        """Its sha256, when all of it is there as it is to be. Raises Unusable, HostError."""
+        for place in self._means.ready((digest.partition(":")[2], file_name(self._artifact.source))):
+            if self._is_there(place):
+                try:
+                    return self._copied(digest, place)
+                except Unusable as fault:
+                    self._progress.tried_again(self._artifact.name, f"{place}: {fault}")
+        place = self._means.place(self._artifact.source)
+        return self._fetched(digest, place) if is_url(place) else self._copied(digest, place)
+
+    def _copied(self, digest: str, place: str) -> str:
+        self._forget()  # what a server had begun
+        return self._whole(digest, lambda _: self._blocks_of(place))
+
+    def _fetched(self, digest: str, url: str) -> str:
+        request = Request(url, proxies=self._proxies())
+        limits = replaced(_LIMITS, patience=self._means.patience)
+        for beginning in range(1, _MOST_BEGINNINGS + 1):
+            is_resumed = self._begun().received > 0
+            try:
+                return self._whole(digest, lambda begun: self._fetcher.blocks(request, limits, begun))
+            except Changed as fault:
+                self._forget()
+                if beginning == _MOST_BEGINNINGS:
+                    raise Unusable(self._in_vain(str(fault))) from fault
+                self._progress.tried_again(self._artifact.name, f"{fault}; fetching it from the beginning")
+            except Failed as fault:
+                raise Unusable(self._in_vain(str(fault))) from fault
+            except Unusable:
+                if not is_resumed:
+                    raise  # what was there before may have been of something else
+        raise AssertionError("each is told how it went")
+
+    def _proxies(self) -> Proxies:
+        """As the machine has them now: this process may have begun before it was given them."""
+        return of_environment({**os.environ, **self._host.environment.list()})
+
+    def _in_vain(self, why: str) -> str:
+        return f"{why} (and it is not in {self._means.folder})" if self._means.folder else why
+
+    def _whole(self, digest: str, blocks: Callable[[Begun], Iterator[bytes]]) -> str:
+        """Raises Unusable, and leaves nothing, for what is another than was wanted."""
+        hashing, begun = Hashing(digest), self._begun()
+        try:
+            for block in self._there(begun):
+                hashing.update(block)
+            coming = self._counted(blocks(begun), begun, hashing)
+            self._host.files.append(self._part.content, coming, PRIVATE_FILE)
+            hashing.check()
+        except (Unusable, NoSpace):
+            # What fills a disk is in the way of all else.
+            self._forget()
+            raise
+        with suppress(NotFound):
+            self._host.files.remove(self._part.tag)
+        return hashing.sha256
+
+    def _counted(self, blocks: Iterator[bytes], begun: Begun, hashing: Hashing) -> Iterator[bytes]:
+        told = begun.tag
+        for block in blocks:
+            if begun.tag != told:
+                told = begun.tag
+                document = json.dumps({"tag": told}).encode()
+                self._host.files.write(self._part.tag, document, PRIVATE_FILE)
+            hashing.update(block)
+            self._progress.came(self._artifact.name, begun.received, begun.size)
+            yield block
+
+    def _begun(self) -> Begun:
+        """By an earlier run, or an earlier attempt of this one."""
+        there = self._host.files.observe(self._part.content)
+        if there is None:
+            return Begun()
+        try:
+            tag = str(json.loads(self._host.files.read(self._part.tag))["tag"])
+        except (NotFound, ValueError, KeyError, TypeError):
+            tag = ""
+        if not tag or not there.size:
+            self._forget()
+            return Begun()
+        return Begun(there.size, tag)
+
+    def _there(self, begun: Begun) -> Iterator[bytes]:
+        return iter(self._host.files.blocks(self._part.content)) if begun.received else iter(())
+
+    def _forget(self) -> None:
+        for path in (self._part.content, self._part.tag):
+            with suppress(NotFound):
+                self._host.files.remove(path)
+
+    # From elsewhere than a server
+
+    def _is_there(self, place: str) -> bool:
+        if is_on_machine(place):
+            return self._host.files.observe(PureWindowsPath(place)) is not None
+        return Path(place).is_file()
+
+    def _blocks_of(self, place: str) -> Iterator[bytes]:
+        if is_on_machine(place):
+            return iter(self._host.files.blocks(PureWindowsPath(place)))
+        return _of_this_system(place)
+
+    def _checksums(self, source: str) -> Iterator[bytes]:
+        for place in (*self._means.ready((file_name(source),)), self._means.place(source)):
+            if not is_url(place):
+                if self._is_there(place):
+                    return self._blocks_of(place)
+                continue
+            if not place.lower().startswith("https:"):
+                raise Unusable(
+                    "its checksums have to come over https, or anybody on the way could change them"
+                )
+            request = Request(place, proxies=self._proxies())
+            limits = replaced(_LIMITS_OF_CHECKSUMS, patience=self._means.patience)
+            try:
+                return iter([self._fetcher.body(request, limits)])
+            except Failed as fault:
+                raise Unusable(f"its checksums cannot be fetched: {fault}") from fault
+        raise Unusable(f"there is no {place}, which would have its checksums")
+
+
+def _of_this_system(place: str) -> Iterator[bytes]:
+    """Of a share, say."""
+    with _readable(place), Path(place).open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise Unusable(f"there is no {place}") from None
+    except OSError as fault:
+        code = getattr(fault, "winerror", None) or fault.errno
+        raise Unusable(f"{place} cannot be read (error {code})") from None

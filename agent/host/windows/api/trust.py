@@ -1,0 +1,176 @@
+"""Whose signature a program has, and whether Windows vouches for it (wintrust, crypt32)."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import ctypes
+from contextlib import contextmanager
+from ctypes import wintypes
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.host.windows.api.binding import dll, judged, succeeding
+from agent.host.windows.failure import Win32Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DWORD = wintypes.DWORD
+_POINTER = ctypes.c_void_p
+
+_NO_UI, _NO_REVOCATION, _OF_FILE, _VERIFY, _CLOSE = 2, 0, 1, 1, 2
+_FLAGS = 0x10 | 0x1000 | 0x2000
+"""WTD_REVOCATION_CHECK_NONE, WTD_CACHE_ONLY_URL_RETRIEVAL, WTD_DISABLE_MD2_MD4: nobody is asked over the
+network, where a site that is cut off would wait for each file."""
+_NO_WINDOW = ctypes.c_void_p(-1)
+_ATTRIBUTE_NAME, _COMMON_NAME = 3, b"2.5.4.3"
+_SHA1 = 3
+_LONGEST_NAME = 512
+_SHA1_SIZE = 20
+
+
+class _Guid(ctypes.Structure):
+    _fields_ = (
+        ("first", _DWORD),
+        ("second", wintypes.WORD),
+        ("third", wintypes.WORD),
+        ("rest", ctypes.c_ubyte * 8),
+    )
+
+
+class _File(ctypes.Structure):
+    """WINTRUST_FILE_INFO"""
+
+    _fields_ = (("size", _DWORD), ("path", wintypes.LPCWSTR), ("handle", _POINTER), ("subject", _POINTER))
+
+
+class _Data(ctypes.Structure):
+    """WINTRUST_DATA"""
+
+    _fields_ = (
+        ("size", _DWORD),
+        ("policy", _POINTER),
+        ("sip", _POINTER),
+        ("ui", _DWORD),
+        ("revocation", _DWORD),
+        ("union", _DWORD),
+        ("file", ctypes.POINTER(_File)),
+        ("action", _DWORD),
+        ("state", _POINTER),
+        ("url", wintypes.LPCWSTR),
+        ("flags", _DWORD),
+        ("context", _DWORD),
+        ("settings", _POINTER),
+    )
+
+
+class _Certificate(ctypes.Structure):
+    """CERT_CONTEXT"""
+
+    _fields_ = (
+        ("encoding", _DWORD),
+        ("encoded", ctypes.POINTER(ctypes.c_ubyte)),
+        ("size", _DWORD),
+        ("information", _POINTER),
+        ("store", _POINTER),
+    )
+
+
+class _OfChain(ctypes.Structure):
+    """The beginning of CRYPT_PROVIDER_CERT"""
+
+    _fields_ = (("size", _DWORD), ("certificate", ctypes.POINTER(_Certificate)))
+
+
+class _Signer(ctypes.Structure):
+    """The beginning of CRYPT_PROVIDER_SGNR"""
+
+    _fields_ = (
+        ("size", _DWORD),
+        ("as_of", wintypes.FILETIME),
+        ("count", _DWORD),
+        ("chain", ctypes.POINTER(_OfChain)),
+    )
+
+
+# WINTRUST_ACTION_GENERIC_VERIFY_V2: {00AAC56B-CD44-11d0-8CC2-00C04FC295EE}
+_GENERIC_VERIFY = _Guid(
+    0xAAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE)
+)
+
+_wintrust = dll("wintrust")
+_crypt32 = dll("crypt32")
+_verify = judged(
+    _wintrust, "WinVerifyTrust", ctypes.c_long, _POINTER, ctypes.POINTER(_Guid), ctypes.POINTER(_Data)
+)
+_provider = succeeding(_wintrust, "WTHelperProvDataFromStateData", _POINTER, _POINTER)
+_signer = succeeding(
+    _wintrust,
+    "WTHelperGetProvSignerFromChain",
+    ctypes.POINTER(_Signer),
+    _POINTER,
+    _DWORD,
+    wintypes.BOOL,
+    _DWORD,
+)
+_name = judged(
+    _crypt32,
+    "CertGetNameStringW",
+    _DWORD,
+    ctypes.POINTER(_Certificate),
+    _DWORD,
+    _DWORD,
+    ctypes.c_char_p,
+    wintypes.LPWSTR,
+    _DWORD,
+)
+_property = succeeding(
+    _crypt32,
+    "CertGetCertificateContextProperty",
+    wintypes.BOOL,
+    ctypes.POINTER(_Certificate),
+    _DWORD,
+    ctypes.c_char_p,
+    ctypes.POINTER(_DWORD),
+)
+
+
+class Signing(NamedTuple):
+    """The certificate that a program is signed with."""
+
+    common_name: str
+    sha1: str
+    encoded: bytes
+
+
+def signing(path: str) -> Signing:
+    """Raises Win32Failure with the code of WinVerifyTrust for what it does not vouch for."""
+    with _verified(path) as state:
+        # What was verified is asked, not the file once more: that may hold certificates of others, too.
+        chain = _signer(_provider(state), 0, False, 0).contents
+        if not chain.count:
+            raise Win32Failure(0, "WTHelperGetProvSignerFromChain")
+        certificate = chain.chain[0].certificate
+        name = ctypes.create_unicode_buffer(_LONGEST_NAME)
+        _name(certificate, _ATTRIBUTE_NAME, 0, _COMMON_NAME, name, _LONGEST_NAME)
+        digest, size = ctypes.create_string_buffer(_SHA1_SIZE), _DWORD(_SHA1_SIZE)
+        _property(certificate, _SHA1, digest, size)
+        encoded = ctypes.string_at(certificate.contents.encoded, certificate.contents.size)
+        return Signing(name.value, digest.raw.hex(), encoded)
+
+
+@contextmanager
+def _verified(path: str) -> Iterator[int]:
+    file = _File(ctypes.sizeof(_File), path, None, None)
+    data = _Data(ctypes.sizeof(_Data), None, None, _NO_UI, _NO_REVOCATION, _OF_FILE, ctypes.pointer(file))
+    data.action, data.flags = _VERIFY, _FLAGS
+    verdict = _verify(_NO_WINDOW, _GENERIC_VERIFY, data)
+    try:
+        if verdict:
+            raise Win32Failure(verdict & 0xFFFFFFFF, "WinVerifyTrust")
+        yield data.state
+    finally:
+        data.action = _CLOSE
+        _verify(_NO_WINDOW, _GENERIC_VERIFY, data)

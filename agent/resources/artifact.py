@@ -1,0 +1,194 @@
+"""What came from elsewhere, remembered beside wmcb's own memory: where it is from, and what was in it.
+
+So a second run need not fetch an archive to know what files it is to find, and whoever has to put one of them
+right knows where it is to be had. The files themselves are resources of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.hashing import new_sha256
+from agent.host.errors import AlreadyExists, NotEmpty, NotFound
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.records import replaced
+from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.own_folder import own_folder
+from agent.spec import Artifact, Protection, Signer, Unpacking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+_NAMED = 5
+
+
+class ArtifactResource(Kind):
+    firm = frozenset({"source", "place", "digest", "signer", "files"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, Artifact)
+        origin = {"url" if "://" in want.source else "path": want.source}
+        signer = want.signer or Signer()
+        wanted: dict[str, Value] = {
+            "source": {**origin, **({"checksums": want.checksums} if want.checksums else {})},
+            "place": _place(want),
+            "signer": {"common_name": signer.common_name, "thumbprint": signer.thumbprint},
+        }
+        if want.digest:
+            wanted["digest"] = want.digest
+        if want.files is not None:
+            wanted["files"] = dict(want.files)
+        return wanted
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+        found = _read(host, name)
+        if found is None:
+            return None
+        return {field: value for field, value in found.items() if field != "name"}
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        if not isinstance(value, dict):
+            return str(value)[:20] if field == "digest" else super().shown(field, value, manner)
+        if field == "files":
+            names = [PureWindowsPath(path).name for path in value]
+            return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
+        if field == "source":
+            return ", by ".join(public(str(each)) for each in value.values())
+        return ", ".join(f"{name} {each}" for name, each in value.items() if each)
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is written anew
+        assert isinstance(want, Artifact)
+        assert want.files is not None, "what is in it is known before a run begins"
+        _Note(host, want.name).write(self.wanted(want))
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is None:
+            _Note(host, name).remove()
+        else:
+            _Note(host, name).write(before)
+        return None
+
+
+def known(host: Host, wanted: Artifact) -> Artifact | None:
+    """With its digest and its files, as they were found before; None where it was another, or nobody knows.
+
+    A digest says what it is, wherever it comes from. Else the source has to be the same, and is believed.
+    """
+    found = _read(host, wanted.name)
+    if found is None:
+        return None
+    made = _of_state(wanted.name, found)
+    is_same = wanted.digest == made.digest if wanted.digest else _origin(wanted) == _origin(made)
+    was_judged = wanted.signer in (None, made.signer)
+    if not is_same or not was_judged or wanted.place != made.place:
+        return None
+    return replaced(wanted, digest=made.digest, files=made.files)
+
+
+def _origin(artifact: Artifact) -> tuple[str, str]:
+    return artifact.source, artifact.checksums
+
+
+def all_known(host: Host) -> Iterator[Artifact]:
+    """All that were made here. One whose note is damaged is left out."""
+    folder = _folder(host)
+    with suppress(NotFound):
+        for name in host.files.list(folder):
+            with suppress(CannotBeSo, NotFound):
+                document = _parsed(folder / name, host.files.read(folder / name))
+                yield _of_state(str(document["name"]), document)
+
+
+def public(source: str) -> str:
+    """Without what is secret in a URL, more often than not."""
+    scheme, separator, rest = source.partition("://")
+    if not separator:
+        return source
+    return f"{scheme}://{rest.partition('?')[0].partition('#')[0].rpartition('@')[2]}"
+
+
+def _place(want: Artifact) -> State:
+    place = want.place
+    protection = want.protection.value
+    if not isinstance(place, Unpacking):
+        return {"path": str(place), "protection": protection}
+    members = dict(place.members)
+    return {"into": str(place.into), "strip": place.strip, "members": members, "protection": protection}
+
+
+def _of_state(name: str, state: State) -> Artifact:
+    source, place, files = _mapping(state["source"]), _mapping(state["place"]), _mapping(state["files"])
+    signer = _texts(state["signer"])
+    return Artifact(
+        name,
+        str(source.get("url", source.get("path"))),
+        Unpacking(PureWindowsPath(str(place["into"])), int(str(place["strip"])), _texts(place["members"]))
+        if "into" in place
+        else PureWindowsPath(str(place["path"])),
+        str(state["digest"]),
+        str(source.get("checksums", "")),
+        Signer(**signer) if any(signer.values()) else None,
+        Protection(place["protection"]),
+        _texts(files),
+    )
+
+
+def _mapping(value: Value) -> Mapping[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(value: Value) -> Mapping[str, str]:
+    return {name: str(each) for name, each in _mapping(value).items()}
+
+
+def _read(host: Host, name: str) -> State | None:
+    note = _Note(host, name)
+    try:
+        return _parsed(note.path, host.files.read(note.path))
+    except NotFound:
+        return None
+
+
+def _parsed(path: PureWindowsPath, content: bytes) -> State:
+    try:
+        document: dict[str, Value] = json.loads(content)
+        _of_state(str(document["name"]), document)
+    except (ValueError, KeyError, TypeError) as fault:
+        raise CannotBeSo(f"{path} is damaged; remove it, and it is made anew") from fault
+    return document
+
+
+def _folder(host: Host) -> PureWindowsPath:
+    return own_folder(host) / "artifacts"
+
+
+class _Note:
+    """Of one artifact."""
+
+    def __init__(self, host: Host, name: str) -> None:
+        self._files = host.files
+        self._name = name
+        self._folder = _folder(host)
+        self.path = self._folder / f"{new_sha256(name.upper().encode()).hexdigest()[:16]}.json"
+
+    def write(self, state: State) -> None:
+        with suppress(AlreadyExists):
+            self._files.make_directory(self._folder, PRIVATE_DIRECTORY)
+        document = json.dumps({**state, "name": self._name}, indent=1)
+        self._files.write(self.path, document.encode(), PRIVATE_FILE)
+
+    def remove(self) -> None:
+        with suppress(NotFound):
+            self._files.remove(self.path)
+        with suppress(NotFound, NotEmpty):
+            self._files.remove_directory(self._folder)
+
+
+KIND = ArtifactResource()

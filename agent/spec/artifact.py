@@ -1,0 +1,63 @@
+"""Something from elsewhere that files are made of: a program, or an archive of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from agent.records import field, frozen
+from agent.spec.want import Key, Protection, Want
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import PureWindowsPath
+
+
+@frozen
+class Signer:
+    """Whose Authenticode signature a program has to have. What is empty is not asked for."""
+
+    common_name: str = ""
+    """Of the certificate that it is signed with."""
+    thumbprint: str = ""
+    """Of that certificate: its SHA-1 in hexadecimal, as Windows shows it, or its SHA-256."""
+
+
+@frozen
+class Unpacking:
+    """What of an archive is wanted, and where."""
+
+    into: PureWindowsPath
+    strip: int = 0
+    """So many folders are left out at the beginning of each name, and what lies in no more."""
+    members: Mapping[str, str] = field(default_factory=dict)
+    """By the name in the archive, the name below `into`; all where there is none."""
+
+
+@frozen
+class Artifact(Want):
+    """What is known of it. The files themselves are wanted beside it, each by its hash."""
+
+    kind: ClassVar[str] = "artifact"
+
+    name: str
+    source: str = field(shown=False)
+    """A URL, or a path. A URL's query is a signature, more often than not."""
+    place: PureWindowsPath | Unpacking
+    """Where it goes: as one file, or unpacked."""
+    digest: str = ""
+    """sha256:... or sha512:..., in lower case; empty where `checksums` says it."""
+    checksums: str = field(default="", shown=False)
+    """A URL where the digest is told."""
+    signer: Signer | None = None
+    protection: Protection = Protection.PRIVATE
+    files: Mapping[str, str] | None = None
+    """Each path with its content's sha256; None while that is not known, since it has not been fetched."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)
+
+    @property
+    def folder(self) -> PureWindowsPath:
+        """In which everything of it lies."""
+        return self.place.into if isinstance(self.place, Unpacking) else self.place.parent

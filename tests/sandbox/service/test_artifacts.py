@@ -1,0 +1,176 @@
+"""Artifacts of a ConfigMap: made, exchanged and given back, and nothing fetched that is not needed."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.progress import Silent
+from agent.engine.run import preview, reset, status
+from agent.engine.state_folder import StateFolder
+from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
+from agent.sources.node_configuration import compile_node, read
+from agent.spec import Inline
+from sandbox.engine.world import changed, picture
+from sandbox.service.follower import HEAD, Follower
+from service.followed import PART
+from service.standing import State
+from unit.artifacts.archives_made import special, tar_gz, zipped
+from unit.fetch.servers import Server, answer, ok
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from agent.host.port import Host
+
+TOOLS = PureWindowsPath("C:\\tools")
+TOOL = TOOLS / "bin" / "tool.exe"
+STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
+ONE = tar_gz(("tools-1/bin/tool.exe", b"MZ one"), ("tools-1/LICENSE", b"free"))
+TWO = zipped(("tools-2/bin/tool.exe", b"MZ two"), ("tools-2/NOTICE", b"free"))
+
+
+@pytest.fixture
+def follower(tmp_path: pathlib.Path, host: Host) -> Follower:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+    return follower
+
+
+def tools(server: Server, archive: bytes, more: str = "") -> str:
+    return (
+        f"artifacts: [{{name: tools, source: '{server.url('/tools?sig=swordfish')}', protection: program, "
+        f"sha256: {Inline(archive).sha256}, unpack: {{into: 'C:\\tools', strip: 1}}{more}}}]\n"
+    )
+
+
+def there(host: Host) -> dict[str, bytes]:
+    found = {}
+    for path in (TOOL, TOOLS / "LICENSE", TOOLS / "NOTICE"):
+        if host.files.observe(path) is not None:
+            found[str(path.relative_to(TOOLS))] = host.files.read(path)
+    return found
+
+
+def test_an_archive_is_made_so_and_known_from_then_on(follower: Follower) -> None:
+    with Server(ok(ONE)) as server:
+        follower.wants(tools(server, ONE))
+        assert follower.stands(State.PENDING)
+        assert there(follower.host) == {}
+        follower.until_fetched()
+        assert follower.stands(State.APPLIED)
+        assert there(follower.host) == {"bin\\tool.exe": b"MZ one", "LICENSE": b"free"}
+        assert follower.host.files.descriptor(TOOL).equivalent(PROGRAM_FILE)
+        assert follower.host.files.observe(STATE / "fetched") is None
+        follower.begin()
+        follower.pass_time(700)
+        # A document that only says it otherwise makes another run, and that needs nothing of the network.
+        follower.wants(tools(server, ONE) + "environmentVariables: [{name: A, value: b}]\n")
+        assert follower.stands(State.APPLIED)
+        assert len(server.heads) == 1
+    assert follower.is_well()
+
+
+def test_another_version_takes_its_place(follower: Follower) -> None:
+    with Server(ok(ONE), ok(TWO)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+        follower.wants(tools(server, TWO))
+        assert there(follower.host)["bin\\tool.exe"] == b"MZ one"
+        follower.until_fetched()
+    assert there(follower.host) == {"bin\\tool.exe": b"MZ two", "NOTICE": b"free"}
+    assert follower.is_well()
+
+
+def test_what_was_there_before_comes_back(follower: Follower) -> None:
+    follower.host.files.make_directory(TOOLS, PROGRAM_FILE)
+    follower.host.files.write(TOOLS / "LICENSE", b"of before", PRIVATE_FILE)
+    before = picture(follower.host, but=(STATE,))
+    with Server(ok(ONE)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+        assert there(follower.host)["LICENSE"] == b"free"
+    follower.said("apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n")
+    assert picture(follower.host, but=(STATE,)) == before
+    assert follower.host.files.observe(STATE / "artifacts") is None
+
+
+def test_a_reset_takes_all_of_it_away(follower: Follower) -> None:
+    with Server(ok(ONE)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+    reset(follower.host, "test", Silent())
+    assert follower.host.files.observe(TOOLS) is None
+    assert status(follower.host).resources == ()
+    assert follower.host.files.observe(STATE) is None or follower.host.files.list(STATE) == []
+
+
+EVIL = tar_gz(special("tools-1/evil", b"2", "C:\\"))
+OUT = zipped(("tools-1\\..\\evil", b""))
+REFUSED = {
+    "another content": (ONE, TWO, f"its sha256 is {Inline(ONE).sha256}, not the wanted {Inline(TWO).sha256}"),
+    "a link": (EVIL, EVIL, "evil in it is a link, which is not unpacked"),
+    "..\\": (OUT, OUT, "'..' leads back out of its folder"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_changes_nothing(follower: Follower, case: tuple[bytes, bytes, str]) -> None:
+    came, wanted, why = case
+    with Server(ok(ONE), ok(came)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+        before = picture(follower.host, but=(STATE,))
+        follower.wants(tools(server, wanted))
+        follower.until_fetched()
+    assert follower.stands(State.REFUSED)
+    assert "at $.artifacts.0: its content cannot be fetched: " in follower.standing.error
+    assert why in follower.standing.error
+    assert picture(follower.host, but=(STATE,)) == before
+    assert follower.is_well()
+
+
+def test_a_change_that_fails_brings_the_old_one_back(follower: Follower) -> None:
+    with Server(ok(ONE), ok(TWO)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+        before = picture(follower.host, but=(STATE,))
+        fails = "commands: [{name: fails, text: exit 1, after: [{file: 'C:\\tools\\bin\\tool.exe'}]}]\n"
+        put = {"run_logged": lambda *_, **__: 1}
+        follower.host = changed(follower.host, processes=put)
+        follower.begin()
+        follower.wants(tools(server, TWO) + fails)
+        follower.until_fetched()
+    assert follower.stands(State.FAILED)
+    assert picture(follower.host, but=(STATE,)) == before
+    assert follower.is_well()
+
+
+def test_a_plan_fetches_nothing_and_says_what_it_knows(follower: Follower) -> None:
+    with Server(answer("500 No")) as server:
+        documents = read("node.yaml", (HEAD + tools(server, ONE)).encode()).documents
+        compiled = compile_node(documents, follower.contents, "node.yaml")
+        assert compiled.specification
+        planned = preview(follower.host, compiled.specification, part=PART)
+        assert server.heads == []
+    (change,) = [each for each in planned.changes if each.target.key.kind == "artifact"]
+    told = {each.field: change.target.kind.shown(each.field, each.wanted, {}) for each in change.differences}
+    assert told["source"] == server.url("/tools")
+    assert told["place"] == "into C:\\tools, strip 1, protection program"
+    assert told["digest"] == f"sha256:{Inline(ONE).sha256}"[:20]
+    assert "swordfish" not in str(told)
+
+
+def test_what_had_been_fetched_before_a_restart_is_still_of_use(follower: Follower) -> None:
+    folder = StateFolder.of(follower.host).fetched
+    with Server(ok(ONE)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetch_ended()
+        assert Inline(b"MZ one").sha256 in follower.host.files.list(folder)
+        follower.begin()
+        follower.pass_time(1)
+        assert follower.stands(State.APPLIED)
+        assert len(server.heads) == 1
+    assert there(follower.host) == {"bin\\tool.exe": b"MZ one", "LICENSE": b"free"}

@@ -1,0 +1,99 @@
+"""Mirrors, and the folder of files that lie ready."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.artifacts.digests import Hashing, told_by
+from agent.artifacts.failure import Unusable
+from agent.artifacts.means import Means, Mirror, NoMirror, file_name, mirror
+
+K8S = "https://dl.k8s.io/v1.36.3/bin/windows/amd64/kubelet.exe"
+
+MIRRORED = {
+    "none": ((), K8S, K8S),
+    "another server": (("https://dl.k8s.io/=https://mirror/k8s/",), K8S, f"https://mirror/k8s{K8S[17:]}"),
+    "of something else": (("https://github.com/=https://mirror/",), K8S, K8S),
+    "the longest counts": (
+        ("https://dl.k8s.io/=https://one/", "https://dl.k8s.io/v1.36.3/=https://two/"),
+        K8S,
+        "https://two/bin/windows/amd64/kubelet.exe",
+    ),
+    "a share": (
+        ("https://dl.k8s.io/=\\\\files\\k8s\\",),
+        "https://dl.k8s.io/a%20b.exe?sig=1",
+        "\\\\files\\k8s\\a b.exe",
+    ),
+    "a share's": (("\\\\files\\setup\\=https://mirror/",), "\\\\files\\setup\\a\\b.zip", "https://mirror/a/b.zip"),
+    "a whole": (("https://a/b.zip=C:\\setup\\b.zip",), "https://a/b.zip", "C:\\setup\\b.zip"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MIRRORED.values(), ids=MIRRORED)
+def test_what_begins_so_is_had_from_elsewhere(case: tuple[tuple[str, ...], str, str]) -> None:
+    mirrors, source, place = case
+    assert Means(tuple(map(mirror, mirrors))).place(source) == place
+
+
+@pytest.mark.parametrize("text", ["", "https://a/", "=https://a/", "https://a/=", "https://a/=https://b"])
+def test_what_is_no_mirror_is_refused(text: str) -> None:
+    with pytest.raises(NoMirror):
+        mirror(text)
+
+
+def test_a_mirror_is_told_as_it_was_given() -> None:
+    assert str(Mirror("https://a/", "https://b/")) == "https://a/=https://b/"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (f"{K8S}?a=/b", "kubelet.exe"),
+        ("https://a/b%20c.zip#d", "b c.zip"),
+        ("\\\\server\\share\\a.zip", "a.zip"),
+        ("C:/setup/a.zip", "a.zip"),
+        ("https://a/", ""),
+    ],
+)
+def test_a_source_has_a_file_name(source: str, name: str) -> None:
+    assert file_name(source) == name
+
+
+A, B = "a" * 64, "b" * 64
+SUMS = {
+    "sha256sum": f"{B}  other.exe\n{A}  kubelet.exe\n",
+    "sha256sum of binaries": f"{A} *kubelet.exe\r\n",
+    "with a folder": f"{A}  ./bin/kubelet.exe\n",
+    "in capitals": f"{A.upper()}  kubelet.exe\n",
+    "BSD's": f"SHA256 (kubelet.exe) = {A}\n",
+    "one alone": f"{A}\n",
+    "with a comment": f"# checksums\n\n{A}  kubelet.exe\n",
+}
+
+
+@pytest.mark.parametrize("text", SUMS.values(), ids=SUMS)
+def test_the_digest_of_a_file_is_found_among_checksums(text: str) -> None:
+    assert told_by(text, "kubelet.exe") == f"sha256:{A}"
+
+
+def test_the_length_tells_the_algorithm() -> None:
+    assert told_by("c" * 128, "a") == f"sha512:{'c' * 128}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<html>", f"{A}  kubectl.exe", f"{A}\n{B}", f"{A}  kubelet.exe.sig", "ab"]
+)
+def test_checksums_that_do_not_name_a_file_are_refused(text: str) -> None:
+    with pytest.raises(Unusable, match=r"its checksums do not name kubelet\.exe"):
+        told_by(text, "kubelet.exe")
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+def test_what_is_hashed_is_known_by_sha256_whatever_is_wanted(algorithm: str) -> None:
+    import hashlib
+
+    hashing = Hashing(f"{algorithm}:{hashlib.new(algorithm, b'abc').hexdigest()}")
+    hashing.update(b"a")
+    hashing.update(b"bc")
+    hashing.check()
+    assert hashing.sha256 == hashlib.sha256(b"abc").hexdigest()
