@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agent.engine.sealing import is_secret, sealed, unsealed
 from agent.engine.target import NODE, Record
 from agent.records import field, frozen
 from agent.resources import UnknownKind, kind_named
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from agent.engine.state_folder import StateFolder
     from agent.spec import Key
 
-FORMAT = 2
+FORMAT = 3
 """Of the file. One that is older is read; one that is newer was written by a newer wmcb and is refused."""
+_WITHOUT_SEALS = 2
+"""Written where no password is in it: a wmcb that knows no seals would give them back as they stand."""
 _WITHOUT_PARTS = 1
 """Written where it says all: a wmcb that knows no parts would take another's for the node's own."""
 
@@ -66,7 +69,7 @@ class Inventory:
             if content is None:
                 continue
             try:
-                return cls._of(str(place), content)
+                return cls._of(str(place), unsealed(folder.host, content.decode()))
             except (ValueError, KeyError, TypeError):
                 is_damaged = True
         if is_damaged:
@@ -77,7 +80,7 @@ class Inventory:
         return cls()
 
     @classmethod
-    def _of(cls, place: str, content: bytes) -> Inventory:
+    def _of(cls, place: str, content: str) -> Inventory:
         document = json.loads(content)
         check_format(place, document["format"])
         records = [Record.from_document(each) for each in document["resources"]]
@@ -103,7 +106,10 @@ class Inventory:
             document["parts"] = {
                 name: {"title": origin.title, "recipe": origin.recipe} for name, origin in others.items()
             }
-        folder.write(folder.inventory, json.dumps(document, indent=1).encode())
+        text = json.dumps(document, indent=1)
+        if is_secret(text):
+            text = sealed(folder.host, json.dumps({**document, "format": FORMAT}, indent=1))
+        folder.write(folder.inventory, text.encode())
 
 
 def needed_contents(records: Mapping[Key, Record]) -> set[str]:
@@ -123,7 +129,7 @@ def check_kinds(file: str, keys: Iterable[Key]) -> None:
 
 
 def written_format(*, has_parts: bool) -> int:
-    return FORMAT if has_parts else _WITHOUT_PARTS
+    return _WITHOUT_SEALS if has_parts else _WITHOUT_PARTS
 
 
 def check_format(file: str, found: object) -> None:

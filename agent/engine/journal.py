@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING, cast
 
 from agent.engine.inventory import check_format, check_kinds, written_format
+from agent.engine.sealing import sealed, unsealed
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
 from agent.records import frozen
@@ -109,7 +110,7 @@ class Journal:
         if not lines:
             return None  # not even its first line was written: nothing had been done
         try:
-            head, *steps = [json.loads(line) for line in lines]
+            head, *steps = [json.loads(unsealed(folder.host, line.decode())) for line in lines]
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
             check_kinds(str(folder.journal), (step.key for step in done))
@@ -133,7 +134,7 @@ class Journal:
         return tuple(self._steps)
 
     def add(self, step: Step) -> None:
-        line = _line(step.document())
+        line = sealed(self._folder.host, _line(step.document()).decode()).encode()
         try:
             self._add(line)
         except NoSpace:

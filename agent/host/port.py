@@ -216,6 +216,12 @@ class Access(Protocol):
     def caller(self) -> str:
         """The SID of the account that this process runs under."""
 
+    def sealed(self, secret: bytes) -> bytes:
+        """What nobody can make `secret` of again but a program of this machine."""
+
+    def unsealed(self, sealed: bytes) -> bytes:
+        """Raises HostError for what was not sealed on this machine."""
+
 
 # Signatures
 
@@ -558,6 +564,23 @@ class Firewall(Protocol):
         """NotFound where there is none. Another's of the same name stays."""
 
 
+@frozen
+class DefaultProxy:
+    """As WinHTTP keeps it: it knows no password."""
+
+    server: str
+    """One for all, as proxy:3128, or one a scheme: http=proxy:3128;https=other:3129."""
+    bypass: str
+    """What is reached without it, between semicolons; an asterisk stands for anything."""
+
+
+class Proxies(Protocol):
+    """What WinHTTP, and with it Windows' own services, goes by."""
+
+    def default(self) -> DefaultProxy | None: ...
+    def set_default(self, proxy: DefaultProxy | None) -> None: ...
+
+
 # Facts
 
 
@@ -760,6 +783,7 @@ class Host:
     services: Services
     environment: Environment
     registry: Registry
+    proxies: Proxies
     firewall: Firewall
     facts: Facts
     events: EventLog

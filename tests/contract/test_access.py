@@ -232,3 +232,10 @@ def test_a_descriptor_is_asked_with_its_owner_and_group(world: World) -> None:
 
 def test_the_caller_is_an_account(world: World) -> None:
     assert re.fullmatch(r"S-1-5-(18|21(-\d+){4})", world.host.access.caller())
+
+
+@pytest.mark.parametrize("secret", [b"swordfish", b"\x00" * 100, "käse 😀".encode(), b"x" * 10_000], ids=len)
+def test_a_secret_is_sealed_and_opened_again(world: World, secret: bytes) -> None:
+    sealed = world.host.access.sealed(secret)
+    assert secret not in sealed
+    assert world.host.access.unsealed(sealed) == secret

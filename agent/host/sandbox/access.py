@@ -19,6 +19,7 @@ ADD_FILE = 0x0002
 ADD_FOLDER = APPEND_DATA = 0x0004
 DELETE_CHILD = 0x0040
 DELETE = 0x0001_0000
+_HIDING = 0xA5
 READ_CONTROL = 0x0002_0000
 WRITE_DAC = 0x0004_0000
 
@@ -38,6 +39,13 @@ class SandboxAccess:
 
     def caller(self) -> str:
         return SIDS[Principal.ADMINISTRATOR if self.is_administrator() else Principal.USER][0]
+
+    def sealed(self, secret: bytes) -> bytes:
+        """Hidden from a look, and no more: a sandbox has no key that others do not have."""
+        return bytes(byte ^ _HIDING for byte in secret)
+
+    def unsealed(self, sealed: bytes) -> bytes:
+        return self.sealed(sealed)
 
     def require(self, action: str, place: Place, mask: int) -> None:
         """Raises AccessDenied where the caller lacks a right to what is there."""

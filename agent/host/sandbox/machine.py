@@ -31,6 +31,7 @@ from agent.host.sandbox.places import Drive
 from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files, take_name
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sandbox.programs import Programs
+from agent.host.sandbox.proxies import SandboxProxies
 from agent.host.sandbox.registry import SandboxRegistry
 from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.service_document import ServiceDocument
@@ -86,6 +87,7 @@ class Machine:
             ),
             environment=self._environment,
             registry=registry,
+            proxies=SandboxProxies(state),
             firewall=SandboxFirewall(state),
             facts=facts,
             events=SandboxEventLog(state, registry),

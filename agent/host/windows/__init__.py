@@ -26,6 +26,7 @@ if sys.platform == "win32":
         from agent.host.windows.networks import WindowsNetworks
         from agent.host.windows.power import WindowsPower
         from agent.host.windows.processes import WindowsProcesses
+        from agent.host.windows.proxies import WindowsProxies
         from agent.host.windows.registry import WindowsRegistry
         from agent.host.windows.routes import WindowsRoutes
         from agent.host.windows.signatures import WindowsSignatures
@@ -40,6 +41,7 @@ if sys.platform == "win32":
             services=local_services(clock),
             environment=WindowsEnvironment(registry),
             registry=registry,
+            proxies=WindowsProxies(),
             firewall=WindowsFirewall(),
             facts=facts,
             events=WindowsEventLog(registry),

@@ -36,6 +36,18 @@ class WindowsAccess:
         with telling("look into", "the token of this process"):
             return security.account_of_this_process()
 
+    def sealed(self, secret: bytes) -> bytes:
+        from agent.host.windows.api.data_protection import protected
+
+        with telling("seal", "a secret"):
+            return protected(secret)
+
+    def unsealed(self, sealed: bytes) -> bytes:
+        from agent.host.windows.api.data_protection import unprotected
+
+        with telling("open", "a sealed secret"):
+            return unprotected(sealed)
+
 
 def judgeable(descriptor: SecurityDescriptor) -> SecurityDescriptor:
     """The same with what an access check insists on: a group, and no generic rights, for Authz maps none."""

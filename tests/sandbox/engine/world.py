@@ -75,6 +75,7 @@ MUTATIONS = {
     },
     "services": {"create", "change", "restore", "delete", "start", "stop"},
     "environment": {"set", "remove"},
+    "proxies": {"set_default"},
     "registry": {"make_key", "remove", "remove_empty_key", "write"},
     "processes": {"run_logged"},
     "events": {"register", "unregister"},

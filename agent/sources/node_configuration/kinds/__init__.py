@@ -21,6 +21,7 @@ OF_THE_NODE = (
     "environmentVariables",
     "pathEntries",
     "registryValues",
+    "proxy",
     "hostName",
     "firewallRules",
     "networks",

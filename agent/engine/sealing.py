@@ -1,0 +1,43 @@
+"""What wmcb remembers names no password: those in URLs are sealed before a line of it is written.
+
+A proxy's password stands in variables, services and their states. All of these go through here on their way
+to the journal and to the inventory, and back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+
+_USER_IN_URL = re.compile(r'://((?:[^"\\/@\s]|\\.)+)@')
+"""In JSON, where a quote and a backslash are escaped."""
+_MARK = "sealed."
+_SEALED = re.compile(rf"://{re.escape(_MARK)}([A-Za-z0-9_=-]+)@")
+
+
+def is_secret(document: str) -> bool:
+    return "@" in document and _USER_IN_URL.search(document) is not None
+
+
+def sealed(host: Host, document: str) -> str:
+    if not is_secret(document):
+        return document
+    from base64 import urlsafe_b64encode
+
+    def seal(found: re.Match[str]) -> str:
+        return f"://{_MARK}{urlsafe_b64encode(host.access.sealed(found[1].encode())).decode()}@"
+
+    return _USER_IN_URL.sub(seal, document)
+
+
+def unsealed(host: Host, document: str) -> str:
+    if f"://{_MARK}" not in document:
+        return document
+    from base64 import urlsafe_b64decode
+
+    return _SEALED.sub(
+        lambda found: f"://{host.access.unsealed(urlsafe_b64decode(found[1])).decode()}@", document
+    )

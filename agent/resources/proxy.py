@@ -1,0 +1,38 @@
+"""The machine's proxy, as WinHTTP has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.port import DefaultProxy
+from agent.resources.kind import Kind
+from agent.spec.proxy import Proxy
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State
+    from agent.spec import Want
+
+
+class ProxyResource(Kind):
+    firm = frozenset({"server", "bypass"})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, Proxy)
+        return {"server": want.server, "bypass": want.bypass}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
+        found = host.proxies.default()
+        return None if found is None else {"server": found.server, "bypass": found.bypass}
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
+        assert isinstance(want, Proxy)
+        host.proxies.set_default(DefaultProxy(want.server, want.bypass))
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        former = None if before is None else DefaultProxy(str(before["server"]), str(before["bypass"]))
+        host.proxies.set_default(former)
+        return None
+
+
+KIND = ProxyResource()
