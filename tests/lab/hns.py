@@ -27,7 +27,7 @@ class Hns:
     """Installed and running from now on, also after a reboot."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self.node = node
         for name in _LIBRARIES:
             node.copy_in(wine.outside(programs.PLACE) / name, rf"C:\windows\system32\{name}")
         node.copy_in(wine.outside(programs.PLACE) / "hns.exe", _PROGRAM)
@@ -35,20 +35,20 @@ class Hns:
         self.start()
 
     def start(self) -> None:
-        self._node.start_service(SERVICE)
-        self._node.wait_for_service(SERVICE, State.RUNNING)
+        self.node.start_service(SERVICE)
+        self.node.wait_for_service(SERVICE, State.RUNNING)
 
     def crash(self) -> None:
         """Its process dies, and is started again as Windows' recovery actions do: the policies are gone."""
-        (process,) = self._node.processes("hns.exe")
-        self._node.kill(process)
+        (process,) = self.node.processes("hns.exe")
+        self.node.kill(process)
         with suppress(AssertionError):  # whoever has called it meanwhile has started it, too
-            self._node.start_service(SERVICE)
-        self._node.wait_for_service(SERVICE, State.RUNNING)
+            self.node.start_service(SERVICE)
+        self.node.wait_for_service(SERVICE, State.RUNNING)
 
     def fail(self, call: str, *codes: int) -> None:
         """Has the next calls of this name (CreateNetwork) fail with these HRESULTs, one after the other."""
-        (self._node.path(_FOLDER) / "faults.json").write_text(json.dumps({call: codes}))
+        (self.node.path(_FOLDER) / "faults.json").write_text(json.dumps({call: codes}))
 
     def lose_networks(self) -> None:
         """As some reboots do; what was attached to this machine stays behind. While it is off."""
@@ -58,7 +58,7 @@ class Hns:
 
     def call(self, name: str, identifier: str, settings: Document) -> str:
         """One call, as a container runtime would make it; its HRESULT in hexadecimal, and what was told."""
-        result = self._node.run(_PROGRAM, "call", name, identifier, json.dumps(settings))
+        result = self.node.run(_PROGRAM, "call", name, identifier, json.dumps(settings))
         assert result.code == 0, result.err
         return result.out
 
@@ -85,7 +85,7 @@ class Hns:
     @property
     def asked(self) -> Sequence[Document]:
         """Each call that was to change something: `call`, `id`, `settings`, and its `code`."""
-        file = self._node.path(_FOLDER) / "asked.jsonl"
+        file = self.node.path(_FOLDER) / "asked.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def _kept(self) -> Document:
@@ -94,7 +94,7 @@ class Hns:
         return kept
 
     def _file(self) -> Any:
-        return self._node.path(_FOLDER) / "HNS.data"
+        return self.node.path(_FOLDER) / "HNS.data"
 
 
 def _named(documents: Sequence[Document], name: str) -> Document | None:

@@ -264,34 +264,57 @@ func checkSubnet(it subnet, networkType string) hresult {
 }
 
 func checkAdapter(policies []policy) hresult {
-	for _, each := range policies {
-		var settings struct{ NetworkAdapterName string }
-		if each.Type != "NetAdapterName" {
-			continue
-		}
-		if parse(string(each.Settings), &settings) != ok {
-			return invalidPolicy
-		}
-		if names, err := adapters(); err != nil || !slices.Contains(names, settings.NetworkAdapterName) {
-			return adapterNotFound
-		}
+	name, code := adapterOf(policies)
+	if code != ok || name == "" {
+		return code
+	}
+	if addresses, err := adapters(); err != nil || addresses[name] == nil {
+		return adapterNotFound
 	}
 	return ok
 }
 
-// adapters are the names that people know, as `Ethernet`.
-func adapters() ([]string, error) {
+func adapterOf(policies []policy) (string, hresult) {
+	for _, each := range policies {
+		var settings struct{ NetworkAdapterName string }
+		if each.Type == "NetAdapterName" {
+			if parse(string(each.Settings), &settings) != ok {
+				return "", invalidPolicy
+			}
+			return settings.NetworkAdapterName, ok
+		}
+	}
+	return "", ok
+}
+
+func managementAddress(policies []policy) string {
+	name, _ := adapterOf(policies)
+	addresses, _ := adapters()
+	if len(addresses[name]) == 0 {
+		return ""
+	}
+	return addresses[name][0]
+}
+
+// adapters are the IPv4 addresses of each by the name that people know, as `Ethernet`.
+func adapters() (map[string][]string, error) {
 	size := uint32(64 << 10)
 	buffer := make([]byte, size)
 	first := (*windows.IpAdapterAddresses)(unsafe.Pointer(&buffer[0]))
 	if err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, 0, 0, first, &size); err != nil {
 		return nil, err
 	}
-	var names []string
+	found := map[string][]string{}
 	for each := first; each != nil; each = each.Next {
-		names = append(names, windows.UTF16PtrToString(each.FriendlyName))
+		addresses := []string{}
+		for one := each.FirstUnicastAddress; one != nil; one = one.Next {
+			if address := one.Address.IP().To4(); address != nil {
+				addresses = append(addresses, address.String())
+			}
+		}
+		found[windows.UTF16PtrToString(each.FriendlyName)] = addresses
 	}
-	return names, nil
+	return found, nil
 }
 
 func (hns *service) deleteNetwork(id string) hresult {
@@ -530,10 +553,37 @@ func (hns *service) hnsCall(of, text string) string {
 	if method == "GET" && words[0] == "policylists" {
 		return `{"Success":true,"Output":[]}`
 	}
+	if method == "GET" && words[0] == "networks" && len(words) == 1 {
+		return hns.networksOfTheFirstSchema()
+	}
 	if method == "POST" && len(words) == 3 && words[0] == "endpoints" && words[2] == "attach" {
 		return hns.attachToHost(words[1], text)
 	}
 	return `{"Success":false,"Error":"the stand-in has no such path","ErrorCode":2151350293}`
+}
+
+func (hns *service) networksOfTheFirstSchema() string {
+	type subnet struct{ AddressPrefix, GatewayAddress string }
+	type network struct {
+		ID, Name, Type, ManagementIP string
+		Subnets                      []subnet
+	}
+	found := []network{}
+	for _, each := range hns.kept.Networks {
+		told := network{ID: each.ID, Name: each.Name, Type: each.Type, ManagementIP: managementAddress(each.Policies)}
+		for _, ipam := range each.Ipams {
+			for _, one := range ipam.Subnets {
+				gateway := ""
+				if len(one.Routes) > 0 {
+					gateway = one.Routes[0].NextHop
+				}
+				told.Subnets = append(told.Subnets, subnet{one.IpAddressPrefix, gateway})
+			}
+		}
+		found = append(found, told)
+	}
+	text, _ := json.Marshal(found)
+	return `{"Success":true,"Output":` + string(text) + "}"
 }
 
 func (hns *service) attachToHost(id, text string) string {
