@@ -83,11 +83,8 @@ def install(
     Returns what this Windows would not keep of the registration. Done again, it brings everything up to date,
     with `as_kubeadm` or without: once there, a kubeadm.exe stays.
     """
+    lay_out(host, program, as_kubeadm=as_kubeadm)
     target = place(host)
-    if target != program.parent:
-        _lay_out(host.files, program, target)
-    if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
-        _put(host.files, target / PROGRAM, target / KUBEADM)
     registered = _texts_of_events(host)
     if registered is None or host.files.observe(registered) is None:
         # Else a node has its own, which stays when this goes.
@@ -96,6 +93,15 @@ def install(
     if host.services.read(SERVICE) is None:
         return host.services.create(wanted)
     return host.services.change(wanted)
+
+
+def lay_out(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -> None:
+    """The same without the service: for people, and for a machine that is no node yet."""
+    target = place(host)
+    if target != program.parent:
+        _lay_out(host.files, program, target)
+    if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
+        _put(host.files, target / PROGRAM, target / KUBEADM)
 
 
 def restart(host: Host, seconds: float) -> None:

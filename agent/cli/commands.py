@@ -26,6 +26,26 @@ COMMANDS = (
         ),
     ),
     Command(
+        "prepare",
+        "what a bare server or an image needs to become a node",
+        run="agent.cli.prepare:run",
+        options=(
+            options.KUBERNETES_VERSION,
+            *options.CONFIGURATION,
+            options.INSTALL_DIRECTORY,
+            options.NODE_NAME,
+            options.FOR_IMAGE,
+            options.IGNORE,
+            options.MAX_TIME,
+            OUTPUT,
+            options.DRY_RUN,
+        ),
+        examples=(
+            "wmcb prepare --kubernetes-version v1.36.3",
+            "wmcb prepare --kubernetes-version v1.36.3 --node-config node.yaml",
+        ),
+    ),
+    Command(
         "upgrade",
         "another kubelet, and the cluster's present configuration",
         run="agent.cli.upgrade:run",

@@ -189,7 +189,7 @@ def install(request: Request) -> int:
     former, followed = installation.arguments(host), _followed(request, host)
     port = _metrics_port(request, former)
     arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port))
-    with _running_program(request, host) as program:
+    with running_program(request, host) as program:
         unsupported = installation.install(
             host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM)
         )
@@ -331,8 +331,8 @@ def _withdraw(host: Host) -> None:
 
 
 @contextmanager
-def _running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
-    """What is to be laid out: this exe, with the runtime folder beside it."""
+def running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
+    """What is to be laid out under Program Files: this exe, with the runtime folder beside it."""
     from pathlib import PureWindowsPath
 
     if is_sandbox(request):
@@ -341,7 +341,7 @@ def _running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
     elif "wmcb_built" in sys.modules:
         yield PureWindowsPath(sys.executable)
     else:
-        raise BadUsage("daemon install installs the exe that it is called from; this is Python from source")
+        raise BadUsage("what is laid out is the exe that is called; this is Python from source")
 
 
 @contextmanager

@@ -37,18 +37,30 @@ def stage(request: Request, host: Host, asking: Asking) -> Stage:
     contents = Contents(host, means_of(request, host))
     for other in others:
         tell_report(compile_node([other], contents, file.shown).report, asking)
-
-    def compiled() -> Stage:
-        found = compile_node(mine, contents, file.shown)
-        tell_report(found.report, asking)
-        assert found.specification is not None, "a report without errors comes with a specification"
-        what = f"make what {file.shown} wants"
-        wanted, artifacts = found.specification, found.artifacts
-        return Stage(CONFIGURED, what, wanted, contents, found.origins, artifacts, compiled)
-
-    stage = compiled()
+    stage = compiled(request, host, asking, CONFIGURED, file.shown, mine)
     _tell(file, mine, others, node_name, asking)
     return stage
+
+
+def compiled(
+    request: Request,
+    host: Host,
+    asking: Asking,
+    part: str,
+    title: str,
+    documents: Sequence[NodeConfiguration],
+) -> Stage:
+    """What these documents want together. Raises BadInput."""
+    contents = Contents(host, means_of(request, host))
+
+    def again() -> Stage:
+        found = compile_node(documents, contents, title)
+        tell_report(found.report, asking)
+        assert found.specification is not None, "a report without errors comes with a specification"
+        what = f"make what {title} wants"
+        return Stage(part, what, found.specification, contents, found.origins, found.artifacts, again)
+
+    return again()
 
 
 def _node_name(request: Request, host: Host, asking: Asking) -> str:

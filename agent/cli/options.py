@@ -12,6 +12,8 @@ NODE_CONFIG = Option("--node-config", "a NodeConfiguration, made so first", plac
 KUBELET = Option("--kubelet", "kubelet.exe; copied to where programs go", placeholder="FILE")
 IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FILE")
 KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs go", placeholder="FILE")
+KUBERNETES_VERSION = Option("--kubernetes-version", "whose kubelet.exe is fetched", placeholder="V")
+FOR_IMAGE = Option("--for-image", "leave nothing that is one machine's alone")
 INSTALL_DIRECTORY = Option("--install-dir", r"where programs go (C:\k)", placeholder="DIR")
 KUBELET_VERSION = Option("--kubelet-version", "of a kubelet.exe that cannot be run here", placeholder="V")
 NODE_NAME = Option("--node-name", "in place of this machine's host name", placeholder="NAME")

@@ -88,6 +88,8 @@ def _resident(host: Host) -> Iterator[str]:
     with suppress(HostError):
         if host.services.read(SERVICE) is not None:
             yield f"the resident service and {place(host)} stay: wmcb daemon uninstall removes both"
+        elif host.files.observe(place(host)) is not None:
+            yield f"wmcb itself stays in {place(host)}: wmcb daemon uninstall removes it"
 
 
 def _forget(request: Request) -> int:

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from agent.engine.run import Done
     from agent.host.port import Host
 
+_MADE = "this machine is a node"
+_AS_IT_WAS = "this machine is the node that is wanted"
 
-def show_result(request: Request, host: Host, done: Done) -> int:
-    """On standard output. The exit code."""
+
+def show_result(
+    request: Request, host: Host, done: Done, made: str = _MADE, as_it_was: str = _AS_IT_WAS
+) -> int:
+    """On standard output: what it is now, or was already. The exit code."""
     if request.has(VERBOSE):
         _tell_what_is_kept_otherwise(done)
     remarks = [*_adopted(done), *_not_started(request, host, done.plan)]
@@ -34,11 +39,11 @@ def show_result(request: Request, host: Host, done: Done) -> int:
         lines = [*done.awaiting.values(), *shown_plan.of_result(done), *remarks]
         say("\n  ".join([f"restart this machine, and run this again: {_waiting(done)}", *lines]))
     elif not done.plan.changes:
-        lines = ["nothing to do: this machine is the node that is wanted", *remarks]
+        lines = [f"nothing to do: {as_it_was}", *remarks]
         say("\n  ".join(lines))
     else:
         lines = [*shown_plan.of_result(done), *remarks]
-        say("\n".join(["this machine is a node", *(f"  {line}" for line in lines)]))
+        say("\n".join([made, *(f"  {line}" for line in lines)]))
     return GO_ON_AFTER_RESTART if done.awaiting else DONE
 
 

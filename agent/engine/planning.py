@@ -86,11 +86,14 @@ class Plan:
 
 def together(plans: Sequence[Plan]) -> Plan:
     """Of several runs, one after the other. What one changes is not told as unchanged by another."""
-    changed = {change.target.key for plan in plans for change in plan.changes}
+    changes = [change for plan in plans for change in plan.changes]
+    changed = {change.target.key for change in changes}
     same = {match.target.key: match for plan in plans for match in plan.unchanged}
+    # Seen from here, each would create a folder that several want.
+    created = {each.target.key: each for each in reversed(changes) if each.action is Action.CREATE}
     return Plan(
         tuple(target for plan in plans for target in plan.pauses),
-        tuple(change for plan in plans for change in plan.changes),
+        tuple(each for each in changes if created.get(each.target.key, each) is each),
         tuple(change for plan in plans for change in plan.resumes),
         tuple(match for key, match in same.items() if key not in changed),
         tuple(note for plan in plans for note in plan.notes),

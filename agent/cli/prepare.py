@@ -1,0 +1,106 @@
+"""`wmcb prepare`: what a bare server, or an image, needs before it can become a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import images, node_config, options, stages, values
+from agent.cli.asking import Asking
+from agent.cli.checking import ignored_checks, machine_findings, refuse_unfit
+from agent.cli.daemon import running_program
+from agent.cli.failure import DONE, BadUsage
+from agent.cli.machine import is_imagined, open_machine, open_or_imagine
+from agent.cli.outlook import show_plan
+from agent.cli.result import show_result
+from agent.engine import run as engine
+from agent.engine.parts import PREPARED
+from agent.engine.planning import together
+from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
+from agent.sources.kubelet.prerequisites import prerequisites, release
+from agent.sources.node_configuration.model import Item, NodeConfiguration, Origin
+from service import installation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.cli.arguments import Request
+    from agent.cli.stages import Stage
+    from agent.host.port import Host
+
+_CHECKS = ("administrator", "windows-build", "architecture", "drive-rights")
+_PREPARED = "this machine is prepared: join it, or give it a document, and it is a node"
+_NOTHING = "this machine is prepared as is wanted"
+
+
+def run(request: Request) -> int:
+    """What is wanted is made part by part; what a restart has to come before is made by the next run."""
+    _require_wish(request)
+    is_look = request.has(options.DRY_RUN)
+    host = open_or_imagine(request) if is_look else open_machine(request)
+    asking = Asking(ignored_checks(request))
+    wanted = _wanted(request, host, asking)
+    if request.has(options.FOR_IMAGE):
+        images.refuse_identity(host, wanted)
+    if not is_imagined(request):
+        refuse_unfit(machine_findings(request, host, asking, None, checks=_CHECKS), asking)
+    if is_look:
+        also = _laid_out(host) if request.has(options.KUBERNETES_VERSION) else ""
+        plan = together([stages.foreseen(host, stage) for stage in wanted])
+        show_plan(request, host, plan, also=[also] if also else [])
+        return DONE
+    done = []
+    for stage in wanted:
+        done.append(stages.make(request, host, stage))
+        if done[-1].awaiting:
+            break
+    if request.has(options.KUBERNETES_VERSION):
+        with running_program(request, host) as program:
+            installation.lay_out(host, program, as_kubeadm=True)
+    code = show_result(request, host, engine.together(done), _PREPARED, _NOTHING)
+    if request.has(options.FOR_IMAGE):
+        images.forget_this_machine(host)
+    return code
+
+
+def _require_wish(request: Request) -> None:
+    wanted = (options.KUBERNETES_VERSION, options.NODE_CONFIG)
+    if not any(map(request.has, wanted)):
+        text = " or ".join(f"{option.name} {option.placeholder}" for option in wanted)
+        raise BadUsage(f"{text} is needed", where=wanted[0].name)
+
+
+def _wanted(request: Request, host: Host, asking: Asking) -> Sequence[Stage]:
+    """In the order in which they are made: what was interrupted first."""
+    found = []
+    if request.has(options.KUBERNETES_VERSION):
+        found.append(_of_every_node(request, host, asking))
+    if request.has(options.NODE_CONFIG):
+        found.append(node_config.stage(request, host, asking))
+    interrupted = engine.interrupted_part(host)
+    return sorted(found, key=lambda stage: stage.part != interrupted)
+
+
+def _of_every_node(request: Request, host: Host, asking: Asking) -> Stage:
+    option = options.KUBERNETES_VERSION
+    version = _version(request, asking)
+    wants = prerequisites(version, values.install_directory(request), installation.place(host))
+    origin = Origin(f"{option.name} {version}", ())
+    document = NodeConfiguration(origin, "", items=tuple(Item(want, origin) for want in wants))
+    return node_config.compiled(request, host, asking, PREPARED, f"Kubernetes {version}", [document])
+
+
+def _version(request: Request, asking: Asking) -> str:
+    option = options.KUBERNETES_VERSION
+    given = request.value(option, "")
+    version = release(given)
+    if version is None:
+        raise BadUsage.of(option.name, given, f"expected something like v1.{NEWEST}.0")
+    known = Kubelet.of_version(version)
+    if known is None or not OLDEST <= known.minor <= NEWEST:
+        asking.warn(f"{option.name} {version}: releases 1.{OLDEST} to 1.{NEWEST} are known here")
+    return version
+
+
+def _laid_out(host: Host) -> str:
+    names = f"{installation.PROGRAM} and {installation.KUBEADM}"
+    return f"{names} are laid out in {installation.place(host)}"

@@ -1,0 +1,209 @@
+"""`wmcb prepare`: a bare machine gets what every node needs, an image nothing that is one machine's alone."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli import prepare
+from sandbox.cli.given import program
+from sandbox.cli.test_node_config import CONTAINERD, HEAD, NOTE, given
+from sandbox.cli.test_node_config import picture as but_state
+from sandbox.engine.world import Killed, Power, powered
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from sandbox.cli.given import Machine
+
+VERSION = ("prepare", "--kubernetes-version", "v1.36.3")
+KUBELET = r"C:\k\kubelet.exe"
+OWN = (r"C:\Program Files\wmcb\wmcb.exe", r"C:\Program Files\wmcb\kubeadm.exe")
+
+
+def put_kubelet(folder: pathlib.Path, tail: bytes) -> None:
+    """As the Kubernetes project publishes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = program(tail=tail)
+    (folder / "kubelet.exe").write_bytes(content)
+    (folder / "kubelet.exe.sha256").write_text(hashlib.sha256(content).hexdigest())
+
+
+@pytest.fixture
+def mirror(bare: Machine) -> tuple[str, str]:
+    """A folder that has what the project's server has."""
+    folder = bare.folder / "mirror"
+    for version, tail in (("v1.36.3", b""), ("v1.36.4", b"newer")):
+        put_kubelet(folder / version / "bin" / "windows" / "amd64", tail)
+    return ("--mirror", f"https://dl.k8s.io/={folder}/")
+
+
+def picture(machine: Machine) -> dict[str, object]:
+    """But for what `daemon uninstall` takes away."""
+    seen = but_state(machine)
+    return {name: seen[name] for name in seen if r"C:\Program Files\wmcb" not in name}
+
+
+def test_a_bare_machine_is_prepared_and_again_nothing_changes(bare: Machine, mirror: tuple[str, str]) -> None:
+    before = bare.picture()
+    answer = bare.wmcb(*VERSION, *mirror)
+    assert (answer.code, answer.out.splitlines()[0]) == (
+        0,
+        "this machine is prepared: join it, or give it a document, and it is a node",
+    ), answer.err
+    assert bare.read(KUBELET) == program()
+    host = bare.host
+    assert [rule.local_ports for rule in host.firewall.rules("wmcb kubelet")] == [("10250",)]
+    path = host.environment.get("Path") or ""
+    assert path.endswith(r"C:\k;C:\Program Files\wmcb")
+    for name in OWN:
+        assert host.files.observe(PureWindowsPath(name)) is not None, name
+    made = bare.picture()
+    elsewhere = ("--mirror", "https://dl.k8s.io/=https://127.0.0.1:9/")
+    answer = bare.wmcb(*VERSION, *elsewhere)
+    assert answer.out == "nothing to do: this machine is prepared as is wanted\n", answer.err
+    assert but_state(bare) == {name: made[name] for name in but_state(bare)}
+    answer = bare.wmcb("reset")
+    assert "wmcb itself stays in C:\\Program Files\\wmcb: wmcb daemon uninstall removes it" in answer.out
+    bare.wmcb("daemon", "uninstall")
+    assert bare.picture() == before
+
+
+def test_it_makes_a_node_then_without_another_kubelet(bare: Machine, mirror: tuple[str, str]) -> None:
+    bare.wmcb(*VERSION, *mirror, *given(bare, CONTAINERD))
+    answer = bare.wmcb(*bare.node[:2], "--kubelet", KUBELET, "--kubelet-version", "1.36")
+    assert answer.code == 0, answer.err
+    assert bare.host.services.status("kubelet").state.name == "RUNNING"
+    made = picture(bare)
+    assert bare.wmcb(*VERSION, *mirror).out.startswith("nothing to do")
+    assert picture(bare) == made
+
+
+def test_the_kubelet_of_a_node_is_not_exchanged(bare: Machine, mirror: tuple[str, str]) -> None:
+    bare.wmcb(*VERSION, *mirror, *given(bare, CONTAINERD))
+    bare.wmcb(*bare.node[:2], "--kubelet", KUBELET, "--kubelet-version", "1.36")
+    answer = bare.wmcb("prepare", "--kubernetes-version", "1.36.4", *mirror)
+    assert answer.code == 2
+    assert rf"file {KUBELET} is wanted otherwise (sha256) than by" in answer.err
+    assert bare.read(KUBELET) == program()
+
+
+def test_another_release_takes_the_place_of_the_first(bare: Machine, mirror: tuple[str, str]) -> None:
+    bare.wmcb(*VERSION, *mirror)
+    assert bare.wmcb("prepare", "--kubernetes-version", "1.36.4", *mirror).code == 0
+    assert bare.read(KUBELET) == program(tail=b"newer")
+
+
+def test_a_plan_shows_all_of_it_and_changes_nothing(bare: Machine) -> None:
+    before = bare.picture()
+    plan = bare.wmcb(*VERSION, "--dry-run", *given(bare), "-o", "json").document
+    created = [tuple(change["resource"]) for change in plan["changes"]]
+    assert len(created) == len(set(created))
+    assert {("artifact", "kubelet.exe"), ("firewall_rule", "wmcb kubelet"), ("file", NOTE)} <= set(created)
+    assert plan["remarks"] == [r"wmcb.exe and kubeadm.exe are laid out in C:\Program Files\wmcb"]
+    assert bare.picture() == before
+
+
+def test_a_document_alone_is_made_so_on_any_machine(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    assert machine.wmcb("prepare", *given(machine)).code == 0
+    assert machine.read(NOTE) == b"one"
+    assert machine.host.files.observe(PureWindowsPath(OWN[0])) is None
+
+
+WRONG = [
+    pytest.param((), "--kubernetes-version V or --node-config FILE is needed", 2, id="nothing"),
+    pytest.param(
+        ("--kubernetes-version", "latest"),
+        "--kubernetes-version latest: expected something like v1.36.0",
+        2,
+        id="no version",
+    ),
+    pytest.param(
+        ("--kubernetes-version", "1.36.9", "--artifacts", "{folder}"),
+        "--kubernetes-version v1.36.9: its content cannot be fetched: ",
+        1,
+        id="not to be had",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "told", "code"), WRONG)
+def test_what_cannot_be_is_told_in_a_line_and_nothing_changes(
+    bare: Machine, words: tuple[str, ...], told: str, code: int
+) -> None:
+    before = but_state(bare)
+    mirror = ("--mirror", f"https://dl.k8s.io/={bare.folder}/nowhere/") if code == 1 else ()
+    answer = bare.wmcb("prepare", *(word.format(folder=bare.folder) for word in words), *mirror)
+    assert answer.code == code
+    assert answer.error_lines[-1].startswith(f"wmcb: {told}")
+    assert but_state(bare) == before
+
+
+# Images
+
+
+def test_an_image_keeps_nothing_of_the_machine_that_it_was_made_on(
+    bare: Machine, mirror: tuple[str, str]
+) -> None:
+    assert bare.wmcb(*VERSION, *mirror, *given(bare), "--for-image").code == 0
+    name = bare.host.facts.host_name().lower()
+    for path, content in files(bare.place / "ProgramData" / "wmcb").items():
+        assert name not in content.lower(), path
+    assert not (bare.place / "ProgramData" / "wmcb" / "logs").exists()
+    assert bare.wmcb("status").code == 0, "each copy goes on from there"
+    assert bare.wmcb(*VERSION, *mirror).out.startswith("nothing to do")
+
+
+def files(folder: pathlib.Path) -> dict[pathlib.Path, str]:
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    assert found
+    return {path: path.read_bytes().decode("latin-1") for path in found}
+
+
+def test_no_image_is_made_of_a_node(machine: Machine, mirror: tuple[str, str]) -> None:
+    machine.wmcb(*machine.node)
+    answer = machine.wmcb(*VERSION, *mirror, "--for-image")
+    assert answer.code == 3
+    assert answer.err.startswith("wmcb: this machine is a node already (")
+
+
+def test_nor_of_a_machine_that_was_one(bare: Machine, mirror: tuple[str, str]) -> None:
+    bare.put(r"C:\etc\kubernetes\kubelet.conf", b"{}")
+    answer = bare.wmcb(*VERSION, *mirror, "--for-image")
+    assert answer.code == 3
+    assert answer.err == (
+        "wmcb: C:\\etc\\kubernetes\\kubelet.conf is of a node that this machine was; remove it, or an image"
+        " has it\n"
+    )
+
+
+def test_an_image_gets_no_name(bare: Machine, mirror: tuple[str, str]) -> None:
+    file = bare.give("node.yaml", f"{HEAD}hostName: win-1\n")
+    answer = bare.wmcb(*VERSION, *mirror, "--node-config", file, "--for-image")
+    assert answer.code == 2
+    assert answer.err == (
+        f"wmcb: {file} line 3, column 11 at $.hostName: an image has no name: each of its copies gets one\n"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # a thread that is killed
+@pytest.mark.parametrize("changes", range(0, 150, 13))
+def test_cut_off_anywhere_it_is_finished_by_the_next_run(
+    bare: Machine, mirror: tuple[str, str], changes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*VERSION, *mirror, *given(bare, CONTAINERD))
+    opened = bare.host
+    with monkeypatch.context() as patched:
+        patched.setattr(prepare, "open_machine", lambda _: powered(opened, Power(changes)))
+        with suppress(Killed):
+            bare.wmcb(*words)
+    answer = bare.wmcb(*words)
+    assert answer.code == 0, answer.err
+    assert bare.wmcb("status").code == 0
+    for name in (KUBELET, *OWN):
+        assert bare.host.files.observe(PureWindowsPath(name)) is not None, name
