@@ -105,8 +105,12 @@ class Access:
 def _own_folder() -> Iterator[Path]:
     """What tempfile would do, which draws in four libraries for compression that nobody here needs."""
     # Whatever else others do there: nobody can have this name in it, and a folder that is there is refused.
-    usual = Path(os.environ["SYSTEMROOT"], "Temp") if sys.platform == "win32" else Path("/tmp")  # noqa: S108
-    named = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), usual)
+    if sys.platform == "win32":
+        names, usual = ("TMPDIR", "TEMP", "TMP"), Path(os.environ["SYSTEMROOT"], "Temp")
+    else:
+        # TEMP names one of the imagined machine's to what a sandbox runs.
+        names, usual = ("TMPDIR",), Path("/tmp")  # noqa: S108
+    named = next(filter(None, map(os.environ.get, names)), usual)
     folder = Path(named, f"wmcb-{os.urandom(8).hex()}")
     folder.mkdir(mode=0o700)
     try:
