@@ -107,6 +107,8 @@ class Keeping:
         self._renewals = Renewals(host)
         self._starts: dict[Key, Starts] = {}
         self._repeats = Repeats()
+        self._attempts = Repeats()
+        """What could not be put right."""
         self._inventory = Inventory()
         self._records: Mapping[Key, Record] = {}
         self._run: str | None = None
@@ -334,6 +336,7 @@ class Keeping:
             if key not in otherwise:
                 for topic in ("stops", "again", "left"):
                     self._telling.is_over((topic, key))
+                self._attempts.forget(key)
                 if key in self._starts:
                     self._starts[key].runs()
 
@@ -341,7 +344,7 @@ class Keeping:
         if drift.has_stopped:
             due = self._starts.setdefault(drift.key, Starts()).due(now)
         else:
-            due = self._repeats.due(drift.key, drift.fields, now)
+            due = max(each.due(drift.key, drift.fields, now) for each in (self._repeats, self._attempts))
         if due <= now:
             return True
         self._agenda.at(drift.key, due)
@@ -351,7 +354,7 @@ class Keeping:
                 f"{drift.key} keeps stopping ({self._end_of(drift)}); started again after {pause:g} seconds"
             )
             self._telling.tell_once(("stops", drift.key), Event.STOPS_AGAIN, text)
-        else:
+        elif not self._telling.stands(("left", drift.key)):
             text = (
                 f"{drift.key} is changed again and again ({_named(drift.fields)}); repaired every ten minutes"
             )
@@ -376,7 +379,8 @@ class Keeping:
                     text = f"{drift.key} had stopped ({ends[drift.key]}), and was started"
                     self._telling.tell(Event.STARTED, text)
             else:
-                self._repeats.repaired(drift.key, drift.fields, now)
+                self._repeats.repaired(drift.key, mended, now)
+                self._attempts.repaired(drift.key, remaining, now)
                 if mended:
                     text = f"{drift.key} {_was(drift)}, and was put right ({_named(mended)})"
                     self._telling.tell(Event.REPAIRED, text)

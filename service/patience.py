@@ -55,6 +55,10 @@ class Repeats:
         for field in fields:
             self._repairs.setdefault((key, field), _Repairs()).add(now)
 
+    def forget(self, key: Key) -> None:
+        for what in [each for each in self._repairs if each[0] == key]:
+            del self._repairs[what]
+
     def _due(self, what: tuple[Key, str], now: float) -> float:
         repairs = self._repairs.get(what)
         if repairs is None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _OF_HEALTH = frozenset({"well", "makes"})
 """What a program has to show in its own time: whoever supervises it asks for that."""
 _STATE = "state"
+_CONTENT = "sha256"
 _ON_THE_WAY = ("START_PENDING", "STOP_PENDING", "CONTINUE_PENDING", "PAUSE_PENDING")
 """Somebody's start or stop, Windows' own recovery among them: how it ends is still to be seen."""
 
@@ -112,9 +113,9 @@ def repair(
         end_properly(host, folder, inventory)
         if unfinished(folder, inventory) is not None:
             raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
-        planned = _planned(host, inventory.records, keys, restart)
+        planned = _planned(host, folder, inventory.records, keys, restart)
         if not (planned.changes or planned.resumes):
-            return Repaired()
+            return Repaired(tuple(_Look(host, inventory.records, keys).drifts()))
         folder.ensure()
         journal = Journal.begin(folder, version, repairs=True)
         repairing = _Repairing(host, folder, Making(host, folder, journal, progress))
@@ -182,12 +183,19 @@ def _is_on_the_way(different: Difference) -> bool:
 
 
 def _planned(
-    host: Host, records: Mapping[Key, Record], keys: Collection[Key], restart: Collection[Key]
+    host: Host,
+    folder: StateFolder,
+    records: Mapping[Key, Record],
+    keys: Collection[Key],
+    restart: Collection[Key],
 ) -> Plan:
     services = {key for key in records if pausable(kind_named(key.kind))}
     compared = _Look(host, records, {*keys, *restart, *services}).compared
     # What has changed of others is not to be repaired now, as far as anybody has said.
-    compared = [each if each.target.key in keys else Match(each.target, each.found) for each in compared]
+    compared = [
+        _within_reach(host, folder, each) if each.target.key in keys else Match(each.target, each.found)
+        for each in compared
+    ]
     drifted = [each for each in compared if isinstance(each, Change)]
     disturbed = {each.target.key for each in disturbed_by(compared, records, set(_moving(drifted)))}
     stopped_first = [
@@ -212,6 +220,19 @@ def _planned(
         if each.target.key in services and (each.target.key in touched or isinstance(each, Change))
     )
     return Plan(pauses, tuple(changes), starts, ())
+
+
+def _within_reach(host: Host, folder: StateFolder, each: Change | Match) -> Change | Match:
+    """As much of it as can be done: a content that is not at hand stays as it is, and stops nobody."""
+    if isinstance(each, Match) or each.before is None or (content := each.before.get(_CONTENT)) is None:
+        return each
+    now = (each.found or {}).get(_CONTENT)
+    if content == now or folder.has(str(content)) or host.files.observe(folder.made / str(content)):
+        return each
+    left = tuple(one for one in each.differences if one.field != _CONTENT)
+    if now is None or not left:
+        return Match(each.target, each.found)
+    return replaced(each, differences=left, before={**each.before, _CONTENT: now})
 
 
 def _hurried(target: Target) -> Target:
@@ -275,16 +296,13 @@ class _Repairing:
             self._attempt(target, Plan((), (), (start,), ()))
 
     def _possible(self, change: Change) -> Change | None:
-        """As much of it as can be done: a content that is not at hand stays as it is."""
+        """None where the content that was at hand cannot be lent any more."""
         assert change.before is not None
-        content = change.before.get("sha256")
-        now = (change.found or {}).get("sha256")
+        content, now = change.before.get(_CONTENT), (change.found or {}).get(_CONTENT)
         if content in (None, now) or self._lend(str(content)):
             return change
-        if now is None:
-            self._trouble.append(f"{change.target.key}: what it held is not at hand")
-            return None
-        return replaced(change, before={**change.before, "sha256": now})
+        self._trouble.append(f"{change.target.key}: what it held is not at hand")
+        return None
 
     def _lend(self, sha256: str) -> bool:
         """To where a run finds what has to come back."""

@@ -269,6 +269,31 @@ def test_a_large_program_is_told_and_not_repaired(tmp_path: pathlib.Path, host: 
     assert keeper.told() == [], "once"
 
 
+def test_what_is_edited_before_there_is_a_copy_is_told_and_restarts_nothing(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    keeper = Keeper(tmp_path, host)
+    make_so(host, nodes.node(), "test", Silent())
+    content = host.files.read(CONFIG)
+    host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+    keeper.happened(OWN)
+    for _ in range(5):
+        keeper.touched(CONFIG)
+    told = keeper.told()
+    assert [event for event, _ in told] == [Event.KEEPING, Event.NOT_REPAIRED]
+    assert told[1][1].startswith(f"file {CONFIG} is not as it was made (sha256), and could not be put right")
+    assert host.files.read(CONFIG) == CHANGED
+    assert keeper.starts == []
+
+    host.files.write(CONFIG, content, PRIVATE_FILE)
+    keeper.touched(CONFIG)
+    keeper.pass_time(11 * MINUTE)
+    host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
+    keeper.touched(CONFIG)
+    assert host.files.read(CONFIG) == content
+    assert [event for event, _ in keeper.told()] == [Event.REPAIRED]
+
+
 def test_a_credential_for_one_use_is_kept_nowhere(tmp_path: pathlib.Path, host: Host) -> None:
     keeper = Keeper(tmp_path, nodes.admitted(host))
     make_so(nodes.admitted(host), nodes.joining(), "test", Silent())
