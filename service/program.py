@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 STOP_SECONDS = 5.0
 """How long it may take from a request to stop until it has stopped."""
 _LEFT_FOR_ENDING_SECONDS = 1.0
+_PORT_AGAIN_SECONDS = 30.0
 _LOOK_AGAIN_SECONDS = 600.0
 """A net below what is told: whoever made a node may have been killed before he said so."""
 
@@ -130,11 +131,32 @@ def _answer_on(port: int, host: Host, signals: Signals, telling: Telling, wishes
     def told() -> scraping.Answer:
         return scraping.Answer(200, metrics.text(found.all()), metrics.CONTENT_TYPE)
 
-    try:
-        scraping.Scraping(port, {"/metrics": told, "/healthz": lambda: scraping.health(signals)})
-    except OSError as fault:
-        text = f"no metrics: port {port} of {scraping.ADDRESS} cannot be had ({fault.strerror}); give another"
-        telling.tell(Event.TROUBLE, f"{text} by: wmcb daemon install {METRICS_PORT} N")
+    def is_had() -> bool:
+        try:
+            scraping.Scraping(port, {"/metrics": told, "/healthz": lambda: scraping.health(signals)})
+        except OSError as fault:
+            text = (
+                f"no metrics yet: port {port} of {scraping.ADDRESS} cannot be had ({fault.strerror});"
+                f" free it, or give another by: wmcb daemon install {METRICS_PORT} N"
+            )
+            telling.tell_once(METRICS_PORT, Event.TROUBLE, text)
+            return False
+        if telling.is_over(METRICS_PORT):
+            telling.note(f"metrics can be asked for at port {port} now")
+        return True
+
+    if not is_had():
+        from threading import Thread
+
+        Thread(target=_repeat, args=(is_had,), daemon=True).start()
+
+
+def _repeat(is_done: Callable[[], bool]) -> None:
+    """Whoever has the port may give it up; nobody tells when."""
+    import time
+
+    while not is_done():
+        time.sleep(_PORT_AGAIN_SECONDS)
 
 
 def operated(kubeconfig: PureWindowsPath, namespace: str) -> Wishing:

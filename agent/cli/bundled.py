@@ -48,11 +48,12 @@ class Bundled:
         self._documents: dict[str, Json] = {}
         self._scrubber = Scrubber(self._known())
 
-    def files(self, status: Callable[[], Json]) -> Mapping[str, bytes]:
-        """By name. `status` is as a program is told it."""
+    def files(self, status: Callable[[], Json], repair: Callable[[], Json]) -> Mapping[str, bytes]:
+        """By name. `status` is as a program is told it, `repair` what would be done to put all right."""
         parts: Mapping[str, Callable[[], Parts]] = {
             "state": self._state,
             "status": lambda: iter([("status.json", status())]),
+            "repair": lambda: iter([("repair.json", repair())]),
             "logs": self._logs,
             "services": self._services,
             "machine": self._machine,

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from agent.cli.outlook import Outlook
     from agent.cli.shown_plan import Logs
     from agent.engine.planning import Change, Difference, Plan
+    from agent.engine.repairing import Outlook as Repair
     from agent.engine.run import Done, Standing, Status
     from agent.engine.target import Target
     from agent.host.port import ServiceState
@@ -148,6 +149,16 @@ def status_document(
         resident=None if resident is None else resident.name.lower(),
         pause=None if pause is None else {"until": None if pause.until is None else int(pause.until)},
         following=following,
+    )
+
+
+def repair_document(outlook: Repair) -> str:
+    plan = outlook.plan
+    return document(
+        pauses=[to_document(target.key) for target in plan.pauses],
+        changes=[_change_document(change, change.differences) for change in plan.changes],
+        starts=[to_document(change.target.key) for change in plan.resumes],
+        left=[{"resource": to_document(each.key), "fields": list(each.fields)} for each in outlook.left],
     )
 
 

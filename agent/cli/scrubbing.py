@@ -50,6 +50,7 @@ _LOOKS_LIKE_ONE = tuple(
 )
 _SECRET_NAME = re.compile(_NAMED, re.IGNORECASE)
 _OPTION = re.compile(rf"--?{_NAMED}", re.IGNORECASE)
+_OF_A_DIFFERENCE = ("found", "wanted")
 _VALUES_OF_SOMEBODY = frozenset({"environment", "value", "env"})
 
 
@@ -74,7 +75,10 @@ class Scrubber:
         if isinstance(value, str):
             return self._string(value)
         if isinstance(value, dict):
-            return {self.text(key): self.document(each, key) for key, each in value.items()}
+            # A difference of that field: what was found and is wanted are such values.
+            named = str(value.get("field", ""))
+            of = {key: named if key in _OF_A_DIFFERENCE else key for key in value}
+            return {self.text(key): self.document(each, of[key]) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return self._words(value)
         return value

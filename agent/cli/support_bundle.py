@@ -17,6 +17,7 @@ from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_to_look
 from agent.cli.streams import say, tell
+from agent.engine import repairing
 from agent.engine import run as engine
 from agent.host.protection import PRIVATE_FILE
 from agent.release import RELEASE, build
@@ -36,7 +37,7 @@ def write(request: Request) -> int:
     host = open_to_look(request)
     place = request.operand or _name(host)
     bundled = Bundled(host)
-    files = bundled.files(lambda: json.loads(_status(host)))
+    files = bundled.files(lambda: json.loads(_status(host)), lambda: json.loads(_repair(host)))
     about = {"wmcb": RELEASE, "commit": build().commit, "missing": bundled.missing}
     _put(request, host, place, _zipped({"about.json": json.dumps(about, indent=1).encode(), **files}))
     for name, why in bundled.missing.items():
@@ -54,6 +55,10 @@ def _status(host: Host) -> str:
     following = shown_following.document(shown_following.following(host))
     resident, pause = resident_state(host), pausing.read(host)
     return plan_documents.status_document(engine.status(host), {}, resident, pause, following)
+
+
+def _repair(host: Host) -> str:
+    return plan_documents.repair_document(repairing.outlook(host))
 
 
 def _name(host: Host) -> str:

@@ -90,6 +90,26 @@ def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
     return Found(tuple(look.drifts()), tuple(look.unseen))
 
 
+@frozen
+class Outlook:
+    """What a repair of everything would do now."""
+
+    plan: Plan
+    left: tuple[Drift, ...]
+    """What it could not put right."""
+
+
+def outlook(host: Host) -> Outlook:
+    """Changes nothing. Raises CannotBeSo, HostError."""
+    folder = StateFolder.of(host)
+    folder.check()
+    records = Inventory.load(folder).records
+    drifts = tuple(_Look(host, records).drifts())
+    planned = _planned(host, folder, records, {drift.key for drift in drifts}, ())
+    reached = {change.target.key for change in (*planned.changes, *planned.resumes)}
+    return Outlook(planned, tuple(drift for drift in drifts if drift.key not in reached))
+
+
 def repair(
     host: Host,
     version: str,

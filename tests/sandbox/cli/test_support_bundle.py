@@ -16,11 +16,12 @@ from agent.engine.journal import Deed, Journal, Step
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.records import replaced
 from agent.spec import EnvironmentVariable, File, Inline, Key, Service, Specification
 from sandbox.engine import nodes
+from sandbox.service.keeper import Keeper
 from service import standing
 from service.standing import Standing, State
 
@@ -176,6 +177,7 @@ def test_no_secret_is_in_it_and_what_helps_is(
             "logs/wmcb.1.log",
             "logs/wmcb.log",
             "machine.json",
+            "repair.json",
             "services.json",
         ),
         *("state/folders.json", "state/following.json", "state/journal.json", "state/node.json"),
@@ -207,12 +209,34 @@ def test_a_machine_that_is_no_node(bundle: Read) -> None:
     assert sorted(files) == [
         "about.json",
         "machine.json",
+        "repair.json",
         "services.json",
         "state/folders.json",
         "status.json",
     ]
     assert json.loads(files["about.json"])["missing"] == {}
     assert json.loads(files["services.json"]) == dict.fromkeys(("wmcb", "kubelet", "containerd"))
+
+
+def test_what_a_repair_would_do(tmp_path: pathlib.Path, host: Host, bundle: Read) -> None:
+    keeper = Keeper(tmp_path, host)
+    keeper.make(nodes.node(program=b"MZ" + bytes(1 << 20)))
+    host.files.write(nodes.CONFIG, b"secret words", PRIVATE_FILE)
+    host.files.write(nodes.KUBELET, b"MZ other", PROGRAM_FILE)
+    host.environment.set("NODE_ROLE", "secret role")
+    files = bundle()
+    repair = json.loads(files["repair.json"])
+    assert repair["pauses"] == [["service", "kubelet"]]
+    config = ["file", str(nodes.CONFIG)]
+    assert [(each["action"], each["resource"]) for each in repair["changes"]] == [
+        ("change", config),
+        ("change", ["environment_variable", "NODE_ROLE"]),
+        ("restart", ["service", "kubelet"]),
+    ]
+    assert [each["field"] for each in repair["changes"][0]["differences"]] == ["sha256"]
+    assert repair["starts"] == [["service", "kubelet"]]
+    assert repair["left"] == [{"resource": ["file", str(nodes.KUBELET)], "fields": ["sha256"]}]
+    assert [name for name, text in files.items() if "secret" in text] == []
 
 
 DAMAGES = {

@@ -18,6 +18,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
+from lab.waiting import until
 from sandbox.engine import nodes
 from sandbox.service.follower import HEAD, Follower
 from sandbox.service.live_api import own
@@ -181,13 +182,22 @@ def test_it_is_to_be_reached_from_this_machine_alone(scraping: Scraping) -> None
         Scraping(scraping.port, {})
 
 
-def test_a_port_that_somebody_has_is_told_and_the_service_goes_on(scraping: Scraping, keeper: Keeper) -> None:
+def test_a_port_that_somebody_has_is_told_and_waited_for(
+    scraping: Scraping, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.program._PORT_AGAIN_SECONDS", 0.01)
     told: list[str] = []
-    telling = Telling(keeper.host, told.append)
-    _answer_on(scraping.port, keeper.host, keeper.signals, telling, None)
+    telling, port = Telling(keeper.host, told.append), scraping.port
+    _answer_on(port, keeper.host, keeper.signals, telling, None)
     (line,) = told
-    assert f"port {scraping.port} of 127.0.0.1 cannot be had" in line
+    assert f"port {port} of 127.0.0.1 cannot be had" in line
     assert telling.counts[Event.TROUBLE] == 1
+    scraping.close()
+    until(lambda: len(told) > 1, "it is had")
+    assert told[1:] == [f"daemon: metrics can be asked for at port {port} now"]
+    with urllib.request.urlopen(f"http://{ADDRESS}:{port}/healthz", timeout=10) as answer:
+        assert answer.read() == b"ok\n"
+    assert telling.counts[Event.TROUBLE] == 1, "once, however often it was asked for"
 
 
 def test_busy_with_the_same_thing_for_long_is_not_well() -> None:
