@@ -10,7 +10,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent.host.errors import Unsupported
+from agent.host.errors import HostError
 from agent.host.windows.failure import Win32Failure, telling
 
 if TYPE_CHECKING:
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_NO_SUCH_MODULE = 126
 _PLURALS = {
     "Network": "container networks",
     "Endpoint": "network endpoints",
     "LoadBalancer": "load balancers",
+}
+_ADVICE = {
+    126: "install the Windows feature Containers",  # MOD_NOT_FOUND
+    # RPC_S_SERVER_UNAVAILABLE, EPT_S_NOT_REGISTERED, HCN_E_MANAGER_STOPPED; asking starts it, if that can be.
+    **dict.fromkeys((1722, 1753, 0x803B0020), "see why the service hns does not run"),
 }
 _GONE = {0x803B0001, 0x803B0002, 1168}
 """HCN_E_NETWORK_NOT_FOUND, HCN_E_ENDPOINT_NOT_FOUND, ERROR_NOT_FOUND."""
@@ -114,8 +118,7 @@ def _telling(action: str, subject: str, advice: str = "") -> Iterator[None]:
     try:
         with telling(action, subject, advice):
             yield
-    except Unsupported as fault:
-        if fault.code != _NO_SUCH_MODULE:
+    except HostError as fault:
+        if fault.code not in _ADVICE:
             raise
-        advice = "install the Windows feature Containers"
-        raise Unsupported(action, subject, fault.code, advice) from fault
+        raise type(fault)(action, subject, fault.code, _ADVICE[fault.code]) from fault

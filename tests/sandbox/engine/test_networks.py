@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from agent.engine.run import TakenBack, preview, reset
 from agent.host import networks as there
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
 from agent.host.persistent_routes import KEY
+from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
@@ -26,6 +28,7 @@ from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
 from agent.spec.route import Route
 from sandbox.engine.test_run import run
+from sandbox.engine.world import Killed, Power, picture, powered
 
 if TYPE_CHECKING:
     import pathlib
@@ -278,3 +281,32 @@ def test_a_route_that_was_there_otherwise_comes_back(host: Host) -> None:
     assert [(each.metric, each.persistent) for each in host.routes.list()] == [(10, True)]
     reset(host, "test", Silent())
     assert host.routes.list() == before
+
+
+MOVED = wants(
+    replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
+    replaced(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
+    replaced(ROUTE, metric=7),
+)
+
+
+def test_killed_at_any_step_it_is_finished_or_taken_back(tmp_path: pathlib.Path) -> None:
+    """Of making all of it, of making it otherwise, and of a reset."""
+    whole = open_sandbox(tmp_path / "whole")
+    steps = Power(left=1000)
+    for wanted in (WHOLE, MOVED, Specification()):
+        run(powered(whole, steps), wanted)
+    for number in range(steps.used):
+        host = open_sandbox(tmp_path / str(number))
+        bare, power = picture(host), Power(left=number)
+        killed = WHOLE
+        with suppress(Killed):
+            for killed in (WHOLE, MOVED, Specification()):
+                run(powered(host, power), killed)
+        assert power.dead
+        run(host, killed)
+        if killed.wants:
+            assert drifted(host).drifts == ()
+            assert len(host.networks.list()) == len(host.networks.endpoints()) == len(host.routes.list()) == 1
+        run(host, Specification())
+        assert picture(host) == bare, f"killed after {number} changes"

@@ -43,6 +43,8 @@ def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, o
         seen[f"variable {name}"] = (value, host.environment.kind(name))
     for key in _keys_below(host, "SOFTWARE"):
         seen[f"registry key {key}"] = host.registry.values(key)
+    seen["networks"] = [*host.networks.list(), *host.networks.endpoints(), *host.networks.load_balancers()]
+    seen["routes"] = host.routes.list()
     with suppress(NotFound):
         seen["at the next start"] = host.registry.read(SESSION_MANAGER, PENDING_MOVES)
     return seen
@@ -81,6 +83,10 @@ MUTATIONS = {
     "events": {"register", "unregister"},
     "firewall": {"add", "change", "remove"},
     "power": {"rename"},
+    "networks": {
+        "create", "delete", "create_endpoint", "attach", "delete_endpoint", "delete_load_balancer",
+    },
+    "routes": {"add", "remove"},
 }  # fmt: skip
 
 
