@@ -61,6 +61,16 @@ KEEPING = (
     "service.watching",
 )
 """What it loads in order to keep a node."""
+FOLLOWING = (
+    "agent.sources.node_configuration.compiling",
+    "service.adopting",
+    "service.cluster",
+    "service.contents",
+    "service.desired",
+    "service.reporting",
+    "service.standing",
+)
+"""What it loads in order to follow a ConfigMap."""
 PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
 
 _LAUNCHER, _LOG_RUNNER = "WMCB_LAUNCHER", "WMCB_LOG_RUNNER"
@@ -87,7 +97,7 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
     # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
-    together = ["wmcb_start", "wmcb_built", *freezing.imported_by(repository, RESIDENT + KEEPING)]
+    together = ["wmcb_start", "wmcb_built", *freezing.imported_by(repository, RESIDENT + KEEPING + FOLLOWING)]
     order = [*(name for name in together if name in code), *sorted(set(code) - set(together))]
     table = modules.build([FrozenModule(name, code[name], name in packages) for name in order])
 

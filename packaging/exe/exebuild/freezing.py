@@ -62,7 +62,7 @@ def imported_by(repository: Path, names: Sequence[str]) -> list[str]:
     program = (
         f"import sys; sys.path.insert(0, {str(repository)!r}); import {', '.join(names)}; print(*sys.modules)"
     )
-    command = [sys.executable, "-I", "-S", "-B", "-c", program]
+    command = [sys.executable, "-I", "-B", "-c", program]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
 
