@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent.engine.planning import Plan
+    from agent.engine.progress import Progress
     from agent.engine.run import Done
     from agent.host.port import Host
     from agent.kube.answers import Object
@@ -201,8 +202,7 @@ class Adopting:
         self._try_to_fetch_again()
         try:
             compiled = compile_node(wanted.documents, self._contents, str(self._followed))
-            planned = self._planned(compiled)
-            if not self._contents.at_hand(compiled.artifacts, contents_of(planned)):
+            if not self._is_at_hand(compiled):
                 if self._standing.state is State.APPLIED:
                     self._stand(state=State.PENDING)
                 return False
@@ -211,9 +211,7 @@ class Adopting:
             if self._contents.has_failed:
                 self._fetch_again_later()
             return False
-        if planned.changes:
-            let_go()
-        return self._make_so(wanted, compiled, inventory)
+        return self._make_so(wanted, compiled, inventory, _Letting(let_go))
 
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
         if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
@@ -241,14 +239,17 @@ class Adopting:
             self.again_seconds = min(max(0.0, at - now), _LONGEST_PAUSE_SECONDS)
         return False
 
-    def _planned(self, compiled: Compiled) -> Plan:
-        """Raises Refused, HostError."""
+    def _is_at_hand(self, compiled: Compiled) -> bool:
+        """What is to be fetched, as far as it will be written. Raises Refused, HostError."""
         if compiled.specification is None:
             raise Refused(told(compiled.report.errors))
+        if not compiled.artifacts:
+            return True  # the run plans for itself
         try:
-            return preview(self._host, compiled.specification, part=PART)
+            planned = preview(self._host, compiled.specification, part=PART)
         except CannotBeSo as fault:
             raise Refused(self._at_its_place(fault, compiled)) from fault
+        return self._contents.at_hand(compiled.artifacts, contents_of(planned))
 
     def _at_its_place(self, fault: CannotBeSo, compiled: Compiled) -> str:
         if isinstance(fault, Taken) and (origin := compiled.origins.get(fault.key)):
@@ -267,7 +268,7 @@ class Adopting:
             self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
         self.again_seconds = self._try_again_at - now
 
-    def _make_so(self, wanted: Desired, compiled: Compiled, inventory: Inventory) -> bool:
+    def _make_so(self, wanted: Desired, compiled: Compiled, inventory: Inventory, progress: Progress) -> bool:
         """Whether it was begun."""
         specification = compiled.specification
         assert specification is not None
@@ -279,7 +280,7 @@ class Adopting:
                 self._host,
                 specification,
                 self._version,
-                Silent(),
+                progress,
                 sound.confirm,
                 recipe=wanted.digest,
                 part=PART,
@@ -350,6 +351,17 @@ class Adopting:
         if now != self._standing:
             self._standing = now
             standing.write(self._host, now)
+
+
+class _Letting(Silent):
+    """Lets go of what tells of changes before a run makes any."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self._let_go = let_go
+
+    def planned(self, plan: Plan) -> None:
+        if plan.changes:
+            self._let_go()
 
 
 def _because(who: str, reason: str) -> str:
