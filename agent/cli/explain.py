@@ -158,8 +158,9 @@ def _of_text(form: Text) -> Iterator[str]:
 
 
 def _of_fields(form: Fields) -> Iterator[str]:
-    if form.exactly_one:
-        yield f"Exactly one of: {', '.join(form.exactly_one)}"
+    for names in (form.exactly_one, *form.one_of_each):
+        if names:
+            yield f"Exactly one of: {', '.join(names)}"
     if form.some:
         yield f"At least one of: {', '.join(form.some)}"
     for name, others in form.together.items():

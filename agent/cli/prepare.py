@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent import log_runner
 from agent.cli import images, node_config, options, stages, values
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks, machine_findings, refuse_unfit
@@ -18,6 +19,7 @@ from agent.engine.planning import together
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration, Origin
+from agent.spec import Inline
 from service import installation
 
 if TYPE_CHECKING:
@@ -83,7 +85,9 @@ def _wanted(request: Request, host: Host, asking: Asking) -> Sequence[Stage]:
 def _of_every_node(request: Request, host: Host, asking: Asking) -> Stage:
     option = options.KUBERNETES_VERSION
     version = _version(request, asking)
-    wants = prerequisites(version, values.install_directory(request), installation.place(host))
+    directory, place = values.install_directory(request), installation.place(host)
+    runner = log_runner.program()
+    wants = prerequisites(version, directory, place, Inline(runner) if runner else None)
     origin = Origin(f"{option.name} {version}", ())
     document = NodeConfiguration(origin, "", items=tuple(Item(want, origin) for want in wants))
     return node_config.compiled(request, host, asking, PREPARED, f"Kubernetes {version}", [document])

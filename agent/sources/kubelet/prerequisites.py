@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent import log_runner as log_runners
 from agent.sources.kubelet.folders import private, program
-from agent.spec import Artifact, Protection
+from agent.spec import Artifact, File, Protection
 from agent.spec.firewall_rule import FirewallRule
 from agent.spec.path_entry import PathEntry
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import PureWindowsPath
 
-    from agent.spec import Want
+    from agent.spec import Content, Want
 
 _KUBELET = "https://dl.k8s.io/{version}/bin/windows/amd64/kubelet.exe"
 """Where the Kubernetes project publishes it, with its checksum beside it."""
@@ -29,8 +30,13 @@ def release(said: str) -> str | None:
     return f"v{found[1]}" if found else None
 
 
-def prerequisites(version: str, directory: PureWindowsPath, others: PureWindowsPath) -> Iterator[Want]:
-    """Of this release's kubelet in `directory`. The folder `others` has programs that people call, too."""
+def prerequisites(
+    version: str, directory: PureWindowsPath, others: PureWindowsPath, log_runner: Content | None
+) -> Iterator[Want]:
+    """Of this release's kubelet in `directory`, with what writes services' logs beside it.
+
+    The folder `others` has programs that people call, too.
+    """
     kubelet = _KUBELET.format(version=version)
     yield program(directory)
     yield from private((), ()).values()
@@ -41,6 +47,8 @@ def prerequisites(version: str, directory: PureWindowsPath, others: PureWindowsP
         checksums=f"{kubelet}.sha256",
         protection=Protection.PROGRAM,
     )
+    if log_runner is not None:
+        yield File(directory / log_runners.NAME, log_runner, Protection.PROGRAM)
     for folder in (directory, others):
         yield PathEntry(folder)
     yield FirewallRule(

@@ -65,6 +65,11 @@ def test_every_field_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"FIELD: {last} <" in _explained(capsys, f"nodeconfiguration.{path}"), path
 
 
+def test_how_fields_belong_together_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    told = _explained(capsys, "artifacts")
+    assert "    Exactly one of: sha256, sha512, checksums\n    Exactly one of: path, unpack\n" in told
+
+
 def test_fields_of_fields_are_listed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     below = _explained(capsys, "--recursive", "files").partition("FIELDS:\n")[2]
     assert "  path <string> -required-\n" in below

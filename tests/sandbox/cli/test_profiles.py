@@ -1,0 +1,100 @@
+"""The documents in packaging/profiles: each is one that wmcb and its schema take, and can be made so."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.documents import read_document
+from agent.host.port import ServiceState
+from sandbox.cli.given import program
+from sandbox.cli.test_node_config import picture
+from unit.sources.node_configuration.json_schema import is_valid
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Machine
+
+PACKAGING = Path(__file__).parents[3] / "packaging"
+SCHEMA = json.loads((PACKAGING / "schemas" / "nodeconfiguration-v1beta1.json").read_text())
+FILES = sorted((PACKAGING / "profiles").glob("*.yaml"))
+PROFILES = [pytest.param(file, id=file.stem) for file in FILES]
+TO_BE_THERE = re.compile(rb"path: '(?P<path>[^']+)', existing: true")
+
+
+def documents(file: Path) -> list[bytes]:
+    return file.read_bytes().split(b"\n---\n")
+
+
+def test_each_is_named_in_the_table() -> None:
+    table = (PACKAGING / "profiles" / "README.md").read_text()
+    assert [file.name for file in FILES if f"| `{file.name}` |" not in table] == []
+
+
+@pytest.mark.parametrize("file", PROFILES)
+def test_it_is_valid_by_the_schema_that_it_names(file: Path) -> None:
+    for document in documents(file):
+        assert is_valid(SCHEMA, read_document(document).value)
+
+
+@pytest.mark.parametrize("file", PROFILES)
+def test_its_plan_can_be_shown_and_changes_nothing(bare: Machine, file: Path) -> None:
+    for found in TO_BE_THERE.finditer(file.read_bytes()):
+        bare.put(found["path"].decode(), program())
+    before = picture(bare)
+    answer = bare.wmcb("plan", "--node-name", "win-1", "--node-config", str(file), "-o", "json")
+    assert answer.code == 0, answer.err
+    kinds = {change["resource"][0] for change in answer.document["changes"]}
+    wanted = {name for document in documents(file) for name in fields(document)}
+    assert len(kinds) >= len(wanted - {"files", "nodes", "cniConfigurations"}), kinds
+    assert picture(bare) == before
+
+
+def fields(document: bytes) -> set[str]:
+    value: Any = read_document(document).value
+    return set(value) - {"apiVersion", "kind"}
+
+
+def archive(name: str, **members: bytes) -> bytes:
+    """As the project publishes it."""
+    packed = io.BytesIO()
+    with tarfile.open(name, "w:gz", packed) as tar:
+        for member, content in members.items():
+            entry = tarfile.TarInfo(member.replace("__", "/") + ".exe")
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def put_downloads(folder: Path, file: Path) -> None:
+    """What the profile fetches, with the checksums beside it."""
+    folder.mkdir()
+    for document in documents(file):
+        value: Any = read_document(document).value
+        for artifact in value.get("artifacts", ()):
+            source, checksums = (artifact[name].rpartition("/")[2] for name in ("source", "checksums"))
+            is_containerd = artifact["name"] == "containerd"
+            content = archive(source, **{"bin__containerd" if is_containerd else "crictl": program()})
+            (folder / source).write_bytes(content)
+            (folder / checksums).write_text(f"{hashlib.sha256(content).hexdigest()}  {source}\n")
+
+
+def test_containerd_comes_up_by_its_profile_and_goes_again(bare: Machine) -> None:
+    before = bare.picture()
+    file = PACKAGING / "profiles" / "containerd.yaml"
+    put_downloads(bare.folder / "downloads", file)
+    words = ("prepare", "--node-config", str(file), "--artifacts", str(bare.folder / "downloads"))
+    answer = bare.wmcb(*words)
+    assert answer.code == 0, answer.err
+    assert bare.host.services.status("containerd").state is ServiceState.RUNNING
+    assert bare.read(r"C:\Program Files\containerd\containerd.exe") == program()
+    assert b"bin_dirs" in bare.read(r"C:\Program Files\containerd\config.toml")
+    assert bare.wmcb(*words).out.startswith("nothing to do")
+    assert bare.wmcb("reset").code == 0
+    assert bare.picture() == before
