@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from agent.artifacts.stock import contents_of
 from agent.engine.inventory import Inventory
 from agent.engine.parts import Taken
 from agent.engine.progress import Silent
@@ -245,6 +244,8 @@ class Adopting:
             raise Refused(told(compiled.report.errors))
         if not compiled.artifacts:
             return True  # the run plans for itself
+        from agent.artifacts.stock import contents_of
+
         try:
             planned = preview(self._host, compiled.specification, part=PART)
         except CannotBeSo as fault:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agent.artifacts.stock import Stock
 from agent.engine.state_folder import StateFolder
 from agent.sources.node_configuration import Unobtainable
 from service.signals import Signal, Source
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from agent.artifacts.means import Means
+    from agent.artifacts.stock import Stock
     from agent.host.port import Host
     from agent.spec import Artifact, Lying
     from service.signals import Signals
@@ -23,10 +24,18 @@ class Contents:
     """Fetched by a thread that signals when it has come to its end; asked by the one that works."""
 
     def __init__(self, host: Host, signals: Signals, means: Means | None = None) -> None:
-        self._stock = Stock(host, StateFolder.of(host).fetched, means)
+        self._host = host
+        self._means = means
         self._signals = signals
         self._thread: threading.Thread | None = None
         self._failed: Mapping[str, str] = {}
+
+    @cached_property
+    def _stock(self) -> Stock:
+        """Loaded for a document that has artifacts, and not for the others."""
+        from agent.artifacts.stock import Stock
+
+        return Stock(self._host, StateFolder.of(self._host).fetched, self._means)
 
     @property
     def has_failed(self) -> bool:
@@ -58,7 +67,8 @@ class Contents:
     def clear(self) -> None:
         """Nothing of it is needed any more."""
         self._failed = {}
-        self._stock.clear()
+        if self._host.files.observe(StateFolder.of(self._host).fetched) is not None:
+            self._stock.clear()
 
     def _fetch(self, artifacts: Sequence[Artifact], needed: Collection[str]) -> None:
         try:
