@@ -46,10 +46,11 @@ class Renewals:
         return found
 
     def _is_renewed(self, name: str) -> bool:
-        now = self._now(name)
-        known = self._known.get(name)
-        self._known[name] = now
+        """Not where it starts for the first time since this service did: it has forgotten nothing then."""
+        now, known = self._now(name), self._known.get(name)
         runs = now[0]
+        if runs or known is not None:
+            self._known[name] = now
         return runs and known is not None and known != now
 
     def _now(self, name: str) -> tuple[bool, int | None]:

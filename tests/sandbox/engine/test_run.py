@@ -522,7 +522,7 @@ def test_a_memory_that_users_could_have_planted_is_not_believed(host: Host) -> N
 DAMAGES = {
     "not JSON": (b"{", "is damaged"),
     "no format": (b"{}", "is damaged"),
-    "a newer one": (b'{"format": 3}', "was written by a newer wmcb"),
+    "a newer one": (b'{"format": 99}', "was written by a newer wmcb"),
 }
 
 

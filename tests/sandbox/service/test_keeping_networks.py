@@ -99,6 +99,17 @@ def test_when_hns_starts_anew_who_told_it_something_is_restarted_once(keeper: Ke
     assert keeper.started == ["kube-proxy"]
 
 
+def test_when_hns_starts_after_this_service_nobody_is_restarted(keeper: Keeper) -> None:
+    """At a start of Windows: whoever needs it has it started."""
+    keeper.host.services.stop("hns")
+    keeper.begin()
+    keeper.pass_time(60)
+    keeper.host.services.start("hns")
+    keeper.started.clear()
+    keeper.happened(HNS_ITSELF)
+    assert keeper.started == []
+
+
 def test_a_proxy_that_somebody_has_stopped_is_started_and_not_twice(keeper: Keeper) -> None:
     keeper.crash("hns")
     keeper.host.services.start("hns")
