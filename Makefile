@@ -62,6 +62,7 @@ test-differential: .venv/ready
 bench: exe
 	$(LAB) bench
 	PYTHONPATH=tests $(BIN)/python tests/bench/large_ignition.py
+	PYTHONPATH=tests $(BIN)/python tests/bench/artifacts.py
 
 lock: .venv/ready
 	packaging/locks/lock.sh

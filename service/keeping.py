@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.engine.inventory import Inventory
 from agent.engine.progress import Silent
-from agent.engine.repairing import Drift, drifted, put_by, repair
+from agent.engine.repairing import Drift, drifted, missing, put_by, repair
 from agent.engine.run import LOCK, Busy, Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agent.engine.repairing import Repaired
     from agent.engine.target import Record
     from agent.host.port import Host
+    from service.mending import Mending
     from service.pausing import Pause
     from service.watching import Watches
 
@@ -93,8 +94,11 @@ class Keeping:
         version: str,
         watches: Watches,
         wishes: Wishes | None = None,
+        mending: Callable[[], Mending] | None = None,
     ) -> None:
-        """`wishes` where a cluster says how the machine is to be, beside what it was made."""
+        """`wishes` where a cluster says how the machine is to be, beside what it was made; `mending` makes
+        what fetches large contents again.
+        """
         self._host = host
         self._signals = signals
         self._telling = telling
@@ -102,6 +106,8 @@ class Keeping:
         self._folder = StateFolder.of(host)
         self._watches = watches
         self._wishes = wishes
+        self._make_mending = mending
+        self._mending: Mending | None = None
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
         self._renewals = Renewals(host)
@@ -313,6 +319,7 @@ class Keeping:
         self._forget_what_is_well(keys, found.drifts)
         now = self._host.clock.monotonic()
         chosen = [drift for drift in found.drifts if self._is_time_for(drift, now)]
+        chosen = self._without_what_is_fetched_first(chosen)
         if not chosen and not hung and not bereft:
             return
         ends = {drift.key: self._end_of(drift) for drift in chosen if drift.has_stopped}
@@ -329,6 +336,20 @@ class Keeping:
         for key, why in bereft.items():
             self._telling.tell(Event.BEREFT, f"{key} was restarted: {why}")
         self._tell_of(chosen, ends, repaired)
+        if self._mending is not None:
+            self._mending.tidy()
+
+    def _without_what_is_fetched_first(self, chosen: list[Drift]) -> list[Drift]:
+        """What is fetched is told when it is there, or cannot be had."""
+        if self._make_mending is None or not any("sha256" in drift.fields for drift in chosen):
+            return chosen
+        lacking = missing(self._host, chosen)
+        if not lacking:
+            return chosen
+        self._mending = self._mending or self._make_mending()
+        if not self._mending.begin(lacking):
+            return chosen
+        return [drift for drift in chosen if drift.key.name not in lacking]
 
     def _forget_what_is_well(self, keys: Collection[Key] | None, drifts: Sequence[Drift]) -> None:
         otherwise = {drift.key for drift in drifts}
@@ -391,7 +412,8 @@ class Keeping:
         self._follow_all()
 
     def _tell_of_left(self, key: Key, fields: tuple[str, ...], trouble: Sequence[str]) -> None:
-        why = "; ".join(line for line in trouble if key.name in line)
+        why = self._mending.why(key.name) if self._mending is not None else None
+        why = why or "; ".join(line for line in trouble if key.name in line)
         text = f"{key} is not as it was made ({_named(fields)}), and could not be put right"
         advice = "make the node again with the options that made it"
         self._telling.tell_once(("left", key), Event.NOT_REPAIRED, f"{text}: {why or advice}")

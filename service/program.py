@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import PureWindowsPath
 
+    from agent.artifacts.means import Means
     from agent.host.port import Control, Host, ServiceControls
     from service.followed import Followed
     from service.keeping import Wishes
+    from service.mending import Mending
     from service.signals import Signals
     from service.telling import Telling
 
@@ -36,6 +38,7 @@ def resident(
     open_log: Callable[[Host], Log],
     wishing: Wishing | None = None,
     metrics_port: int | None = None,
+    means: Callable[[Host], Means] | None = None,
 ) -> int:
     """Runs as long as Windows lets it; its exit code. `wishing` makes what knows what a cluster wants of it.
 
@@ -54,7 +57,7 @@ def resident(
     hearing = _Hearing(controls, signals)
     controls.hand_on(hearing.hear)
     try:
-        _keep(signals, open_host, open_log, wishing, metrics_port)
+        _keep(signals, open_host, open_log, wishing, metrics_port, means)
     except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did
         os._exit(1)  # Windows starts it again, by its recovery actions
     hearing.is_over()
@@ -101,6 +104,7 @@ def _keep(
     open_log: Callable[[Host], Log],
     wishing: Wishing | None,
     metrics_port: int | None,
+    means: Callable[[Host], Means] | None,
 ) -> None:
     import sys
 
@@ -117,7 +121,18 @@ def _keep(
     wishes = wishing(host, signals, telling) if wishing else None
     if metrics_port is not None:
         _answer_on(metrics_port, host, signals, telling, wishes)
-    Keeping(host, signals, telling, RELEASE, Watches(host, signals), wishes).run()
+    mending = _mending(host, signals, means) if means else None
+    Keeping(host, signals, telling, RELEASE, Watches(host, signals), wishes, mending).run()
+
+
+def _mending(host: Host, signals: Signals, means: Callable[[Host], Means]) -> Callable[[], Mending]:
+    def make() -> Mending:
+        """Most machines never need it: TLS would take more than all the rest."""
+        from service.mending import Mending
+
+        return Mending(host, signals, means(host))
+
+    return make
 
 
 def _answer_on(port: int, host: Host, signals: Signals, telling: Telling, wishes: Wishes | None) -> None:
@@ -173,7 +188,7 @@ def operated(kubeconfig: PureWindowsPath, namespace: str) -> Wishing:
     return wishing
 
 
-def following(followed: Followed) -> Wishing:
+def following(followed: Followed, means: Callable[[Host], Means] | None = None) -> Wishing:
     """Whoever follows nothing has none of this loaded: TLS alone takes more than all the rest."""
 
     def wishing(host: Host, signals: Signals, telling: Telling) -> Wishes:
@@ -184,7 +199,8 @@ def following(followed: Followed) -> Wishing:
         from service.reporting import Reports
 
         cluster = Cluster(host, followed, signals)
-        contents, reports = Contents(host, signals), Reports(cluster, host.clock)
+        contents = Contents(host, signals, means(host) if means else None)
+        reports = Reports(cluster, host.clock)
         return Adopting(host, followed, cluster, contents, reports, telling, RELEASE)
 
     return wishing

@@ -29,7 +29,9 @@ _NATURES = {0: Nature.FILE, stat.S_IFREG: Nature.FILE, stat.S_IFDIR: Nature.FOLD
 def members(packed: Reading) -> Iterator[Member]:
     """Raises Unusable."""
     with _judging():
-        archive = zipfile.ZipFile(_Seekable(packed))
+        # In place of a code page of 1981, which the exe does not carry: what a name is that is no UTF-8
+        # nobody knows for sure.
+        archive = zipfile.ZipFile(_Seekable(packed), metadata_encoding="utf-8")
     with archive:
         for info in archive.infolist():
             yield Member(info.orig_filename, _nature(info), info.file_size, _Content(archive, info))

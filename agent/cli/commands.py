@@ -170,6 +170,7 @@ COMMANDS = (
             options.PUBLIC_KEY,
             options.UNFOLLOW,
             options.METRICS_PORT,
+            *options.OF_CONTENTS,
         ),
         examples=(
             "wmcb daemon install",
@@ -199,7 +200,7 @@ COMMANDS = (
         "daemon run",
         "be the resident service; Windows calls this",
         run="agent.cli.daemon:run",
-        options=(options.CONFIG_MAP, options.PUBLIC_KEY, options.METRICS_PORT),
+        options=(options.CONFIG_MAP, options.PUBLIC_KEY, options.METRICS_PORT, *options.OF_CONTENTS),
         examples=("sc start wmcb",),
     ),
 )

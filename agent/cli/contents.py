@@ -8,7 +8,7 @@ from agent.artifacts.stock import Stock, contents_of
 from agent.engine.state_folder import StateFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent.artifacts.means import Means
     from agent.artifacts.receiving import Progress
@@ -36,15 +36,12 @@ class Contents:
     def content(self, sha256: str) -> Lying:
         return self._stock.content(sha256)
 
-    def fetch_unknown(self, artifacts: Sequence[Artifact], progress: Progress) -> None:
-        """Those of which nobody knows what is in them. Raises Unfetched, HostError."""
-        self._fetch(artifacts, (), progress)
-
     def fetch_for(self, plan: Plan, artifacts: Sequence[Artifact], progress: Progress) -> None:
-        """What files need that do not hold it yet. Raises Unfetched, HostError."""
-        self._fetch(artifacts, contents_of(plan), progress)
+        """What files need that do not hold it yet, and that of which nobody knows what is in it.
 
-    def _fetch(self, artifacts: Sequence[Artifact], needed: Collection[str], progress: Progress) -> None:
+        Raises Unfetched, HostError.
+        """
+        needed = contents_of(plan)
         if not any(self._stock.lacks(artifact, needed) for artifact in artifacts):
             return
         self._state.ensure()

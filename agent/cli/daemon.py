@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
+    from agent.artifacts.means import Means
     from agent.cli.arguments import Request
     from agent.host.port import Host, ServiceState
     from service.followed import Followed
@@ -31,9 +32,14 @@ def run(request: Request) -> int:
     """The service's own process, started by the service control manager."""
     from service.program import following
 
+    def means(host: Host) -> Means:
+        from agent.cli.means import means_of
+
+        return means_of(request, host, is_checked=False)
+
     followed = _given(request)
-    wishing = following(followed) if followed else None
-    return served(request, SERVICE, wishing, metrics_port=_metrics_port(request))
+    wishing = following(followed, means) if followed else None
+    return served(request, SERVICE, wishing, metrics_port=_metrics_port(request), means=means)
 
 
 def served(
@@ -44,6 +50,7 @@ def served(
     *,
     is_always: bool = False,
     metrics_port: int | None = None,
+    means: Callable[[Host], Means] | None = None,
 ) -> int:
     """As the Windows service of that name. `is_always`: also on a machine that is no node yet."""
     from agent.host.errors import NotAService
@@ -69,6 +76,7 @@ def served(
                 log_on,
                 wishing,
                 metrics_port,
+                means,
             ),
         )
     except NotAService as error:
@@ -188,7 +196,8 @@ def install(request: Request) -> int:
 
     former, followed = installation.arguments(host), _followed(request, host)
     port = _metrics_port(request, former)
-    arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port))
+    elsewhere = _elsewhere(request, host, former)
+    arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port), *elsewhere)
     with running_program(request, host) as program:
         unsupported = installation.install(
             host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM)
@@ -209,6 +218,22 @@ def install(request: Request) -> int:
     if port is not None:
         say(f"it answers on http://127.0.0.1:{port}/metrics and /healthz")
     return DONE
+
+
+def _elsewhere(request: Request, host: Host, former: Sequence[str]) -> tuple[str, ...]:
+    """Where contents are fetched: those of before, unless others are given, or none by an empty text."""
+    from service.elsewhere import ARTIFACTS, MIRROR, in_arguments
+
+    mirrors, folder = in_arguments(former, MIRROR), in_arguments(former, ARTIFACTS)
+    if request.has(options.MIRROR) or request.has(options.ARTIFACTS):
+        from agent.cli.means import means_of
+
+        means = means_of(request, host)
+        if request.has(options.MIRROR):
+            mirrors = tuple(word for mirror in means.mirrors for word in (MIRROR, str(mirror)))
+        if request.has(options.ARTIFACTS):
+            folder = (ARTIFACTS, means.folder) if means.folder else ()
+    return (*mirrors, *folder)
 
 
 def _metrics_port(request: Request, former: Sequence[str] = ()) -> int | None:

@@ -26,16 +26,20 @@ _SHOWN_EVERY_SECONDS = 0.2
 _MEGABYTE = 1_000_000
 
 
-def means_of(request: Request, host: Host) -> Means:
-    """Raises BadUsage."""
+def means_of(request: Request, host: Host, *, is_checked: bool = True) -> Means:
+    """Raises BadUsage. Not `is_checked`, a folder need not be there: not yet, or not any more."""
     most = values.seconds(request, options.MAX_TIME, _PATIENCE_SECONDS)
-    return Means(_mirrors(request), _folder(request, host), min(most, _PATIENCE_SECONDS))
+    return Means(
+        _mirrors(request), _folder(request, host, is_checked=is_checked), min(most, _PATIENCE_SECONDS)
+    )
 
 
 def _mirrors(request: Request) -> tuple[Mirror, ...]:
     if not request.has(options.MIRROR):
         return ()
     given = request.value(options.MIRROR, "")
+    if not given:
+        return ()
     try:
         # Given several times, they stand here with commas between.
         return tuple(mirror(each) for each in _BETWEEN_MIRRORS.split(given))
@@ -43,13 +47,15 @@ def _mirrors(request: Request) -> tuple[Mirror, ...]:
         raise BadUsage.of(options.MIRROR.name, given, str(fault)) from fault
 
 
-def _folder(request: Request, host: Host) -> str:
+def _folder(request: Request, host: Host, *, is_checked: bool) -> str:
     """As it is for every process: the resident service has another current folder."""
     if not request.has(options.ARTIFACTS):
         return ""
     given = request.value(options.ARTIFACTS, "")
+    if not given:
+        return ""
     folder = given if is_on_machine(given) else str(Path(given).absolute())
-    if not given or not _is_folder(folder, host):
+    if is_checked and not _is_folder(folder, host):
         raise BadUsage.of(options.ARTIFACTS.name, given, "there is no such folder")
     return folder
 

@@ -72,10 +72,10 @@ def _fetched(host: Host, stage: Stage, progress: Fetching) -> Stage:
     if contents is None:
         return stage
     try:
-        if stage.again is not None and any(each.files is None for each in stage.artifacts):
-            contents.fetch_unknown(stage.artifacts, progress)
-            stage = stage.again()
         contents.fetch_for(foreseen(host, stage), stage.artifacts, progress)
+        if stage.again is not None and any(each.files is None for each in stage.artifacts):
+            stage = stage.again()
+            contents.fetch_for(foreseen(host, stage), stage.artifacts, progress)
     except Unfetched as fault:
         raise _unfetched(fault, stage) from fault
     return stage

@@ -247,7 +247,7 @@ def _within_reach(host: Host, folder: StateFolder, each: Change | Match) -> Chan
     if isinstance(each, Match) or each.before is None or (content := each.before.get(_CONTENT)) is None:
         return each
     now = (each.found or {}).get(_CONTENT)
-    if content == now or folder.has(str(content)) or host.files.observe(folder.made / str(content)):
+    if content == now or _is_at_hand(host, folder, str(content)):
         return each
     left = tuple(one for one in each.differences if one.field != _CONTENT)
     if now is None or not left:
@@ -330,8 +330,31 @@ class _Repairing:
             try:
                 self._folder.keep(sha256, self._host.files.blocks(self._folder.made / sha256))
             except (NotFound, CannotBeSo):
-                return False
+                return self._take_what_was_fetched(sha256)
         return True
+
+    def _take_what_was_fetched(self, sha256: str) -> bool:
+        try:
+            return self._folder.take(sha256, self._folder.mending / sha256)
+        except (NotFound, CannotBeSo):
+            return False
+
+
+def missing(host: Host, drifts: Collection[Drift]) -> Mapping[str, str]:
+    """Of those that do not hold what they held, by their paths the contents that are not at hand."""
+    folder = StateFolder.of(host)
+    records = Inventory.load(folder).records
+    held = {
+        each.key.name: str(records[each.key].target.wanted.get("sha256"))
+        for each in drifts
+        if each.key.kind == "file" and "sha256" in each.fields
+    }
+    return {name: sha256 for name, sha256 in held.items() if not _is_at_hand(host, folder, sha256)}
+
+
+def _is_at_hand(host: Host, folder: StateFolder, sha256: str) -> bool:
+    places = (folder.place(sha256), folder.made / sha256, folder.mending / sha256)
+    return any(host.files.observe(place) is not None for place in places)
 
 
 def put_by(host: Host) -> None:

@@ -156,7 +156,7 @@ def make_so(
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
-        end_properly(host, folder, inventory)
+        end_properly(host, folder, inventory, but_given=part is not None)
         journal = _to_go_on_from(host, folder, inventory, progress, part)
         known = remembered(inventory, journal)
         mine = share(host, specification, inventory, known, part, beside=beside)
@@ -492,13 +492,13 @@ def _is_saved(folder: StateFolder, journal: Journal) -> bool:
         return False
 
 
-def end_properly(host: Host, folder: StateFolder, inventory: Inventory) -> None:
+def end_properly(host: Host, folder: StateFolder, inventory: Inventory, *, but_given: bool = True) -> None:
     """A run that had done everything, and was cut off while it put its things away."""
     journal = Journal.unfinished(folder)
     if journal is not None and _is_over(journal, inventory):
         clean_up(host, folder, inventory.records, journal)
     elif journal is None and not inventory.records:
-        folder.dissolve()
+        folder.dissolve(but_given=but_given)
 
 
 def clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:

@@ -75,6 +75,11 @@ class StateFolder:
         return self.path / "given"
 
     @property
+    def mending(self) -> PureWindowsPath:
+        """The same for what is to be put right, and was not copied."""
+        return self.path / "mending"
+
+    @property
     def _reserve(self) -> PureWindowsPath:
         return self.path / "reserve"
 
@@ -232,12 +237,14 @@ class StateFolder:
         else:
             self.remove(path)
 
-    def dissolve(self) -> None:
-        """Takes the folder away, unless something else is in it (the logs)."""
+    def dissolve(self, *, but_given: bool = False) -> None:
+        """Takes the folder away, unless something else is in it: the logs, or what somebody has just fetched
+        for a run that is to begin.
+        """
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
-        for folder in (self.made, self.fetched):
+        for folder in (self.made, self.fetched, self.mending, *(() if but_given else (self.given,))):
             with suppress(NotFound):
                 remove_tree(self.host.files, folder)
         # The copy first: alone it would count.

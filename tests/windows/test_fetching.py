@@ -69,6 +69,12 @@ def plan(machine: Node, document: bytes, **environment: str) -> Result:
     return machine.run(DOWNLOADED, "plan", *given, environment=environment)
 
 
+def trust(node: Node, authority: Authority) -> None:
+    node.copy_in(authority.certificate, r"C:\authority.crt")
+    done = node.python("-c", WINDOWS_TRUST, r"C:\authority.crt")
+    assert done.code == 0, done.err
+
+
 def succeeded(result: Result) -> bool:
     assert result.code == 0, result.err
     return "kubelet.conf" in result.out
@@ -95,9 +101,7 @@ def test_who_is_not_trusted_is_named(machine: Node, secure_web: Web) -> None:
 
 def test_what_windows_trusts_is_trusted(node: Node, secure_web: Web, web_authority: Authority) -> None:
     prepared(node)
-    node.copy_in(web_authority.certificate, r"C:\authority.crt")
-    done = node.python("-c", WINDOWS_TRUST, r"C:\authority.crt")
-    assert done.code == 0, done.err
+    trust(node, web_authority)
     secure_web.pages[PATH] = Page(WORKER)
     assert succeeded(plan(node, pointer(secure_web.url(PATH))))
 

@@ -6,6 +6,7 @@ import threading
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from agent.artifacts.means import Means
 from agent.engine.run import status
 from agent.records import replaced
 from agent.spec import HealthCheck, Service, Specification
@@ -17,6 +18,7 @@ from service.cluster import Node, Seen
 from service.contents import Contents
 from service.followed import Followed
 from service.keeping import Keeping
+from service.mending import Mending
 from service.signals import Signal, Source
 from service.telling import Telling
 
@@ -79,7 +81,16 @@ class Follower(Keeper):
             telling,
             "test",
         )
-        self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches, adopting)  # type: ignore[arg-type]
+        self.mending = Mending(self.host, self.signals, Means(patience=0.0))
+        self.keeping = Keeping(
+            self.host,
+            self.signals,
+            telling,
+            "test",
+            self.watches,  # type: ignore[arg-type]
+            adopting,
+            lambda: self.mending,
+        )
 
     def make_node(self, well_within_seconds: float = 60.0) -> None:
         """Whose kubelet is given so long to be well after its start."""
@@ -116,7 +127,7 @@ class Follower(Keeper):
     def until_fetch_ended(self) -> None:
         """Nobody has looked at it yet."""
         for thread in threading.enumerate():
-            if getattr(thread, "_target", None) == self.contents._fetch:
+            if getattr(thread, "_target", None) in (self.contents._fetch, self.mending._fetch):
                 thread.join(20)
 
     @property

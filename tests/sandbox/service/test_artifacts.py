@@ -17,6 +17,7 @@ from sandbox.engine.world import changed, picture
 from sandbox.service.follower import HEAD, Follower
 from service.followed import PART
 from service.standing import State
+from service.telling import Event
 from unit.artifacts.archives_made import special, tar_gz, zipped
 from unit.fetch.servers import Server, answer, ok
 
@@ -146,6 +147,61 @@ def test_a_change_that_fails_brings_the_old_one_back(follower: Follower) -> None
     assert follower.stands(State.FAILED)
     assert picture(follower.host, but=(STATE,)) == before
     assert follower.is_well()
+
+
+LARGE = b"MZ" + b"".join(Inline(f"{at}".encode()).sha256.encode() for at in range(20_000))
+LARGE_ONE = tar_gz(("tools-1/bin/tool.exe", LARGE), ("tools-1/LICENSE", b"free"))
+
+
+def test_a_large_file_that_somebody_exchanged_is_fetched_again(follower: Follower) -> None:
+    with Server(ok(LARGE_ONE)) as server:
+        follower.wants(tools(server, LARGE_ONE))
+        follower.until_fetched()
+        follower.pass_time(10)
+        follower.told()
+        follower.host.files.write(TOOL, b"MZ by hand", PRIVATE_FILE)
+        follower.touched(TOOL)
+        assert follower.told() == []
+        follower.until_fetched()
+        assert len(server.heads) == 2
+    assert follower.host.files.read(TOOL) == LARGE
+    assert follower.is_well()
+    assert follower.told() == [
+        (Event.REPAIRED, f"file {TOOL} had been changed, and was put right (descriptor, sha256)")
+    ]
+    assert follower.host.files.observe(STATE / "mending") is None
+
+
+def test_one_that_is_gone_is_fetched_again_by_a_service_that_follows_nothing_now(follower: Follower) -> None:
+    with Server(ok(LARGE_ONE)) as server:
+        follower.wants(tools(server, LARGE_ONE))
+        follower.until_fetched()
+        follower.cluster.config_map = None
+        follower.begin()
+        follower.pass_time(10)
+        follower.host.files.remove(TOOL)
+        follower.touched(TOOL)
+        follower.until_fetched()
+    assert follower.host.files.read(TOOL) == LARGE
+
+
+def test_what_cannot_be_fetched_again_is_told_and_tried_later(follower: Follower) -> None:
+    with Server(ok(LARGE_ONE), answer("404 Not Found"), ok(LARGE_ONE)) as server:
+        follower.wants(tools(server, LARGE_ONE))
+        follower.until_fetched()
+        follower.pass_time(10)
+        follower.told()
+        follower.host.files.write(TOOL, b"MZ by hand", PROGRAM_FILE)
+        follower.touched(TOOL)
+        follower.until_fetched()
+        (told,) = follower.told()
+        assert told[0] is Event.NOT_REPAIRED
+        assert (
+            f"could not be put right: artifact tools cannot be fetched: {server.place} answers 404" in told[1]
+        )
+        follower.pass_time(700)
+        follower.until_fetched()
+    assert follower.host.files.read(TOOL) == LARGE
 
 
 def test_a_plan_fetches_nothing_and_says_what_it_knows(follower: Follower) -> None:

@@ -1,0 +1,137 @@
+"""`--node-config` with artifacts: from a server, a mirror or a folder, told as it goes, and gone on with."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.cli.progress import OneLine
+from agent.spec import Inline
+from sandbox.cli.test_node_config import HEAD
+from unit.artifacts.archives_made import tar_gz
+from unit.fetch.servers import Server, answer, ok, raw
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from sandbox.cli.given import Machine
+
+ARCHIVE = tar_gz(("tool/bin/tool.exe", b"MZ"), ("tool/LICENSE", b"free"))
+TOOL = r"C:\tools\bin\tool.exe"
+BODY = b"MZ" + bytes(3 << 20)
+TAG = 'ETag: "one"'
+BEGUN = 2 << 20
+
+
+def given(machine: Machine, source: str, content: bytes = ARCHIVE, place: str = "") -> tuple[str, ...]:
+    place = place or "unpack: {into: 'C:\\tools', strip: 1}"
+    text = f"artifacts:\n- {{name: tools, source: '{source}', sha256: {Inline(content).sha256}, {place}}}\n"
+    return "--node-config", machine.give("node.yaml", HEAD + text), "--max-time", "0.1"
+
+
+def test_a_plan_fetches_nothing_and_a_second_run_neither(machine: Machine) -> None:
+    with Server(ok(ARCHIVE)) as server:
+        document = given(machine, server.url("/tools.tar.gz?sig=swordfish"))
+        plan = machine.wmcb("plan", *document)
+        assert server.heads == []
+        assert "+ create    artifact tools" in plan.out
+        assert "swordfish" not in plan.out
+        made = machine.wmcb(*machine.node, *document)
+        assert made.code == 0, made.err
+        assert machine.read(TOOL) == b"MZ"
+        assert machine.wmcb(*machine.node, *document).out.startswith("nothing to do")
+        assert "nothing to do, " in machine.wmcb("plan", *machine.node, *document).out
+        assert len(server.heads) == 1
+    assert machine.wmcb("status").code == 0
+    assert machine.wmcb("reset").code == 0
+    assert machine.host.files.observe(PureWindowsPath(r"C:\ProgramData\wmcb")) is None
+
+
+def test_what_broke_off_is_gone_on_with_by_the_next_run(machine: Machine) -> None:
+    told = f"Content-Range: bytes {BEGUN}-{len(BODY) - 1}/{len(BODY)}"
+    part = raw("HTTP/1.1 200 OK", f"Content-Length: {len(BODY)}", TAG, body=BODY[:BEGUN])
+    with Server(part, answer("206 Partial Content", BODY[BEGUN:], told, TAG)) as server:
+        document = given(machine, server.url("/t.exe"), BODY, "path: 'C:\\tools\\t.exe'")
+        answered = machine.wmcb(*machine.node, *document)
+        assert answered.code == 1
+        assert answered.error_lines[-1] == (
+            f"wmcb: {document[1]} line 4, column 3 at $.artifacts.0: its content cannot be fetched: "
+            f"{server.place} breaks off after {BEGUN:,} of {len(BODY):,} bytes"
+        )
+        assert machine.host.services.read("kubelet") is None
+        assert machine.wmcb(*machine.node, *document).code == 0
+        assert server.header("Range") == f"bytes={BEGUN}-"
+    assert machine.read(r"C:\tools\t.exe") == BODY
+
+
+def test_a_mirror_and_a_folder_serve_in_its_place(machine: Machine, tmp_path: pathlib.Path) -> None:
+    document = given(machine, "https://nowhere.invalid/v1/tools.tar.gz")
+    with Server(ok(ARCHIVE)) as server:
+        mirrors = (
+            "--mirror",
+            "https://other.invalid/=https://a/",
+            "--mirror",
+            f"https://nowhere.invalid/={server.url('/m/')}",
+        )
+        assert machine.wmcb(*machine.node, *document, *mirrors).code == 0
+        assert server.heads[0].startswith("GET /m/v1/tools.tar.gz ")
+    assert machine.wmcb("reset").code == 0
+    folder = tmp_path / "offline"
+    folder.mkdir()
+    (folder / "tools.tar.gz").write_bytes(ARCHIVE)
+    assert machine.wmcb(*machine.node, *document, "--artifacts", str(folder)).code == 0
+    assert machine.read(TOOL) == b"MZ"
+
+
+USAGE = {
+    "no mirror": (("--mirror", "https://a/"), "--mirror https://a/: expected FROM=TO, such as "),
+    "half a slash": (("--mirror", "https://a/=https://b"), "both sides have to end with a slash, or neither"),
+    "no folder": (("--artifacts", "/nowhere/at/all"), "--artifacts /nowhere/at/all: there is no such folder"),
+}
+
+
+@pytest.mark.parametrize("case", USAGE.values(), ids=USAGE)
+def test_what_cannot_be_meant_is_told(machine: Machine, case: tuple[tuple[str, ...], str]) -> None:
+    options, why = case
+    answered = machine.wmcb("plan", *given(machine, "https://a/b.zip"), *options)
+    assert answered.code == 2
+    assert why in answered.err
+
+
+def test_somebody_at_a_console_sees_how_much_has_come(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr("agent.cli.progress._is_console", lambda: True)
+    monkeypatch.setattr(OneLine, "meanwhile", lambda _, line: lines.append(line))
+    monkeypatch.setattr("agent.cli.means._SHOWN_EVERY_SECONDS", 0.0)
+    with Server(ok(BODY)) as server:
+        document = given(machine, server.url("/t.exe"), BODY, "path: 'C:\\tools\\t.exe'")
+        assert machine.wmcb(*machine.node, *document).code == 0
+    assert lines[:2] == ["fetching tools 1 of 3 MB", "fetching tools 2 of 3 MB"]
+
+
+def test_where_contents_are_had_is_kept_with_the_resident_service(
+    machine: Machine, tmp_path: pathlib.Path
+) -> None:
+    def arguments() -> list[str]:
+        service = machine.host.services.read("wmcb")
+        assert service is not None
+        return [word for word in service.definition.command if word not in ("daemon", "run")][1:]
+
+    kept = [
+        "--mirror",
+        "https://a/=https://b/",
+        "--mirror",
+        "https://c/=https://d/",
+        "--artifacts",
+        str(tmp_path),
+    ]
+    assert machine.wmcb("daemon", "install", *kept).code == 0
+    assert arguments() == kept
+    assert machine.wmcb("daemon", "install", "--metrics-port", "9182").code == 0
+    assert arguments() == ["--metrics-port", "9182", *kept]
+    assert machine.wmcb("daemon", "install", "--mirror", "", "--metrics-port", "0").code == 0
+    assert arguments() == ["--artifacts", str(tmp_path)]

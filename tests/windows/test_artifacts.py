@@ -1,0 +1,161 @@
+"""wmcb.exe takes artifacts from a server with TLS: goes on with them, judges them, places them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import tarfile
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab import windows_python
+from lab.namespace import ADDRESS, WEB_NAME
+from lab.web import Page, serving
+from unit.artifacts.archives_made import special, tar_gz, zipped
+from windows.exe import DOWNLOADED
+from windows.test_bootstrap import DOCUMENT as IGNITION
+from windows.test_bootstrap import GIVEN, Machine
+from windows.test_fetching import trust
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab.certificates import Authority
+    from lab.node import Node
+    from lab.web import Web
+
+DOCUMENT = r"C:\given files\node.yaml"
+HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\nartifacts:\n"
+TOOL = b"MZ" + b"".join(hashlib.sha256(f"{at}".encode()).digest() for at in range(100_000))
+TOOLS = tar_gz(("tools-1/bin/tool.exe", TOOL), ("tools-1/LICENSE", b"free"))
+TAG = {"ETag": '"one"'}
+MEGABYTE = 1 << 20
+FOUNDATION = "Python Software Foundation"
+
+
+@pytest.fixture
+def machine(node: Node, web_authority: Authority) -> Machine:
+    trust(node, web_authority)
+    return Machine(node)
+
+
+def signed_program() -> bytes:
+    return (windows_python.folder() / "python.exe").read_bytes()
+
+
+def wants(machine: Machine, *artifacts: str) -> tuple[str, ...]:
+    machine.node.path(DOCUMENT).parent.mkdir(exist_ok=True)
+    machine.node.path(DOCUMENT).write_text(HEAD + "".join(artifacts))
+    return "--node-config", DOCUMENT, "--max-time", "1"
+
+
+def begun(machine: Machine) -> list[int]:
+    """How much there is of what is not whole yet."""
+    folder = machine.node.path(r"C:\ProgramData\wmcb\given")
+    return [part.stat().st_size for part in folder.glob("*.part")] if folder.exists() else []
+
+
+def artifact(name: str, url: str, content: bytes, where: str) -> str:
+    sha256 = hashlib.sha256(content).hexdigest()
+    return f"- {{name: {name}, source: '{url}', sha256: {sha256}, protection: program, {where}}}\n"
+
+
+def test_artifacts_are_made_gone_on_with_and_taken_back(machine: Machine, secure_web: Web) -> None:
+    """One test for all, since each node costs seconds."""
+    program, url = signed_program(), secure_web.url("/tools.tar.gz")
+    wanted = wants(
+        machine,
+        artifact("tools", url, TOOLS, "unpack: {into: 'C:\\tools', strip: 1}"),
+        artifact(
+            "python",
+            secure_web.url("/python.exe"),
+            program,
+            f"path: 'C:\\tools\\python.exe', signer: {{commonName: {FOUNDATION}}}",
+        ),
+    )
+    secure_web.pages["/python.exe"] = Page(program)
+    secure_web.pages["/tools.tar.gz"] = Page(TOOLS, headers=TAG, pause=0.001)
+    before = machine.node.snapshot()
+    words = (DOWNLOADED, "--ignition", IGNITION, "--kubelet", GIVEN, *wanted)
+    ignored = ("--ignore-preflight-errors", "containerd-pipe")
+    machine.node.run_until(lambda: max(begun(machine), default=0) >= MEGABYTE, *words, *ignored)
+    (size,) = begun(machine)
+    assert size % MEGABYTE == 0
+    assert not machine.node.path(r"C:\tools").exists()
+    assert machine.node.service("kubelet") is None
+
+    told = {**TAG, "Content-Range": f"bytes {size}-{len(TOOLS) - 1}/{len(TOOLS)}"}
+    secure_web.pages["/tools.tar.gz"] = Page(TOOLS[size:], status=206, headers=told)
+    secure_web.requests.clear()
+    result = machine.bootstrap(*wanted)
+    assert result.code == 0, result.err
+    (request,) = secure_web.requests
+    assert (request.headers["Range"], request.headers["If-Range"]) == (f"bytes={size}-", '"one"')
+    assert machine.node.path(r"C:\tools\bin\tool.exe").read_bytes() == TOOL
+    assert machine.node.path(r"C:\tools\python.exe").read_bytes() == program
+    assert not machine.node.path(r"C:\ProgramData\wmcb\given").exists()
+
+    assert machine.bootstrap(*wanted).out.startswith("nothing to do")
+    assert len(secure_web.requests) == 1
+    assert machine.wmcb("reset").code == 0
+    left = " ".join(map(str, before.changes_until(machine.node.snapshot()))).lower()
+    assert "tools" not in left
+    assert "artifacts" not in left
+
+
+def bomb() -> bytes:
+    info = tarfile.TarInfo("zeroes")
+    info.size = 10 << 30
+    return gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 20))
+
+
+def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
+    machine: Machine, secure_web: Web, web: Web, web_authority: Authority, tmp_path: Path
+) -> None:
+    unpack = "unpack: {into: 'C:\\tools'}"
+    program = signed_program()
+    altered = program.replace(b"This program", b"that program", 1)
+    pages = {
+        "hash": (b"another", "its sha256 is", "path: 'C:\\tools\\a.exe'"),
+        "signer": (
+            program,
+            f"a.exe is signed by {FOUNDATION}, not by Example Authors",
+            _signed("Example Authors"),
+        ),
+        "altered": (altered, "it was changed after it had been signed", _signed(FOUNDATION)),
+        "unsigned": (TOOL, "it is not signed", _signed(FOUNDATION)),
+        "dots": (zipped(("..\\evil.exe", b"")), "'..' leads back out of its folder", unpack),
+        "link": (tar_gz(special("evil", tarfile.SYMTYPE, "C:\\")), "evil in it is a link", unpack),
+        "bomb": (bomb(), "it unpacks to more than 4 GiB", unpack),
+        "plain": (b"", "redirects from https to http", "path: 'C:\\tools\\a.exe'"),
+    }
+    secure_web.pages |= {f"/{name}": Page(content) for name, (content, _, _) in pages.items()}
+    secure_web.pages["/plain"] = Page(status=302, headers={"Location": web.url("/plain")})
+    wrong = {"hash": b"wanted", "plain": b"wanted"}
+    wanted = [
+        artifact(
+            name, secure_web.url(f"/{name}"), wrong.get(name, content), where.replace("a.exe", f"{name}.exe")
+        )
+        for name, (content, _, where) in pages.items()
+    ]
+    pair = tmp_path / "expired.pem"
+    names = [f"DNS:{WEB_NAME}", f"IP:{ADDRESS}"]
+    pair.write_text(web_authority.server(names, timedelta(days=-1)))
+    with serving(pair) as expired:
+        wanted.append(artifact("expired", expired.url("/a"), b"", "path: 'C:\\tools\\expired.exe'"))
+        result = machine.bootstrap(*wants(machine, *wanted))
+    assert result.code == 1
+    lines = [line for line in result.err.splitlines() if "its content cannot be fetched" in line]
+    assert len(lines) == len(wanted)
+    for at, (name, (_, why, _)) in enumerate(pages.items()):
+        (line,) = [line for line in lines if f"$.artifacts.{at}:" in line]
+        assert why.replace("a.exe", f"{name}.exe") in line
+    assert "certificate of web.test" in next(line for line in lines if f"$.artifacts.{len(pages)}:" in line)
+    assert not machine.node.path(r"C:\tools").exists()
+    assert machine.node.service("kubelet") is None
+
+
+def _signed(by: str) -> str:
+    return f"path: 'C:\\tools\\a.exe', signer: {{commonName: {by}}}"
