@@ -21,6 +21,7 @@ _CHECKS: Mapping[str, Check] = {
     "architecture": machine.architecture,
     "memory": machine.memory,
     "clock": machine.clock,
+    "time-service": machine.time_service,
     "reboot-pending": machine.reboot_pending,
     "disk": room.disk,
     "drive-rights": roots.drives,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from agent.host.port import ServiceState
 from agent.preflight.finding import Verdict
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ _OLDEST_BUILD = 17763
 _NEEDED_MEMORY = 2 << 30
 """What is set aside for Windows itself. A kubelet with less does not start."""
 _RECOMMENDED_MEMORY = 4 << 30
+_TIME_SERVICE = "W32Time"
 
 
 def administrator(situation: Situation) -> tuple[Verdict, str]:
@@ -64,6 +66,18 @@ def clock(situation: Situation) -> tuple[Verdict, str]:
             wrong = f"{_date(now)}: {span.of} was valid until {_date(span.last)}"
             return Verdict.ERROR, f"{wrong}; get a new document from the cluster, or set the clock right"
     return Verdict.GOOD, _date(now)
+
+
+def time_service(situation: Situation) -> tuple[Verdict, str]:
+    """A clock that nobody keeps right makes certificates invalid, some day."""
+    if situation.host.services.read(_TIME_SERVICE) is None:
+        return Verdict.GOOD, f"there is no {_TIME_SERVICE}: something else keeps the clock"
+    if situation.host.services.status(_TIME_SERVICE).state is ServiceState.RUNNING:
+        return Verdict.GOOD, f"{_TIME_SERVICE} runs"
+    advice = (
+        "start it, or let a NodeConfiguration say timeService, unless something else keeps the clock right"
+    )
+    return Verdict.WARNING, f"{_TIME_SERVICE} does not run: {advice}"
 
 
 def reboot_pending(situation: Situation) -> tuple[Verdict, str]:

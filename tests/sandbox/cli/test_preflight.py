@@ -222,9 +222,14 @@ def want_reboot(machine: Machine) -> None:
     machine.host.registry.write(key, "x", RegistryValue(RegistryKind.NUMBER, 1))
 
 
+def have_time_service(machine: Machine) -> None:
+    machine.host.services.create(ServiceDefinition("W32Time", (r"C:\Windows\system32\svchost.exe",)))
+
+
 WARNINGS = [
     Unfit("Windows 11", "windows-build", "Windows Server alone", windows(server=False, build=26100)),
     Unfit("little memory", "memory", "3.0 GiB: after what Windows needs little is left", {"memory": 3 * GIB}),
+    Unfit("an idle clock", "time-service", "W32Time does not run", {}, have_time_service),
     Unfit("a reboot pending", "reboot-pending", "Windows wants to start anew", {}, want_reboot),
 ]  # fmt: skip
 

@@ -23,6 +23,8 @@ OF_THE_NODE = (
     "registryValues",
     "proxy",
     "hostName",
+    "dnsSuffixes",
+    "timeService",
     "firewallRules",
     "networks",
     "routes",

@@ -1,0 +1,85 @@
+"""Windows' time service: whether it is started with Windows, and runs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import ServiceAlreadyRunning, ServiceNotRunning
+from agent.host.port import ServiceState, StartType
+from agent.records import replaced
+from agent.resources.kind import CannotBeSo, Kind
+from agent.spec.time_service import W32TIME
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+_SECONDS = 60.0
+_BY_ITSELF = (StartType.AUTOMATIC.name, StartType.DELAYED.name)
+
+
+class TimeServiceResource(Kind):
+    firm = frozenset({"start", "runs"})
+
+    def wanted(self, want: Want) -> State:  # noqa: ARG002 - there is one
+        return {"start": StartType.AUTOMATIC.name, "runs": True}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all of it is cheap
+        installed = host.services.read(W32TIME)
+        if installed is None:
+            return None
+        runs = host.services.status(W32TIME).state is ServiceState.RUNNING
+        return {"start": installed.definition.start.name, "runs": runs}
+
+    def same(self, field: str, wanted: Value, found: Value) -> bool:
+        return wanted == found or (field == "start" and wanted in _BY_ITSELF and found in _BY_ITSELF)
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        return StartType[str(value)].value if field == "start" else super().shown(field, value, manner)
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - there is one
+        if found is None:
+            return f"this Windows has no service {W32TIME}; w32tm /register brings it back"
+        return None
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - there is one
+        if found is None:
+            raise CannotBeSo(f"there is no service {W32TIME} any more")
+        if found["start"] not in _BY_ITSELF:
+            _set_start(host, StartType.AUTOMATIC)
+        if not found["runs"]:
+            _start(host)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        found = self.observe(host, name, {})
+        if found is None or before is None:
+            return None
+        if found["start"] != before["start"]:
+            _set_start(host, StartType[str(before["start"])])
+        if found["runs"] != before["runs"]:
+            (_start if before["runs"] else _stop)(host)
+        return None
+
+
+def _set_start(host: Host, start: StartType) -> None:
+    """Word for word as it is otherwise: it is Windows' own."""
+    installed = host.services.read(W32TIME)
+    assert installed is not None, "it was there just now"
+    host.services.restore(replaced(installed, definition=replaced(installed.definition, start=start)))
+
+
+def _start(host: Host) -> None:
+    with suppress(ServiceAlreadyRunning):
+        host.services.start(W32TIME)
+    host.services.wait(W32TIME, ServiceState.RUNNING, _SECONDS)
+
+
+def _stop(host: Host) -> None:
+    with suppress(ServiceNotRunning):
+        host.services.stop(W32TIME)
+    host.services.wait(W32TIME, ServiceState.STOPPED, _SECONDS)
+
+
+KIND = TimeServiceResource()

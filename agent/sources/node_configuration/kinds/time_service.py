@@ -1,0 +1,30 @@
+"""Windows' own service that keeps the clock right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import Flag
+from agent.sources.node_configuration.kinds.kind import Single
+from agent.spec.time_service import TimeService
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
+    from agent.sources.forms import Checking
+    from agent.sources.report import Place
+
+_TIME_SERVICE = Table(
+    {"running": Flag("It is started with Windows, and runs.", only_true=True)},
+    "Windows' time service, W32Time. Left out, it stays as it is, and preflight looks whether it runs.",
+    needed=("running",),
+)
+
+
+def _time_service(checking: Checking, value: Value, place: Place) -> Iterator[TimeService]:  # noqa: ARG001 - nothing of it can be wrong
+    yield TimeService()
+
+
+KIND = Single(_TIME_SERVICE, _time_service)
