@@ -25,13 +25,11 @@ class HostNameResource(Kind):
         return str(wanted).upper() == str(found).upper()
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
-        return {"name": next_host_name(host.registry) or host.facts.host_name()}
+        return {"name": _later(host)}
 
     def awaits_restart(self, host: Host, name: str) -> str | None:  # noqa: ARG002 - there is one
-        later = next_host_name(host.registry)
-        if later is None or (
-            self.same("name", later, host.facts.host_name()) and not is_renamed(host.registry)
-        ):
+        later = _later(host)
+        if self.same("name", later, host.facts.host_name()) and not is_renamed(host.registry):
             return None
         return f"this machine is called {later} when it has been restarted"
 
@@ -45,6 +43,11 @@ class HostNameResource(Kind):
         if self.same("name", host.facts.host_name(), before["name"]):
             return None
         return f"this machine is called {before['name']} again when it has been restarted"
+
+
+def _later(host: Host) -> str:
+    """What it is called after its next start."""
+    return next_host_name(host.registry) or host.facts.host_name()
 
 
 KIND = HostNameResource()

@@ -1,4 +1,4 @@
-"""A NodeConfiguration's settings of Windows, seen from outside: the registry, Path, the proxy, the host name."""
+"""A NodeConfiguration's settings of Windows, seen from outside: registry, Path, proxy, host name."""
 
 from __future__ import annotations
 
