@@ -16,6 +16,7 @@ from agent.engine.repairing import Drift, drifted, missing, put_by, repair
 from agent.engine.run import LOCK, Busy, Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
+from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key
 from service import pausing
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _FILES = ("file", "containerd_configuration")
 """Kinds of which one is known by its path."""
 FULL_LOOK_SECONDS = 600.0
-"""A net below the watches: Windows may lose count of changes, and tells of none in the registry."""
+"""A net below the watches: Windows may lose count of changes, and of some it tells nobody."""
 SETTLE_SECONDS = 0.1
 """An editor writes a file in several steps."""
 _COPIES_AFTER_SECONDS = 5.0
@@ -161,6 +162,10 @@ class Keeping:
             self._agenda.after(0.0, Errand.ALL)
         elif signal.source in (Source.CLUSTER, Source.CONTENTS):
             self._agenda.after(0.0, Errand.CLUSTER)
+        elif signal.source is Source.REGISTRY:
+            for key in self._records:
+                if signal.subject in kind_named(key.kind).registry_keys(key.name):
+                    self._agenda.after(SETTLE_SECONDS, key)
         elif signal.source is Source.FILE:
             self._note_path(PureWindowsPath(signal.subject))
 
@@ -236,7 +241,8 @@ class Keeping:
 
     def _follow_all(self) -> None:
         others = Renewals.services(self._records)
-        self._watches.follow([*self._services(), *others], self._places())
+        keys = (each for key in self._records for each in kind_named(key.kind).registry_keys(key.name))
+        self._watches.follow([*self._services(), *others], self._places(), dict.fromkeys(keys))
 
     def _let_go(self) -> None:
         """Of all but what tells when there is something to do again."""

@@ -18,6 +18,8 @@ class Source(enum.Enum):
     """`subject` is its name."""
     FILE = "file"
     """`subject` is its path, or that of a folder in which anything may have changed."""
+    REGISTRY = "registry"
+    """`subject` is the key in which something has changed."""
     CLUSTER = "cluster"
     """It says something else than before, or nothing any more."""
     CONTENTS = "contents"

@@ -1,4 +1,4 @@
-"""Threads that wait, one for all services and one for all folders, and say so when something has happened."""
+"""Threads that wait, one for all services, one for all folders and the registry: they say what happens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import HostError
-from agent.host.port import MOST_WATCHED, FileKind
+from agent.host.port import MOST_WATCHED, FileKind, KeyChange
 from service.signals import Signal, Source
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _LONG_SECONDS = 86_400.0
 
 
 class Watches:
-    """Services and folders that are followed until others are.
+    """Services, folders and keys of the registry that are followed until others are.
 
     Whoever follows a folder hinders others in renaming what it is in, and whoever follows a service in making
     another of its name: while somebody else is at work nothing of a node may be followed.
@@ -30,16 +30,19 @@ class Watches:
         self._host = host
         self._signals = signals
         self._services = _Follower(host.services.watch, self._tell_of_service)
-        self._folders = _Follower(host.files.watch_all, self._tell_of_file)
+        self._places = _Follower(self._watch_places, self._tell_of_place)
 
-    def follow(self, services: Iterable[str], folders: Iterable[PureWindowsPath]) -> None:
+    def follow(
+        self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
+    ) -> None:
         """These from now on, and no others. What is not there is passed over until the next call."""
         self._services.follow([name for name in services if self._is_service(name)])
-        self._folders.follow([path for path in folders if self._is_folder(path)][:MOST_WATCHED])
+        there = [path for path in folders if self._is_folder(path)]
+        self._places.follow([*there, *(key for key in keys if self._is_key(key))][:MOST_WATCHED])
 
     def renew(self) -> None:
         """At the next call: of what was made anew a watch would stay with what is gone."""
-        self._services.is_stale = self._folders.is_stale = True
+        self._services.is_stale = self._places.is_stale = True
 
     def _is_service(self, name: str) -> bool:
         try:
@@ -57,8 +60,22 @@ class Watches:
     def _tell_of_service(self, event: ServiceEvent) -> None:
         self._signals.put(Signal(Source.SERVICE, event.name))
 
-    def _tell_of_file(self, change: FileChange) -> None:
-        self._signals.put(Signal(Source.FILE, str(change.path)))
+    def _is_key(self, key: str) -> bool:
+        try:
+            self._host.registry.keys(key)
+        except HostError:
+            return False
+        return True
+
+    def _watch_places(self, places: Sequence[PureWindowsPath | str]) -> Watch[FileChange | KeyChange]:
+        keys = [place for place in places if isinstance(place, str)]
+        return self._host.files.watch_all([place for place in places if not isinstance(place, str)], keys)
+
+    def _tell_of_place(self, change: FileChange | KeyChange) -> None:
+        if isinstance(change, KeyChange):
+            self._signals.put(Signal(Source.REGISTRY, change.key))
+        else:
+            self._signals.put(Signal(Source.FILE, str(change.path)))
 
 
 class _Follower:

@@ -61,6 +61,13 @@ class FileChange:
 
 
 @frozen
+class KeyChange:
+    """Something in a watched key of the registry changed, or it is gone."""
+
+    key: str
+
+
+@frozen
 class Examined:
     """What lies somewhere, seen in one look: all of it is true of the same file."""
 
@@ -187,10 +194,13 @@ class Files(Protocol):
     def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
         """Told of changes below a folder: names, content, descriptors."""
 
-    def watch_all(self, paths: Sequence[PureWindowsPath]) -> Watch[FileChange]:
+    def watch_all(
+        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = ()
+    ) -> Watch[FileChange | KeyChange]:
         """The same of up to MOST_WATCHED folders, in one wait and without what is in folders below.
 
-        Of one that goes away its own path is told, and nothing further.
+        Of one that goes away its own path is told, and nothing further. `keys` are of the registry, and count
+        among the folders: their values are watched, and the names of the keys below.
         """
 
 

@@ -11,6 +11,9 @@ from agent.host.port import RegistryKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+"""Where Windows keeps them."""
+
 _INVALID_NAME = 123
 
 REFERENCE = re.compile("%([^%=]+)%")

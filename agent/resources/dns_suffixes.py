@@ -48,6 +48,9 @@ class DnsSuffixesResource(Kind):
             return f"a group policy says the DNS suffixes ({found['by_policy']}), and counts; change it there"
         return None
 
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
+        return (_KEY,)
+
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, DnsSuffixes)
         _store(host, ",".join(want.suffixes))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
 from agent.host.port import RegistryKind
+from agent.host.variables import KEY
 from agent.resources.kind import Kind, holds_secret, veiled
 from agent.spec import EnvironmentVariable
 
@@ -47,6 +48,9 @@ class EnvironmentVariableResource(Kind):
         if found is not None and found["value"] is None and found != _ABSENT:
             return f"variable {want.name} is no text in the registry ({found['type']}); remove it"
         return None
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
+        return (KEY,)
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, EnvironmentVariable)

@@ -108,6 +108,10 @@ class Kind:
         """Whether the two mean the same to Windows."""
         return wanted == found
 
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - most lie elsewhere
+        """In which it shows that somebody has changed it, for whoever watches."""
+        return ()
+
     def is_over(self, host: Host, manner: State) -> bool:  # noqa: ARG002 - most are wanted for good
         """Whether it has done its duty, and is not to be there any more, though it is still asked for."""
         return False

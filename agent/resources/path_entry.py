@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.host.port import RegistryKind
+from agent.host.variables import KEY
 from agent.resources.kind import Kind
 from agent.spec.path_entry import PathEntry
 
@@ -39,6 +40,9 @@ class PathEntryResource(Kind):
         if found is not None and found["is_there"] is None:
             return f"the machine's {PATH} is no text in the registry; put that right first"
         return None
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
+        return (KEY,)
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         assert isinstance(want, PathEntry)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State
     from agent.spec import Want
 
+_KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
+"""In which WinHTTP keeps it."""
+
 
 class ProxyResource(Kind):
     firm = frozenset({"server", "bypass"})
@@ -24,6 +27,9 @@ class ProxyResource(Kind):
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
         found = host.proxies.default()
         return None if found is None else {"server": found.server, "bypass": found.bypass}
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
+        return (_KEY,)
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, Proxy)

@@ -33,6 +33,9 @@ class RegistryKeyResource(Kind):
             return None
         return dict(_THERE)
 
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (_path(name),)
+
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         assert isinstance(want, RegistryKey)
         host.registry.make_key(want.path)

@@ -48,6 +48,9 @@ class RegistryValueResource(Kind):
             return dict(_ABSENT) if wanted == _ABSENT else None
         return _state(found)
 
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (place_of(name)[0],)
+
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, RegistryValue)
         if want.type is None:

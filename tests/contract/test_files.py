@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 import tracemalloc
@@ -22,7 +23,17 @@ from agent.host.errors import (
     ReparsePoint,
     WrongKind,
 )
-from agent.host.port import FileChange, FileKind, Files, FileState, Principal, Watch
+from agent.host.port import (
+    FileChange,
+    FileKind,
+    Files,
+    FileState,
+    KeyChange,
+    Principal,
+    RegistryKind,
+    RegistryValue,
+    Watch,
+)
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from contract.world import Sharing, World, wine_cannot
 
@@ -747,12 +758,15 @@ def test_a_link_is_removed_and_what_it_leads_to_stays(world: World) -> None:
 PATIENCE = 10.0
 
 
-def changed(watch: Watch[FileChange], wanted: PureWindowsPath) -> bool:
+def changed(
+    watch: Watch[FileChange] | Watch[FileChange | KeyChange], wanted: PureWindowsPath | KeyChange
+) -> bool:
     """Whether the change is told of, among others that may be."""
     deadline = time.monotonic() + PATIENCE
     while (left := deadline - time.monotonic()) > 0:
-        if any(change.path in (None, wanted) for change in watch.wait(left)):
-            return True
+        for change in watch.wait(left):
+            if change == wanted or (isinstance(change, FileChange) and change.path in (None, wanted)):
+                return True
     return False
 
 
@@ -828,6 +842,48 @@ def test_several_folders_are_watched_as_one(world: World) -> None:
             assert changed(watch, folder / f"in {folder.name}")
             world.host.files.remove(folder / f"in {folder.name}")
             assert changed(watch, folder / f"in {folder.name}")
+
+
+@pytest.fixture
+def key(world: World) -> Iterator[str]:
+    key = f"SOFTWARE\\wmcb-contract-{secrets.token_hex(4)}"
+    world.host.registry.make_key(key)
+    yield key
+    with suppress(NotFound):
+        world.host.registry.remove_key(key)
+
+
+def test_keys_of_the_registry_are_watched_beside_folders(world: World, key: str) -> None:
+    registry, number = world.host.registry, RegistryValue(RegistryKind.NUMBER, 1)
+    with world.host.files.watch_all([world.folder], [key]) as watch:
+        for change in (
+            lambda: registry.write(key, "Name", number),
+            lambda: registry.write(key, "Name", RegistryValue(RegistryKind.NUMBER, 2)),
+            lambda: registry.remove(key, "Name"),
+            lambda: registry.make_key(f"{key}\\below"),
+        ):
+            change()  # type: ignore[no-untyped-call]
+            assert changed(watch, KeyChange(key))
+        world.plant_file(world.folder / "file", b"x")
+        assert changed(watch, world.folder / "file")
+
+
+@wine_cannot("it does not tell that a watched key is gone")
+def test_a_watched_key_that_goes_away_is_told_and_the_others_are_watched_further(
+    world: World, key: str
+) -> None:
+    registry = world.host.registry
+    registry.make_key(f"{key}\\other")
+    with world.host.files.watch_all([], [key, f"{key}\\other"]) as watch:
+        registry.remove_key(f"{key}\\other")
+        assert changed(watch, KeyChange(f"{key}\\other"))
+        registry.write(key, "Name", RegistryValue(RegistryKind.NUMBER, 1))
+        assert changed(watch, KeyChange(key))
+
+
+def test_a_key_that_is_not_there_cannot_be_watched(world: World, key: str) -> None:
+    with pytest.raises(NotFound):
+        world.host.files.watch_all([], [key, f"{key}\\nowhere"])
 
 
 def test_several_watched_folders_are_let_go_at_once(world: World) -> None:

@@ -7,15 +7,18 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from agent.host.port import FileChange
+from agent.host.errors import NotFound
+from agent.host.port import FileChange, KeyChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import PureWindowsPath
 
     from agent.host.sandbox.places import Place
+    from agent.host.sandbox.registry import SandboxRegistry
 
 _POLL_SECONDS = 0.05
+_FILE_NOT_FOUND = 2
 
 _Look = tuple[int, int, int, int]
 
@@ -67,17 +70,26 @@ class FileWatch:
 
 
 class JointWatch:
-    """Several folders as one."""
+    """Several folders, and keys of the registry, as one."""
 
-    def __init__(self, folders: Sequence[Place]) -> None:
+    def __init__(self, folders: Sequence[Place], registry: SandboxRegistry, keys: Sequence[str]) -> None:
+        self._registry = registry
+        self._keys = {key: self._held(key) for key in keys}
+        for key, held in self._keys.items():
+            if held is None:
+                raise NotFound("watch", f"registry key {key}", _FILE_NOT_FOUND)
         self._watches = {folder.path: FileWatch(folder, recursive=False) for folder in folders}
         self._files = {folder.path: folder.file for folder in folders}
         self._closed = False
 
-    def wait(self, seconds: float) -> Sequence[FileChange]:
+    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange]:
         deadline = time.monotonic() + seconds
         while not self._closed:
-            if news := [change for path in [*self._watches] for change in self._news(path)]:
+            news: list[FileChange | KeyChange] = [
+                change for path in [*self._watches] for change in self._news(path)
+            ]
+            news += [KeyChange(key) for key in [*self._keys] if self._has_changed(key)]
+            if news:
                 return news
             left = deadline - time.monotonic()
             if left <= 0:
@@ -93,6 +105,20 @@ class JointWatch:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _has_changed(self, key: str) -> bool:
+        before, now = self._keys[key], self._held(key)
+        if now is None:
+            del self._keys[key]
+        else:
+            self._keys[key] = now
+        return before != now
+
+    def _held(self, key: str) -> object:
+        try:
+            return self._registry.values(key), self._registry.keys(key)
+        except NotFound:
+            return None
 
     def _news(self, path: PureWindowsPath) -> Sequence[FileChange]:
         if not os.path.isdir(self._files[path]):  # noqa: PTH112 - asked twenty times a second

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Clock, FileChange, Reading, Watch
+    from agent.host.port import Clock, FileChange, KeyChange, Reading, Watch
     from agent.host.sandbox.access import SandboxAccess
     from agent.host.sandbox.descriptors import Descriptors
     from agent.host.sandbox.places import Drive, Place
@@ -222,10 +222,12 @@ class SandboxFiles:
 
         return FileWatch(self._folder("watch", path), recursive=recursive)
 
-    def watch_all(self, paths: Sequence[PureWindowsPath]) -> Watch[FileChange]:
+    def watch_all(
+        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = ()
+    ) -> Watch[FileChange | KeyChange]:
         from agent.host.sandbox.file_watch import JointWatch
 
-        return JointWatch([self._folder("watch", path) for path in paths])
+        return JointWatch([self._folder("watch", path) for path in paths], self._registry, keys)
 
     def _readable(self, path: PureWindowsPath) -> Place:
         place = self._drive.existing("read", path)

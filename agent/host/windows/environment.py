@@ -10,14 +10,12 @@ import winreg
 from typing import TYPE_CHECKING
 
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.variables import check_name, kind_of, resolved
+from agent.host.variables import KEY, check_name, kind_of, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.host.port import Registry
-
-_KEY = "SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 
 
 class WindowsEnvironment:
@@ -27,24 +25,24 @@ class WindowsEnvironment:
     def list(self) -> Mapping[str, str]:
         return {
             name: value.data
-            for name, value in self._registry.values(_KEY).items()
+            for name, value in self._registry.values(KEY).items()
             if isinstance(value.data, str)
         }
 
     def get(self, name: str) -> str | None:
-        value = self._registry.read(_KEY, check_name(name))
+        value = self._registry.read(KEY, check_name(name))
         return value.data if value and isinstance(value.data, str) else None
 
     def kind(self, name: str) -> RegistryKind | None:
-        value = self._registry.read(_KEY, check_name(name))
+        value = self._registry.read(KEY, check_name(name))
         return value.kind if value else None
 
     def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
-        self._registry.write(_KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
+        self._registry.write(KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
         _tell()
 
     def remove(self, name: str) -> None:
-        self._registry.remove(_KEY, check_name(name))
+        self._registry.remove(KEY, check_name(name))
         _tell()
 
     def expand(self, text: str) -> str:

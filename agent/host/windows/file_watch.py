@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 import threading
 from typing import TYPE_CHECKING, Self
 
-from agent.host.port import FileChange, FileKind
+from agent.host.port import FileChange, FileKind, KeyChange
 from agent.host.windows.api import files as api
 from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
 from agent.host.windows.api.processes import close, event, set_event, wait_for_any
@@ -17,10 +17,11 @@ from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import expect, folder_of, kernel_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import PureWindowsPath
 
     from agent.host.port import Clock
+    from agent.host.windows.key_watch import KeyWatch
 
 
 _LITTLE_ROOM = 0x1000
@@ -77,14 +78,17 @@ class FileWatch:
 
 
 class JointWatch:
-    """Several folders, waited for in one thread: each further one would cost a megabyte."""
+    """Folders and keys of the registry, waited for in one thread: each further one would cost a megabyte."""
 
-    def __init__(self, paths: Sequence[PureWindowsPath], clock: Clock) -> None:
+    def __init__(self, paths: Sequence[PureWindowsPath], clock: Clock, keys: Sequence[str] = ()) -> None:
         self._clock = clock
         self._busy = threading.Lock()
         self._closed = False
         self._watches: dict[PureWindowsPath, FileWatch] = {}
+        self._keys: dict[str, KeyWatch] = {}
         try:
+            for key in keys:
+                self._keys[key] = _watch_of_key(key)
             for path in paths:
                 self._watches[path] = FileWatch(path, recursive=False, clock=clock, room=_LITTLE_ROOM)
         except BaseException:
@@ -98,14 +102,15 @@ class JointWatch:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def wait(self, seconds: float) -> Sequence[FileChange]:
+    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange]:
         deadline = self._clock.monotonic() + seconds
         with self._busy:
             while not self._closed:
-                if news := [change for path in [*self._watches] for change in self._news(path)]:
+                if news := [*self._all_news()]:
                     return news
                 left = deadline - self._clock.monotonic()
                 events = [watch.event for watch in self._watches.values()]
+                events += [watch.event for watch in self._keys.values()]
                 if left <= 0 or wait_for_any([self._closing, *events], left) == 0:
                     break
         return []
@@ -120,6 +125,20 @@ class JointWatch:
                 self._close_all()
                 close(self._closing)
 
+    def _all_news(self) -> Iterator[FileChange | KeyChange]:
+        for path in [*self._watches]:
+            yield from self._news(path)
+        for key in [*self._keys]:
+            if self._has_changed(key):
+                yield KeyChange(key)
+
+    def _has_changed(self, key: str) -> bool:
+        try:
+            return self._keys[key].has_changed()
+        except Win32Failure:
+            self._keys.pop(key).close()
+            return True
+
     def _news(self, path: PureWindowsPath) -> list[FileChange]:
         try:
             news = self._watches[path].news()
@@ -132,6 +151,14 @@ class JointWatch:
     def _close_all(self) -> None:
         while self._watches:
             self._watches.popitem()[1].close()
+        while self._keys:
+            self._keys.popitem()[1].close()
+
+
+def _watch_of_key(key: str) -> KeyWatch:
+    from agent.host.windows.key_watch import KeyWatch  # few have one to watch
+
+    return KeyWatch(key)
 
 
 def _open(path: PureWindowsPath) -> int:

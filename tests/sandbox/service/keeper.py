@@ -70,9 +70,12 @@ class _Watches:
     def __init__(self) -> None:
         self.services: set[str] = set()
         self.folders: set[PureWindowsPath] = set()
+        self.keys: set[str] = set()
 
-    def follow(self, services: Iterable[str], folders: Iterable[PureWindowsPath]) -> None:
-        self.services, self.folders = set(services), set(folders)
+    def follow(
+        self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
+    ) -> None:
+        self.services, self.folders, self.keys = set(services), set(folders), set(keys)
 
     def renew(self) -> None: ...
 

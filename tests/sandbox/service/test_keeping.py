@@ -16,6 +16,8 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIREC
 from agent.records import replaced
 from agent.spec import Credentials, File, Inline, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
+from agent.spec.path_entry import PathEntry
+from agent.spec.registry_value import RegistryType, RegistryValue
 from sandbox.engine import nodes
 from sandbox.engine.nodes import BOOTSTRAP, CERTIFICATE, CONFIG, KUBELET, K
 from sandbox.engine.world import Killed, Power, picture, powered, stopped
@@ -552,3 +554,24 @@ def test_it_sleeps_until_something_happens(keeper: Keeper) -> None:
     keeper.keeping.turn = counted  # type: ignore[method-assign]
     keeper.pass_time(60 * MINUTE)
     assert turns <= 360 + 20
+
+
+# The registry
+
+
+def test_a_setting_is_repaired_as_soon_as_its_key_tells(keeper: Keeper) -> None:
+    level = RegistryValue(r"SOFTWARE\Contoso", "Level", RegistryType.NUMBER, 3)
+    entry = PathEntry(PureWindowsPath(r"C:\k"))
+    keeper.make(Specification.of([*nodes.node().wants, *level.on_the_way, level, entry]))
+    environment = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+    assert keeper.watches.keys == {level.path, environment}
+    keeper.told()
+    keeper.host.registry.remove(level.path, level.name)
+    keeper.host.environment.set("Path", r"C:\installed")
+    for key in (level.path, environment, "SOFTWARE"):
+        keeper.happened(Signal(Source.REGISTRY, key))
+    assert status(keeper.host).is_well
+    assert [text for _, text in keeper.told()] == [
+        r"registry value HKLM\SOFTWARE\Contoso\\Level was gone, and was put right (type, data)",
+        r"path entry C:\k was gone, and was put right (is there)",
+    ]

@@ -51,6 +51,7 @@ _image_path = succeeding(
 )
 # fmt: on
 set_event = succeeding(_kernel32, "SetEvent", _BOOL, _HANDLE)
+reset_event = succeeding(_kernel32, "ResetEvent", _BOOL, _HANDLE)
 
 
 class _Entry(ctypes.Structure):
