@@ -103,6 +103,7 @@ COMMANDS = (
             options.DELETE_AS,
             options.END_PODS,
             options.ALL_HNS,
+            options.FEATURES,
             options.DRY_RUN,
             options.FORGET,
             OUTPUT,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MOST = 10_000
 """Files that are counted in a folder: a pod's volumes can hold any number."""
 _NAMED = 5
+_FEATURE = "windows_feature"
 _TYPES = {File.kind: FileKind.FILE.value, Directory.kind: FileKind.DIRECTORY.value}
 
 
@@ -90,6 +91,8 @@ def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Map
         if instead := _in_its_place(change):
             staying[key] = f"is a {instead} now"
             continue
+        if key.kind == _FEATURE and not _goes(change):
+            staying[key] = "is a feature of Windows; wmcb reset --features switches it off"
         is_made = change.before is None and not change.target.manner.get("belongs_to_node")
         if key.kind == Directory.kind and is_made:
             folder = PureWindowsPath(key.name)
@@ -99,6 +102,13 @@ def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Map
             if any(not _is_known(path, known) or _is_known(path, staying) for path in names):
                 staying[key] = "holds something that is not wmcb's"
     return staying
+
+
+def _goes(change: Change) -> bool:
+    from agent.resources.windows_feature import TAKEN_BACK
+
+    was_on = change.before is not None and change.before == change.target.wanted
+    return was_on or bool(change.target.manner.get(TAKEN_BACK))
 
 
 def _in_its_place(change: Change) -> str | None:

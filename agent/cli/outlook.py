@@ -18,12 +18,13 @@ from agent.engine.target import NODE
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent.cli.arguments import Request
     from agent.engine.planning import Plan
     from agent.host.port import Host
     from agent.preflight import Finding
+    from agent.resources.kind import State
     from agent.spec import Specification
 
 
@@ -56,13 +57,16 @@ def show_preview(
     part: str | None = NODE,
     first: Sequence[Plan] = (),
     also: Iterable[str] = (),
+    manners: Mapping[str, State] = engine.AS_MADE,
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way.
 
     `first` come runs of their own. `also` is remarked on a run that does anything.
     """
     with looking():
-        planned = together([*first, engine.preview(host, specification, beside=beside, part=part)])
+        planned = together(
+            [*first, engine.preview(host, specification, beside=beside, part=part, manners=manners)]
+        )
     show_plan(request, host, planned, checks, also)
 
 

@@ -22,12 +22,13 @@ from agent.spec import Command, Specification
 from service.installation import SERVICE, place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from agent.cli.arguments import Request
     from agent.cli.engine_run import Told
     from agent.engine.run import Done
     from agent.host.port import Host
+    from agent.resources.kind import State
     from agent.spec import Key
 
 
@@ -43,12 +44,13 @@ def run(request: Request) -> int:
         host = open_or_imagine(request)
         with looking():
             leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
-        show_preview(request, host, Specification(), part=None, also=[*leaving.foreseen(), *_resident(host)])
+        also = [*leaving.foreseen(), *_resident(host)]
+        show_preview(request, host, Specification(), part=None, also=also, manners=_manners(request))
         return DONE
     host = open_as_administrator(request)
     with recorded(host, "reset", display(request), foreseen_of) as told:
         leaving = Leaving(request, host, told.remark)
-        done = _leave(host, leaving, told)
+        done = _leave(host, leaving, told, _manners(request))
     told.log.remove()
     if done.plan.changes:
         leaving.when_done()
@@ -64,10 +66,19 @@ def run(request: Request) -> int:
     return DONE
 
 
-def _leave(host: Host, leaving: Leaving, told: Told) -> Done:
+def _manners(request: Request) -> Mapping[str, State]:
+    if not request.has(options.FEATURES):
+        return engine.AS_MADE
+    from agent.resources.windows_feature import TAKEN_BACK
+    from agent.spec.windows_feature import WindowsFeature
+
+    return {WindowsFeature.kind: {TAKEN_BACK: True}}
+
+
+def _leave(host: Host, leaving: Leaving, told: Told, manners: Mapping[str, State]) -> Done:
     leaving.check()
     try:
-        return engine.reset(host, RELEASE, told, leaving.when_stopped)
+        return engine.reset(host, RELEASE, told, leaving.when_stopped, manners)
     except engine.TakenBack as failure:
         undone = replaced(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__
@@ -99,6 +110,7 @@ def _forget(request: Request) -> int:
         options.DELETE_AS,
         options.END_PODS,
         options.ALL_HNS,
+        options.FEATURES,
     ):
         if request.has(option):
             raise BadUsage(f"{options.FORGET.name} does not go with {option.name}", where=option.name)

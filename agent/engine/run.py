@@ -19,7 +19,7 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
 from agent.host.errors import HostError
-from agent.records import field, frozen
+from agent.records import field, frozen, replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agent.spec import Key, Want
 
 LOCK = "wmcb"
+AS_MADE: Mapping[str, State] = {}
 _MOMENT_SECONDS = 0.5
 _LONGEST_REPAIR_SECONDS = 120.0
 """A kubelet that does not heed a stop is ended after a minute."""
@@ -85,7 +86,12 @@ def together(done: Sequence[Done]) -> Done:
 
 
 def preview(
-    host: Host, specification: Specification, *, beside: bool = False, part: str | None = NODE
+    host: Host,
+    specification: Specification,
+    *,
+    beside: bool = False,
+    part: str | None = NODE,
+    manners: Mapping[str, State] = AS_MADE,
 ) -> Plan:
     """What `make_so` would do. Raises CannotBeSo."""
     folder = StateFolder.of(host)
@@ -93,7 +99,8 @@ def preview(
     inventory = Inventory.load(folder)
     journal = unfinished(folder, inventory)
     own = journal if journal is not None and part in (None, journal.part) else None
-    mine = share(host, specification, inventory, remembered(inventory, own), part, beside=beside)
+    known = _in_manner(remembered(inventory, own), manners)
+    mine = share(host, specification, inventory, known, part, beside=beside)
     waiting = restarting.awaited(host, mine, goes_on=own is not None)
     mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
     return plan(host, mine.specification, mine.remembered)
@@ -135,6 +142,7 @@ def make_so(
     recipe: str = "",
     command: str = "",
     part: str | None = NODE,
+    manners: Mapping[str, State] = AS_MADE,
 ) -> Done:
     """Raises CannotBeSo, Busy and Unfinished before anything is changed, TakenBack for what failed then.
 
@@ -158,7 +166,7 @@ def make_so(
         inventory = Inventory.load(folder)
         end_properly(host, folder, inventory, but_given=part is not None)
         journal = _to_go_on_from(host, folder, inventory, progress, part)
-        known = remembered(inventory, journal)
+        known = _in_manner(remembered(inventory, journal), manners)
         mine = share(host, specification, inventory, known, part, beside=beside)
         whole = mine.specification.wants
         waiting = restarting.awaited(host, mine, goes_on=journal is not None)
@@ -260,9 +268,28 @@ def take_back_part(host: Host, progress: Progress) -> Undone | None:
     return take_back(host, progress) if is_nobodys else None
 
 
-def reset(host: Host, version: str, progress: Progress, stopped: Callable[[], None] | None = None) -> Done:
-    """Takes away what wmcb put on this machine, and gives back what it replaced."""
-    return make_so(host, Specification(), version, progress, stopped=stopped, part=None)
+def reset(
+    host: Host,
+    version: str,
+    progress: Progress,
+    stopped: Callable[[], None] | None = None,
+    manners: Mapping[str, State] = AS_MADE,
+) -> Done:
+    """Takes away what wmcb put on this machine, and gives back what it replaced.
+
+    `manners` says of kinds what is asked for beside how each resource was made.
+    """
+    return make_so(host, Specification(), version, progress, stopped=stopped, part=None, manners=manners)
+
+
+def _in_manner(records: Mapping[Key, Record], manners: Mapping[str, State]) -> Mapping[Key, Record]:
+    return {key: _taken_back(record, manners.get(key.kind)) for key, record in records.items()}
+
+
+def _taken_back(record: Record, manner: State | None) -> Record:
+    if manner is None:
+        return record
+    return replaced(record, target=replaced(record.target, manner={**record.target.manner, **manner}))
 
 
 def forget(host: Host) -> None:

@@ -75,6 +75,12 @@ class NoAnswer(NotFound):
     meaning = "nobody answers there"
 
 
+class NotInstalled(HostError):
+    """A part of Windows that this machine does not have."""
+
+    meaning = "this Windows does not have it"
+
+
 class BadCommand(HostError):
     """A command line that would not reach its program as it stands."""
 
@@ -225,6 +231,7 @@ _BY_CODE: dict[int, type[HostError]] = {
     267: WrongKind,  # DIRECTORY: a file where a folder was meant
     303: InUse,  # DELETE_PENDING
     336: WrongKind,  # DIRECTORY_NOT_SUPPORTED: a folder where a file was meant
+    740: AccessDenied,  # ELEVATION_REQUIRED
     1051: DependentsRunning,
     1052: ServiceCannotAccept,  # INVALID_SERVICE_CONTROL
     1053: TimedOut,  # SERVICE_REQUEST_TIMEOUT
@@ -249,6 +256,13 @@ _BY_CODE: dict[int, type[HostError]] = {
     4390: WrongKind,  # NOT_A_REPARSE_POINT
     4395: ReparsePoint,  # REPARSE_POINT_ENCOUNTERED
     5010: AlreadyExists,  # OBJECT_ALREADY_EXISTS: a route
+    0x800106BA: ServiceNotRunning,  # Microsoft Defender's own, of its service
+    0x80041002: NotFound,  # WBEM_E_NOT_FOUND
+    0x80041003: AccessDenied,  # WBEM_E_ACCESS_DENIED
+    0x8004100E: NotInstalled,  # WBEM_E_INVALID_NAMESPACE
+    0x80041010: NotInstalled,  # WBEM_E_INVALID_CLASS
+    0x80041013: NotInstalled,  # WBEM_E_PROVIDER_LOAD_FAILURE
+    0x800F080C: NotFound,  # DISMAPI_E_UNKNOWN_FEATURE
     0x803B0001: NotFound,  # HCN_E_NETWORK_NOT_FOUND
     0x803B0002: NotFound,  # HCN_E_ENDPOINT_NOT_FOUND
     0x803B0010: AlreadyExists,  # HCN_E_NETWORK_ALREADY_EXISTS

@@ -591,6 +591,41 @@ class Proxies(Protocol):
     def set_default(self, proxy: DefaultProxy | None) -> None: ...
 
 
+class Defender(Protocol):
+    """What Microsoft Defender does not look at. NotInstalled where this Windows has none.
+
+    `what` is `path`, and all below it, or `process`, and all files that it opens.
+    """
+
+    def exclusions(self, what: str) -> Sequence[str]: ...
+    def exclude(self, what: str, path: str) -> None:
+        """Defender says that it has, also where a policy or tamper protection has kept it from that."""
+
+    def include(self, what: str, path: str) -> None:
+        """Takes an exclusion back. NotFound where there is none."""
+
+
+class FeatureState(enum.Enum):
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+    ENABLE_PENDING = "enabled at the next start"
+    DISABLE_PENDING = "disabled at the next start"
+    REMOVED = "disabled, and its files removed"
+
+
+class Features(Protocol):
+    """Parts of Windows that can be switched on, by the names that DISM knows them by. For administrators."""
+
+    def state(self, name: str) -> FeatureState | None:
+        """None where this Windows does not know it. Takes a second or more."""
+
+    def enable(self, name: str, *, with_parents: bool) -> bool:
+        """Whether it is so only after a restart. Takes minutes, perhaps."""
+
+    def disable(self, name: str) -> bool:
+        """The same; its files stay."""
+
+
 # Facts
 
 
@@ -795,6 +830,8 @@ class Host:
     registry: Registry
     proxies: Proxies
     firewall: Firewall
+    defender: Defender
+    features: Features
     facts: Facts
     events: EventLog
     power: Power

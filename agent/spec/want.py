@@ -84,6 +84,11 @@ class Want:
         """What has to be there for it, and nobody says: the keys that a value of the registry lies in."""
         return ()
 
+    @property
+    def remark(self) -> str:
+        """What somebody should know who reads a plan, whatever the machine is like; empty for most."""
+        return ""
+
     def beside(self, others: Iterable[Want]) -> Want:  # noqa: ARG002 - to most it makes no difference
         """As it is wanted where these are wanted too."""
         return self

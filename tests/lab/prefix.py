@@ -20,10 +20,24 @@ if TYPE_CHECKING:
 
 PREPARING = "/prefix"
 
+# Libraries that lie where Windows has its own.
+IN_SYSTEM32 = ("pdh", "dismapi")
 # The lab's own classes, by the library in C:/standins that has them.
 CLASSES = {
     "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}": "firewall",
     "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}": "firewall",
+    "{76A64158-CB41-11D1-8B02-00600806D9B6}": "defender",
+}
+# The features of Windows that there are (standins/dismapi.c): their state, what they are part of, and whether
+# a change of them needs a restart.
+STAGED, REMOVED = 2, 3
+FEATURES = {
+    "Containers": (STAGED, "", True),
+    "Microsoft-Hyper-V": (STAGED, "", True),
+    "NetFx3": (REMOVED, "", False),
+    "RemoteAccess": (STAGED, "", False),
+    "RemoteAccessServer": (STAGED, "RemoteAccess", True),
+    "TelnetClient": (STAGED, "", False),
 }
 
 
@@ -32,6 +46,15 @@ def _classes() -> str:
         rf"[HKEY_LOCAL_MACHINE\SOFTWARE\Classes\CLSID\{class_id}\InprocServer32]"
         f'\n@="C:\\\\standins\\\\{library}.dll"\n"ThreadingModel"="Both"\n'
         for class_id, library in CLASSES.items()
+    )
+
+
+def _features() -> str:
+    return "\n".join(
+        rf"[HKEY_LOCAL_MACHINE\SOFTWARE\standins\features\{name}]"
+        f'\n"State"=dword:{state}\n"Restart"=dword:{restart:d}\n'
+        + (f'"Parent"="{parent}"\n' if parent else "")
+        for name, (state, parent, restart) in FEATURES.items()
     )
 
 
@@ -58,6 +81,9 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 ; COM classes of the lab's own, in place of Wine's.
 {_classes()}
 
+; What the lab's own dismapi.dll knows.
+{_features()}
+
 ; What Wine writes down where a test asks for a trace.
 [HKEY_CURRENT_USER\Software\Wine\Debug]
 "RelayInclude"="{";".join(trace.FUNCTIONS)}"
@@ -67,7 +93,7 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 
 def prepared() -> Path:
     """The prefix that all others start from."""
-    own = (programs.folder() / f"{name}.dll" for name in ("pdh", *sorted(set(CLASSES.values()))))
+    own = (programs.folder() / f"{name}.dll" for name in (*IN_SYSTEM32, *sorted(set(CLASSES.values()))))
     key = cache.digest(root.folder().name, *own, REGISTRY, _prepare)
     return cache.built("prefix", key, _build)
 
@@ -87,7 +113,8 @@ def _prepare() -> None:
     # A program started before this wineserver has ended starts a second services.exe: services come and go.
     wine.run([wine.SERVER, "-w"], environment)
     windows = wine.outside(place) / "drive_c" / "windows"
-    shutil.copyfile(wine.outside("/lab/programs/pdh.dll"), windows / "system32" / "pdh.dll")
+    for library in IN_SYSTEM32:
+        shutil.copyfile(wine.outside(f"/lab/programs/{library}.dll"), windows / "system32" / f"{library}.dll")
     (windows.parent / "standins").mkdir()
     for library in set(CLASSES.values()):
         source = wine.outside(f"/lab/programs/{library}.dll")

@@ -38,18 +38,12 @@ def _compile(into: Path) -> None:
     for name in ("computenetwork", "vmcompute"):
         sources = [HNS / f"{name}.c", HNS / "calls.c"]
         toolchains.compile_c(sources, into / f"{name}.dll", "-shared", "-lole32", "-ladvapi32")
-    for name, *options in (("firewall", "-lws2_32"),):  # COM classes
-        sources = [STANDINS / f"{name}.c", STANDINS / "automation.c"]
-        # Windows' header declares what such a library exports, and not as exported.
-        usual = (
-            "-shared",
-            "-Wno-dll-attribute-on-redeclaration",
-            "-lole32",
-            "-loleaut32",
-            "-luuid",
-            "-ladvapi32",
-        )
-        toolchains.compile_c(sources, into / f"{name}.dll", *usual, *options)
+    for name, *others in (("defender", "automation"), ("dismapi",), ("firewall", "automation")):
+        sources = [STANDINS / f"{each}.c" for each in (name, "standin", *others)]
+        libraries = [f"-l{each}" for each in ("ole32", "oleaut32", "uuid", "advapi32", "ws2_32")]
+        # Windows' header declares what a library of classes exports, and not as exported.
+        usual = ("-shared", "-Wno-dll-attribute-on-redeclaration")
+        toolchains.compile_c(sources, into / f"{name}.dll", *usual, *libraries)
     preloaded = ("-shared", "-fPIC", "-ldl")
     toolchains.compile_c([STANDINS / "noroute6.c"], into / "noroute6.so", *preloaded, target=toolchains.LINUX)
     for module in (KUBELET, HNS):

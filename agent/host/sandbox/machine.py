@@ -19,10 +19,12 @@ from agent.host.port import (
 from agent.host.principals import SIDS
 from agent.host.reboot_reasons import COMPUTER_NAMES
 from agent.host.sandbox.access import SandboxAccess
+from agent.host.sandbox.defender import SandboxDefender
 from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sandbox.environment import SandboxEnvironment
 from agent.host.sandbox.events import SandboxEventLog
 from agent.host.sandbox.facts import SandboxFacts
+from agent.host.sandbox.features import SandboxFeatures, take_effect
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sandbox.firewall import SandboxFirewall
 from agent.host.sandbox.loopback import SandboxLoopback
@@ -89,6 +91,8 @@ class Machine:
             registry=registry,
             proxies=SandboxProxies(state),
             firewall=SandboxFirewall(state),
+            defender=SandboxDefender(state),
+            features=SandboxFeatures(state),
             facts=facts,
             events=SandboxEventLog(state, registry),
             power=SandboxPower(state, registry, facts),
@@ -112,6 +116,7 @@ class Machine:
         """What Windows does first: remove what was to be removed now, start what starts by itself."""
         remove_pending_files(self._registry, self.host.files)
         take_name(self._registry, self._facts)
+        take_effect(self._state)
         self._networks.reboot()
         self._routes.reboot()
         with self._state.changing(POWER) as power:

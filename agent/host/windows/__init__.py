@@ -1,4 +1,4 @@
-"""The port to Windows: Win32 through ctypes, the registry through winreg, COM through pywin32."""
+"""The port to Windows: Win32 and COM through ctypes, the registry through winreg."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ if sys.platform == "win32":
         from agent.host.port import Host
         from agent.host.windows.access import WindowsAccess
         from agent.host.windows.clock import WindowsClock
+        from agent.host.windows.defender import WindowsDefender
         from agent.host.windows.environment import WindowsEnvironment
         from agent.host.windows.events import WindowsEventLog
         from agent.host.windows.facts import WindowsFacts
+        from agent.host.windows.features import WindowsFeatures
         from agent.host.windows.files import WindowsFiles
         from agent.host.windows.firewall import WindowsFirewall
         from agent.host.windows.local_services import local_services
@@ -43,6 +45,8 @@ if sys.platform == "win32":
             registry=registry,
             proxies=WindowsProxies(),
             firewall=WindowsFirewall(),
+            defender=WindowsDefender(),
+            features=WindowsFeatures(),
             facts=facts,
             events=WindowsEventLog(registry),
             power=WindowsPower(registry),

@@ -105,9 +105,9 @@ class WindowsFacts:
             return machine.dns_host_name()
 
     def containers_feature(self) -> bool | None:
-        from agent.host.windows.features import containers
+        from agent.host.windows.containers_feature import is_installed
 
-        return containers()
+        return is_installed()
 
     def system_directory(self) -> PureWindowsPath:
         with telling("ask for", "the Windows folder"):

@@ -14,6 +14,15 @@ _GENERAL_FAILURE = 31
 """ERROR_GEN_FAILURE, for the few calls that fail without saying why."""
 
 
+_WIN32 = 0x8007_0000
+
+
+def code_of(result: int) -> int:
+    """Of an HRESULT: the code of Win32 that is in it; those of other facilities are codes of their own."""
+    result &= 0xFFFF_FFFF
+    return result & 0xFFFF if result & 0xFFFF_0000 == _WIN32 else result
+
+
 class Win32Failure(Exception):
     """A Win32 call failed with `code`. Never leaves this package: `telling` makes a HostError of it."""
 

@@ -1,7 +1,4 @@
-"""The Containers feature, by WMI: there is no other documented way without DISM.
-
-pywin32, since COM by ctypes would be a library of its own; only preflight asks, so only it pays.
-"""
+"""Parts of Windows that can be switched on, by the DISM API."""
 
 from __future__ import annotations
 
@@ -9,26 +6,71 @@ import sys
 
 assert sys.platform == "win32"
 
-_ENABLED = 1
-_DISABLED_OR_ABSENT = {2, 3}
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError, Unsupported
+from agent.host.port import FeatureState
+from agent.host.windows.failure import Win32Failure, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_UNKNOWN = 0x800F_080C
+_ADVICE = {
+    740: "run this as an administrator",  # ERROR_ELEVATION_REQUIRED
+    0x800F_081F: "its files are not on this machine: add it by Windows' installation medium",
+    0x800F_0902: "Windows installs something else just now; try again later",
+    0xC004_000D: "what it is part of is not enabled; say withParents: true",
+}
+_STATES = {
+    0: FeatureState.DISABLED,  # not present
+    1: FeatureState.DISABLE_PENDING,
+    2: FeatureState.DISABLED,  # staged
+    3: FeatureState.REMOVED,
+    4: FeatureState.ENABLED,
+    5: FeatureState.ENABLE_PENDING,
+    6: FeatureState.DISABLED,  # superseded
+    7: FeatureState.DISABLED,  # in part
+}
 
 
-_QUESTION = "SELECT InstallState FROM Win32_OptionalFeature WHERE Name = 'Containers'"
+class WindowsFeatures:
+    def state(self, name: str) -> FeatureState | None:
+        with _telling("read", name):
+            from agent.host.windows.api import dism
+
+            try:
+                with dism.session() as session:
+                    return _STATES[dism.state(session, name)]
+            except Win32Failure as failure:
+                if failure.code == _UNKNOWN:
+                    return None
+                raise
+
+    def enable(self, name: str, *, with_parents: bool) -> bool:
+        with _telling("enable", name):
+            from agent.host.windows.api import dism
+
+            with dism.session() as session:
+                return dism.enable(session, name, with_parents=with_parents)
+
+    def disable(self, name: str) -> bool:
+        with _telling("disable", name):
+            from agent.host.windows.api import dism
+
+            with dism.session() as session:
+                return dism.disable(session, name)
 
 
-def containers() -> bool | None:
-    """Whether it is installed; None where this Windows doesn't know the feature, or WMI cannot tell."""
-    import pythoncom
-    import win32com.client
-
-    pythoncom.CoInitialize()
+@contextmanager
+def _telling(action: str, name: str) -> Iterator[None]:
     try:
-        management = win32com.client.GetObject("winmgmts:root\\cimv2")
-        states = [feature.InstallState for feature in management.ExecQuery(_QUESTION)]
-    except pythoncom.com_error:
-        return None
-    finally:
-        pythoncom.CoUninitialize()
-    if states == [_ENABLED]:
-        return True
-    return False if states and states[0] in _DISABLED_OR_ABSENT else None
+        with telling(action, f"Windows feature {name}"):
+            yield
+    except Unsupported as fault:
+        raise Unsupported(fault.action, fault.subject, fault.code, "it has no dismapi.dll") from None
+    except HostError as fault:
+        if advice := _ADVICE.get(fault.code, ""):
+            raise type(fault)(fault.action, fault.subject, fault.code, advice) from None
+        raise

@@ -14,10 +14,12 @@ from agent.spec import (
     Artifact,
     Command,
     Directory,
+    Effect,
     File,
     Inconsistent,
     Key,
     Lying,
+    Note,
     Service,
     Specification,
     Unpacking,
@@ -131,8 +133,10 @@ class _Work:
         return reference.kind == File.kind and not into.isdisjoint((path, *path.parents))
 
     def specification(self, title: str) -> Specification | None:
+        wants = [*self._folders().values(), *self._others()]
+        notes = [Note(Effect.WARNING, str(want.key), want.remark) for want in wants if want.remark]
         try:
-            return Specification.of([*self._folders().values(), *self._others()], title=title)
+            return Specification.of(wants, notes, title)
         except Inconsistent as fault:
             self.entries.append(Entry(Severity.ERROR, f"no order can be found: {fault}", title))
             return None

@@ -1,20 +1,14 @@
 /*
  * COM objects that are asked by name, for the stand-ins of Windows' classes: a table of members makes a class.
  *
- * Only IDispatch is there, not the dual interfaces' own functions. A call is written down before it is answered, and
- * fails where a test wants it to; both are files below C:\standins, so that a reboot keeps them.
+ * Only IDispatch is there, not the dual interfaces' own functions. Each call fails where a test wants it to.
  */
 #ifndef AUTOMATION_H
 #define AUTOMATION_H
 
 #define COBJMACROS
-#include <winsock2.h>
-#include <windows.h>
+#include "standin.h"
 #include <oleauto.h>
-#include <stdio.h>
-#include <wchar.h>
-
-#define PLACE L"C:\\standins\\"
 
 typedef struct object object;
 
@@ -29,6 +23,7 @@ typedef struct {
     const WCHAR *name;
     DISPID id;
     HRESULT (*answer)(object *self, const call *asked);
+    BOOL is_method;
 } member;
 
 typedef struct {
@@ -42,11 +37,6 @@ struct object {
     const class *class;
     LONG references;
 };
-
-/* What C:\standins\FILE.fails says of `what`: lines such as `Rules.Add 80070005`. */
-HRESULT told_to_fail(const WCHAR *file, const WCHAR *what);
-/* A line for C:\standins\FILE.asked. */
-void write_down(const WCHAR *file, const WCHAR *line);
 
 /* Of `size` bytes, the first of which are an object's. */
 void *new_object(const class *class, size_t size);

@@ -379,21 +379,21 @@ static void forget_rule(object *it)
 static const class OF_RULE = {
     L"Rule",
     (const member[]){
-        {L"Name", 1, property_NAME},
-        {L"Description", 2, property_DESCRIPTION},
-        {L"ApplicationName", 3, property_PROGRAM},
-        {L"ServiceName", 4, property_SERVICE},
-        {L"Protocol", 5, property_PROTOCOL},
-        {L"LocalPorts", 6, property_LOCAL_PORTS},
-        {L"RemotePorts", 7, property_REMOTE_PORTS},
-        {L"LocalAddresses", 8, property_LOCAL_ADDRESSES},
-        {L"RemoteAddresses", 9, property_REMOTE_ADDRESSES},
-        {L"Direction", 11, property_DIRECTION},
-        {L"Enabled", 14, property_ENABLED},
-        {L"Grouping", 15, property_GROUPING},
-        {L"Profiles", 16, property_PROFILES},
-        {L"Action", 18, property_ACTION},
-        {NULL, 0, NULL},
+        {L"Name", 1, property_NAME, FALSE},
+        {L"Description", 2, property_DESCRIPTION, FALSE},
+        {L"ApplicationName", 3, property_PROGRAM, FALSE},
+        {L"ServiceName", 4, property_SERVICE, FALSE},
+        {L"Protocol", 5, property_PROTOCOL, FALSE},
+        {L"LocalPorts", 6, property_LOCAL_PORTS, FALSE},
+        {L"RemotePorts", 7, property_REMOTE_PORTS, FALSE},
+        {L"LocalAddresses", 8, property_LOCAL_ADDRESSES, FALSE},
+        {L"RemoteAddresses", 9, property_REMOTE_ADDRESSES, FALSE},
+        {L"Direction", 11, property_DIRECTION, FALSE},
+        {L"Enabled", 14, property_ENABLED, FALSE},
+        {L"Grouping", 15, property_GROUPING, FALSE},
+        {L"Profiles", 16, property_PROFILES, FALSE},
+        {L"Action", 18, property_ACTION, FALSE},
+        {NULL, 0, NULL, FALSE},
     },
     forget_rule,
 };
@@ -468,11 +468,11 @@ static HRESULT each(object *it, const call *asked)
 static const class OF_RULES = {
     L"Rules",
     (const member[]){
-        {L"Add", 2, add},
-        {L"Remove", 3, remove_rule},
-        {L"Item", 4, item},
-        {L"_NewEnum", DISPID_NEWENUM, each},
-        {NULL, 0, NULL},
+        {L"Add", 2, add, TRUE},
+        {L"Remove", 3, remove_rule, TRUE},
+        {L"Item", 4, item, TRUE},
+        {L"_NewEnum", DISPID_NEWENUM, each, FALSE},
+        {NULL, 0, NULL, FALSE},
     },
     NULL,
 };
@@ -486,7 +486,7 @@ static HRESULT rules(object *it, const call *asked)
 
 static const class OF_POLICY = {
     L"Policy",
-    (const member[]){{L"Rules", 7, rules}, {NULL, 0, NULL}},
+    (const member[]){{L"Rules", 7, rules, FALSE}, {NULL, 0, NULL, FALSE}},
     NULL,
 };
 

@@ -82,6 +82,8 @@ MUTATIONS = {
     "processes": {"run_logged"},
     "events": {"register", "unregister"},
     "firewall": {"add", "change", "remove"},
+    "defender": {"exclude", "include"},
+    "features": {"enable", "disable"},
     "power": {"rename"},
     "networks": {
         "create", "delete", "create_endpoint", "attach", "delete_endpoint", "delete_load_balancer",

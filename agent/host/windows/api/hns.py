@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agent.host.windows.api.binding import dll, judged
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Failure, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,6 @@ NETWORK, ENDPOINT, LOAD_BALANCER = "Network", "Endpoint", "LoadBalancer"
 
 NO_SUCH_MODULE = 126
 
-_FACILITY_WIN32 = 0x8007
 _GENERAL_FAILURE = 31
 
 _RESULT = ctypes.c_uint32
@@ -91,7 +90,7 @@ def attach_to_host(endpoint: str, settings: str) -> None:
     _check(call("POST", f"/endpoints/{endpoint}/attach", settings, ctypes.byref(given)), "HNSCall")
     answer = json.loads(_taken(given) or "{}")
     if not answer.get("Success"):
-        raise Win32Failure(_code(int(answer.get("ErrorCode") or _GENERAL_FAILURE)), "HNSCall attach")
+        raise Win32Failure(code_of(int(answer.get("ErrorCode") or _GENERAL_FAILURE)), "HNSCall attach")
 
 
 def _opened(kind: str, identifier: str) -> ctypes.c_void_p:
@@ -114,12 +113,7 @@ def _ask(name: str, form: str, *arguments: Any) -> None:
 
 def _check(result: int, name: str) -> None:
     if result & 0x8000_0000:
-        raise Win32Failure(_code(result), name)
-
-
-def _code(result: int) -> int:
-    """Win32's own, where the HRESULT is one of these."""
-    return result & 0xFFFF if result >> 16 == _FACILITY_WIN32 else result
+        raise Win32Failure(code_of(result), name)
 
 
 @cache

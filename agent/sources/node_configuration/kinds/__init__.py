@@ -25,6 +25,8 @@ OF_THE_NODE = (
     "hostName",
     "dnsSuffixes",
     "timeService",
+    "windowsFeatures",
+    "defenderExclusions",
     "firewallRules",
     "networks",
     "routes",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.sources.forms import Fields, items, mapping, text
 from agent.sources.node_configuration.kinds.values import (
+    FEATURE,
     VARIABLE,
     name_form,
     path_form,
@@ -27,11 +28,13 @@ _FORMS = {
     "command": name_form("The command of this name."),
     "network": name_form("The container network of this name."),
     "containerdConfiguration": path_form("containerd's configuration file of this path."),
+    "windowsFeature": FEATURE,
 }
 _KINDS = {
     "environmentVariable": "environment_variable",
     "network": "hns_network",
     "containerdConfiguration": "containerd_configuration",
+    "windowsFeature": "windows_feature",
 }
 """Of the specification, where its name is another."""
 _BY_PATH = ("file", "directory", "containerdConfiguration")

@@ -53,6 +53,12 @@ def prefix_form(about: str) -> Text:
 
 
 VARIABLE = Text("Its name.", "a variable's name", pattern=r"[^=\x00-\x1f]+", most=255)
+FEATURE = Text(
+    "As DISM knows it: Containers, Microsoft-Hyper-V.",
+    "a feature's name",
+    pattern=r"[A-Za-z0-9._-]+",
+    most=255,
+)
 VALUE = Text("Its value.", "text", pattern=r"[^\x00]*", most=32_000)
 PROTECTION = Text(
     "Who may do what with it. private: SYSTEM and administrators only. program: users may read and run it."

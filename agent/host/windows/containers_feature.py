@@ -1,0 +1,28 @@
+"""Whether the Containers feature is there, by WMI: that needs no administrator, as DISM does."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+from agent.host.windows.failure import Win32Failure
+
+_LOCATOR = "{76A64158-CB41-11D1-8B02-00600806D9B6}"  # WbemScripting.SWbemLocator
+_ENABLED = 1
+_DISABLED_OR_ABSENT = {2, 3}
+_QUESTION = "SELECT InstallState FROM Win32_OptionalFeature WHERE Name = 'Containers'"
+
+
+def is_installed() -> bool | None:
+    """None where this Windows doesn't know the feature, or WMI cannot tell."""
+    from agent.host.windows.api.automation import Automated
+
+    try:
+        management = Automated.create(_LOCATOR).call("ConnectServer", ".", "root\\cimv2")
+        states = [feature.get("InstallState") for feature in management.call("ExecQuery", _QUESTION)]
+    except Win32Failure:
+        return None
+    if states == [_ENABLED]:
+        return True
+    return False if states and states[0] in _DISABLED_OR_ABSENT else None

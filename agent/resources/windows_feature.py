@@ -1,0 +1,70 @@
+"""A part of Windows that can be switched on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError
+from agent.host.port import FeatureState
+from agent.resources.kind import Kind
+from agent.spec.windows_feature import WindowsFeature
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State
+    from agent.spec import Want
+
+TAKEN_BACK = "taken_back"
+"""In a feature's manner, where somebody has asked that it goes with the rest."""
+
+_FIELD = "feature"
+"""Not `state`: that is what a service does just now, to the engine."""
+_ON = FeatureState.ENABLED.value
+_AFTER_RESTART = {
+    FeatureState.ENABLE_PENDING: FeatureState.ENABLED,
+    FeatureState.DISABLE_PENDING: FeatureState.DISABLED,
+}
+
+
+class WindowsFeatureResource(Kind):
+    firm = frozenset({_FIELD})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, WindowsFeature)
+        return {_FIELD: _ON}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        state = host.features.state(name)
+        return None if state is None else {_FIELD: _AFTER_RESTART.get(state, state).value}
+
+    def awaits_restart(self, host: Host, name: str) -> str | None:
+        with suppress(HostError):  # who wants to know more of it asks for its state, and is told
+            state = host.features.state(name)
+            if state in _AFTER_RESTART:
+                return (
+                    f"Windows feature {name} is {_AFTER_RESTART[state].value} when Windows has been restarted"
+                )
+        return None
+
+    def obstacle(self, want: Want, found: State | None) -> str | None:
+        assert isinstance(want, WindowsFeature)
+        if found is None:
+            return f"this Windows has no feature {want.name}; mind its spelling, and which edition has it"
+        return None
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
+        assert isinstance(want, WindowsFeature)
+        host.features.enable(want.name, with_parents=want.with_parents)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is not None and before[_FIELD] == _ON:
+            host.features.enable(name, with_parents=True)
+        elif not manner.get(TAKEN_BACK):
+            return f"Windows feature {name} stays enabled: others may rely on it by now"
+        else:
+            host.features.disable(name)
+        return self.awaits_restart(host, name)
+
+
+KIND = WindowsFeatureResource()

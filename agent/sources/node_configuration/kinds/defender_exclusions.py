@@ -1,0 +1,46 @@
+"""What Microsoft Defender does not look at."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import ListOf, text
+from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.values import path_form
+from agent.spec.defender_exclusion import DefenderExclusion
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.report import Place
+
+_WHAT = ("path", "process")
+
+_EXCLUSION = Table(
+    {
+        "path": path_form("A file, or a folder and all below it."),
+        "process": path_form("A program: no file that it opens is looked at."),
+    },
+    exactly_one=_WHAT,
+)
+
+
+def _exclusion(checking: Checking, given: Fields, place: Place) -> DefenderExclusion:
+    what = next(each for each in _WHAT if each in given)
+    path = str(PureWindowsPath(text(given[what])))
+    if PureWindowsPath(path).parent == PureWindowsPath(path):
+        checking.wrong((*place, what), "this is a whole disk; say what on it is not to be looked at")
+    return DefenderExclusion(what, path)
+
+
+KIND = Several(
+    ListOf(
+        _EXCLUSION,
+        "What Microsoft Defender does not look at, on machines that have it. A security decision: who can put"
+        " something there is not watched.",
+        most=100,
+    ),
+    _exclusion,
+)

@@ -1,0 +1,28 @@
+"""What Microsoft Defender does not look at."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class DefenderExclusion(Want):
+    """Never wanted but where a document says so: whoever can write there is not watched."""
+
+    kind: ClassVar[str] = "defender_exclusion"
+
+    what: str
+    """path, and all below it; or process, and all files that it opens."""
+    path: str
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, f"{self.what} {self.path}")
+
+    @property
+    def remark(self) -> str:
+        seen = "what lies there" if self.what == "path" else "any file that this program opens"
+        return f"a security decision: Microsoft Defender does not look at {seen}, whoever has put it there"

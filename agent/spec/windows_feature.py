@@ -1,0 +1,24 @@
+"""A part of Windows that can be switched on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class WindowsFeature(Want):
+    """Switched on; a reset leaves it so unless somebody asks for more."""
+
+    kind: ClassVar[str] = "windows_feature"
+
+    name: str
+    """As DISM knows it: Containers, Microsoft-Hyper-V."""
+    with_parents: bool = False
+    """Those that it is part of are switched on, too."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)

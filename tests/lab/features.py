@@ -1,0 +1,25 @@
+"""Windows' features on a node as its stand-in keeps them (standins/dismapi.c), seen from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lab.standin import Standin
+
+if TYPE_CHECKING:
+    from lab.node import Node
+
+STAGED, INSTALLED, INSTALL_PENDING = 2, 4, 5
+"""Of DismPackageFeatureState."""
+
+
+class Features(Standin):
+    def __init__(self, node: Node) -> None:
+        super().__init__(node, "dism")
+
+    def state(self, name: str) -> int:
+        key = self._node.registry(rf"HKLM\SOFTWARE\standins\features\{name}")
+        assert key is not None
+        state = key.data("State")
+        assert isinstance(state, int)
+        return state
