@@ -197,6 +197,8 @@ class Keeping:
             self._follow_all()  # before the look: what happens after it is told
         hung = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
         bereft = self._renewals.due(self._records)
+        if Errand.ALL in due:
+            self._tell_what_is_kept()
         keys = self._chosen(due)
         if keys is None or keys or hung or bereft:
             self._look(keys, hung, bereft)
@@ -273,13 +275,16 @@ class Keeping:
             self._watches.renew()  # all of it may have been taken away, and made again
             self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
             self._starts = {}
-            if inventory.records:
-                services = ", ".join(self._services()) or "no service"
-                text = f"keeping {services} and {len(inventory.records)} resources in all as they were made"
-                self._telling.tell_once(Event.KEEPING, Event.KEEPING, text)
-            else:
-                self._telling.is_over(Event.KEEPING)
         return is_new
+
+    def _tell_what_is_kept(self) -> None:
+        """What happens to it from now on is seen."""
+        if self._records:
+            services = ", ".join(self._services()) or "no service"
+            text = f"keeping {services} and {len(self._records)} resources in all as they were made"
+            self._telling.tell_once(Event.KEEPING, Event.KEEPING, text)
+        else:
+            self._telling.is_over(Event.KEEPING)
 
     def _is_paused(self) -> bool:
         by_cluster = self._wishes.pause if self._wishes is not None else None
@@ -288,6 +293,7 @@ class Keeping:
             return False
         self._agenda.clear()
         self._let_go()
+        self._tell_what_is_kept()
         why = _end_of(pause) if pause is not None else by_cluster
         self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {why}")
         # Once more: of what came before the watch for its end had begun nobody tells.
