@@ -31,10 +31,16 @@ class Health:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._unwell_since: dict[Key, float] = {}
+        self._patience: float | None = None
+
+    @property
+    def again_seconds(self) -> float:
+        """When to ask next: what is not well is not left longer than it may be so."""
+        return EVERY_SECONDS if self._patience is None else min(EVERY_SECONDS, self._patience)
 
     def hung(self, records: Iterable[Record]) -> Mapping[Key, str]:
         """What runs and has not been well for longer than it may, and how that shows. Asks each."""
-        found = {}
+        found, self._patience = {}, None
         for key, check in _asked(records):
             if not _runs(self._host, key.name) or (lack := _lack(self._host, check)) is None:
                 self._unwell_since.pop(key, None)
@@ -44,6 +50,9 @@ class Health:
             if unwell >= check.within_seconds:
                 del self._unwell_since[key]
                 found[key] = f"{lack} for {unwell:.0f} seconds"
+            else:
+                left = check.within_seconds - unwell
+                self._patience = left if self._patience is None else min(left, self._patience)
         return found
 
     def is_needed(self, records: Iterable[Record]) -> bool:

@@ -21,7 +21,7 @@ from agent.resources.kind import CannotBeSo
 from agent.spec import Key
 from service import pausing
 from service.agenda import Agenda
-from service.health import EVERY_SECONDS, Health
+from service.health import Health
 from service.patience import Repeats, Starts
 from service.renewals import Renewals
 from service.signals import Signal, Signals, Source
@@ -239,7 +239,7 @@ class Keeping:
             self._agenda.after(FULL_LOOK_SECONDS, Errand.ALL)
             self._agenda.after(_COPIES_AFTER_SECONDS, Errand.COPIES)
         if self._health.is_needed(self._records.values()):
-            self._agenda.after(EVERY_SECONDS, Errand.HEALTH)
+            self._agenda.after(self._health.again_seconds, Errand.HEALTH)
 
     def _follow_all(self) -> None:
         others = Renewals.services(self._records)

@@ -441,8 +441,11 @@ class Services(Protocol):
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:
         """Ask for a start; `wait` tells how it went. Raises ServiceAlreadyRunning."""
 
-    def stop(self, name: str) -> None:
-        """Ask for a stop; `wait` tells how it went. Raises ServiceNotRunning, DependentsRunning."""
+    def stop(self, name: str, seconds: float | None = None) -> None:
+        """Ask for a stop; `wait` tells how it went.
+
+        Raises ServiceNotRunning, DependentsRunning; TimedOut where its process has not heard that by then.
+        """
 
     def tell_of_parameters(self, name: str) -> None:
         """Tell a service that what it goes by has changed. Raises ServiceNotRunning, ServiceCannotAccept."""

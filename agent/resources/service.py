@@ -230,14 +230,14 @@ def _forget_recovery(host: Host, name: str) -> None:
 
 def _ask_to_stop(host: Host, name: str, seconds: float) -> None:
     try:
-        host.services.stop(name)
+        host.services.stop(name, seconds)
     except (ServiceNotRunning, NotFound):
         return
     except ServiceCannotAccept:
         # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
         with suppress(ServiceFailed, ServiceNotRunning):
             host.services.wait(name, ServiceState.RUNNING, seconds)
-            host.services.stop(name)
+            host.services.stop(name, seconds)
     host.services.wait(name, ServiceState.STOPPED, seconds)
 
 

@@ -158,7 +158,7 @@ class SandboxServices:
         with self._document.changing() as document:
             self._launch(unmarked(document, "start", name), arguments)
 
-    def stop(self, name: str) -> None:
+    def stop(self, name: str, seconds: float | None = None) -> None:  # noqa: ARG002 - it is heard at once
         with self._document.changing() as document:
             record = existing(document, "stop", name)
             state = state_of(record)

@@ -64,6 +64,7 @@ _DOES_NOT_EXIST = 1060
 _BROKEN_PIPE = 109
 _NOT_ACTIVE = 1062
 _MARKED_FOR_DELETE = 1072
+_NOT_HEARD = 1053
 _UNKNOWN = {120, 124}
 """CALL_NOT_IMPLEMENTED and INVALID_LEVEL: an info level that this SCM lacks."""
 _AUTOMATIC, _MANUAL, _DISABLED = 2, 3, 4
@@ -192,7 +193,29 @@ class WindowsServices:
                     raise host_error("start", f"the program of service {name}", failure.code) from failure
                 raise
 
-    def stop(self, name: str) -> None:
+    def stop(self, name: str, seconds: float | None = None) -> None:
+        # The SCM waits for a process that does not hear it: half a minute on Windows, and under Wine one.
+        from threading import Thread
+
+        outcome: list[BaseException | None] = []
+
+        def ask() -> None:
+            try:
+                self._ask_to_stop(name)
+            except BaseException as fault:  # noqa: BLE001 - it is raised below
+                outcome.append(fault)
+            else:
+                outcome.append(None)
+
+        asking = Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(seconds)
+        if not outcome:
+            raise host_error("stop", _subject(name), _NOT_HEARD)
+        if outcome[0] is not None:
+            raise outcome[0]
+
+    def _ask_to_stop(self, name: str) -> None:
         with telling("stop", _subject(name)), self._scm.open(name, STOP) as service:
             try:
                 service.control(Control.STOP.value)

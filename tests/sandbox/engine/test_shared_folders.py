@@ -155,9 +155,9 @@ def test_what_was_exchanged_until_it_was_closed_is_found(host: Host) -> None:
             host.files.write(nodes.CONFIG, b"{of somebody else}", PRIVATE_FILE)
         host.files.set_descriptor(path, descriptor)
 
-    def stop(name: str) -> None:
+    def stop(name: str, seconds: float) -> None:
         stops.append(name)
-        host.services.stop(name)
+        host.services.stop(name, seconds)
 
     run(changed(host, files={"set_descriptor": close}, services={"stop": stop}), node())
     assert host.files.read(nodes.CONFIG) == b"{}"

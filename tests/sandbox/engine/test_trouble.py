@@ -112,9 +112,9 @@ def test_a_service_that_windows_starts_in_the_middle_is_stopped_again(host: Host
             host.services.start("kubelet")
         return host.files.write(path, *given)
 
-    def stop(name: str) -> None:
+    def stop(name: str, seconds: float) -> None:
         stops.append(name)
-        host.services.stop(name)
+        host.services.stop(name, seconds)
 
     run(changed(host, files={"write": write}, services={"stop": stop}), nodes.node(config=b"{2}"))
     assert stops == ["kubelet"]
@@ -295,9 +295,9 @@ def test_started_by_a_reboot_it_is_stopped_before_anything_is_taken_back(host: H
             host.services.start("kubelet")
         deeds: list[str] = []
 
-        def stop(name: str, deeds: list[str] = deeds) -> None:
+        def stop(name: str, seconds: float, deeds: list[str] = deeds) -> None:
             deeds.append("stop")
-            host.services.stop(name)
+            host.services.stop(name, seconds)
 
         def write(path: PureWindowsPath, *given: Any, deeds: list[str] = deeds) -> Any:
             deeds.append(path.name)
@@ -372,9 +372,9 @@ def test_a_paused_kubelet_is_healed(host: Host) -> None:
         state = ServiceState.PAUSED if paused else host.services.status(name).state
         return replaced(running, state=state)
 
-    def stop(name: str) -> None:
+    def stop(name: str, seconds: float) -> None:
         paused.clear()
-        host.services.stop(name)
+        host.services.stop(name, seconds)
 
     run(changed(host, services={"status": told, "stop": stop}), nodes.node())
     assert status(host).is_well
@@ -465,9 +465,9 @@ def test_what_somebody_changes_after_its_step_is_made_anew(host: Host, what: str
 def test_a_service_that_has_taken_it_over_is_restarted(host: Host) -> None:
     stops: list[str] = []
 
-    def stop(name: str) -> None:
+    def stop(name: str, seconds: float) -> None:
         stops.append(name)
-        host.services.stop(name)
+        host.services.stop(name, seconds)
 
     tampered = changed_when_it_starts(host, lambda time: time > 1 or MEANWHILE["content"](host))
     run(changed(tampered, services={"stop": stop}), nodes.node())

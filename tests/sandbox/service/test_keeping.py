@@ -10,7 +10,7 @@ import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
-from agent.host.errors import InUse
+from agent.host.errors import InUse, TimedOut
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
@@ -360,6 +360,24 @@ def test_a_hung_service_is_restarted_once_its_limit_is_over(keeper: Keeper) -> N
     assert len(keeper.starts) == 1
 
 
+def test_one_whose_answer_is_waited_for_is_given_no_more_time(tmp_path: pathlib.Path, host: Host) -> None:
+    def get(port: int, path: str, seconds: float) -> int:
+        if not is_hung:
+            return host.loopback.get(port, path, seconds)
+        keeper.clock.sleep(3)
+        raise TimedOut("ask", "the kubelet", 1460)
+
+    is_hung = False
+    keeper = Keeper(tmp_path, host, loopback={"get": get})
+    keeper.make(nodes.node())
+    keeper.told()
+    is_hung = True
+    keeper.pass_time(90)
+    ((event, text),) = keeper.told()
+    assert event is Event.HUNG
+    assert text.endswith("has not answered for 63 seconds")
+
+
 def test_one_that_does_not_answer_has_less_time_to_stop(tmp_path: pathlib.Path, host: Host) -> None:
     asked: list[float] = []
 
@@ -521,9 +539,9 @@ def test_asked_to_end_in_a_repair_it_leaves_nothing_stopped(tmp_path: pathlib.Pa
     host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
     ending: list[Keeper] = []
 
-    def stop(name: str) -> None:
+    def stop(name: str, seconds: float) -> None:
         ending[0].signals.end()
-        host.services.stop(name)
+        host.services.stop(name, seconds)
 
     ending.append(Keeper(tmp_path, host, services={"stop": stop}))
     ending[0].keeping.turn()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -460,6 +461,18 @@ def test_a_refusal_while_it_waits_is_told(bench: Bench) -> None:
     bench.scm.fail("open", 0, 5)
     with pytest.raises(AccessDenied):
         bench.services.delete("kubelet")
+
+
+def test_a_stop_that_its_process_does_not_hear_is_not_waited_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.created()
+    over = threading.Event()
+    monkeypatch.setattr(bench.scm, "called", lambda _: over.wait(20))
+    with pytest.raises(TimedOut) as failure:
+        bench.services.stop("kubelet", 0.05)
+    over.set()
+    assert failure.value.code == 1053
 
 
 @pytest.mark.parametrize(
