@@ -104,6 +104,7 @@ COMMANDS = (
             options.END_PODS,
             options.ALL_HNS,
             options.FEATURES,
+            options.KEEP_PREPARED,
             options.DRY_RUN,
             options.FORGET,
             OUTPUT,

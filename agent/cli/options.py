@@ -38,6 +38,7 @@ DELETE_AS = Option("--kubeconfig", "of somebody who may delete it", placeholder=
 END_PODS = Option("--end-pods", "also what containerd still runs of its pods")
 ALL_HNS = Option("--all-hns", "also container networks that others made")
 FEATURES = Option("--features", "also the features of Windows it switched on")
+KEEP_PREPARED = Option("--keep-prepared", "not what prepare and --node-config made")
 AS_KUBEADM = Option("--kubeadm", "also as kubeadm.exe, which takes its lines")
 CONFIG_MAP = Option("--config-map", "follow this ConfigMap's node.yaml", placeholder="NAMESPACE/NAME")
 PUBLIC_KEY = Option("--public-key", "minisign's, by which it is signed", placeholder="KEY|FILE")

@@ -18,7 +18,7 @@ from agent.engine.target import NODE
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent.cli.arguments import Request
     from agent.engine.planning import Plan
@@ -55,6 +55,7 @@ def show_preview(
     *,
     beside: bool = False,
     part: str | None = NODE,
+    but: Collection[str] = (),
     first: Sequence[Plan] = (),
     also: Iterable[str] = (),
     manners: Mapping[str, State] = engine.AS_MADE,
@@ -64,9 +65,8 @@ def show_preview(
     `first` come runs of their own. `also` is remarked on a run that does anything.
     """
     with looking():
-        planned = together(
-            [*first, engine.preview(host, specification, beside=beside, part=part, manners=manners)]
-        )
+        planned = engine.preview(host, specification, beside=beside, part=part, but=but, manners=manners)
+        planned = together([*first, planned])
     show_plan(request, host, planned, checks, also)
 
 

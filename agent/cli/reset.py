@@ -15,6 +15,7 @@ from agent.cli.outlook import foreseen_of, show_preview
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
+from agent.engine.parts import YIELDING
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
@@ -45,12 +46,13 @@ def run(request: Request) -> int:
         with looking():
             leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
         also = [*leaving.foreseen(), *_resident(host)]
-        show_preview(request, host, Specification(), part=None, also=also, manners=_manners(request))
+        manners, but = _manners(request), _stays(request)
+        show_preview(request, host, Specification(), part=None, but=but, also=also, manners=manners)
         return DONE
     host = open_as_administrator(request)
     with recorded(host, "reset", display(request), foreseen_of) as told:
         leaving = Leaving(request, host, told.remark)
-        done = _leave(host, leaving, told, _manners(request))
+        done = _leave(request, host, leaving, told)
     told.log.remove()
     if done.plan.changes:
         leaving.when_done()
@@ -60,9 +62,11 @@ def run(request: Request) -> int:
 
         say(plan_documents.result_document(_without(done, told.foreseen.staying), told.foreseen.remarks))
     elif not done.plan.changes:
-        say("nothing to do: wmcb has put nothing on this machine")
+        more = " but what it was prepared with" if request.has(options.KEEP_PREPARED) else ""
+        say(f"nothing to do: wmcb has put nothing on this machine{more}")
     else:
-        say("\n".join(["the machine is as it was before wmcb", *(f"  {line}" for line in done.left)]))
+        before = "wmcb made it a node" if request.has(options.KEEP_PREPARED) else "wmcb"
+        say("\n".join([f"the machine is as it was before {before}", *(f"  {line}" for line in done.left)]))
     return DONE
 
 
@@ -75,10 +79,15 @@ def _manners(request: Request) -> Mapping[str, State]:
     return {WindowsFeature.kind: {TAKEN_BACK: True}}
 
 
-def _leave(host: Host, leaving: Leaving, told: Told, manners: Mapping[str, State]) -> Done:
+def _stays(request: Request) -> Collection[str]:
+    return YIELDING if request.has(options.KEEP_PREPARED) else ()
+
+
+def _leave(request: Request, host: Host, leaving: Leaving, told: Told) -> Done:
     leaving.check()
+    manners, but = _manners(request), _stays(request)
     try:
-        return engine.reset(host, RELEASE, told, leaving.when_stopped, manners)
+        return engine.reset(host, RELEASE, told, leaving.when_stopped, manners, but)
     except engine.TakenBack as failure:
         undone = replaced(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__

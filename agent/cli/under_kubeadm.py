@@ -47,6 +47,8 @@ def reset(request: Request) -> int:
     # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
     values = {name: value for name, value in request.values.items() if name != KUBECONFIG.name}
     values[options.END_PODS.name] = ""
+    # Nor does kubeadm remove itself, the kubelet, or containerd: the next thing may be a join.
+    values[options.KEEP_PREPARED.name] = ""
     return reset.run(Request(request.words, request.command, values, request.operand))
 
 

@@ -20,7 +20,7 @@ from agent.records import frozen, replaced
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
@@ -33,13 +33,13 @@ PREPARED = "prepared"
 """What every node needs, put on a machine or an image."""
 CONFIGURED = "configured"
 """What a NodeConfiguration says that somebody gave on the machine."""
-_YIELDING = (PREPARED, CONFIGURED)
+YIELDING = (PREPARED, CONFIGURED)
 """Each to those after it, and to all others."""
 
 
 def is_somebodys(part: str) -> bool:
     """Whether a person makes it, who finishes what was cut off, or has it taken back."""
-    return part in (NODE, *_YIELDING)
+    return part in (NODE, *YIELDING)
 
 
 class Taken(CannotBeSo):
@@ -83,8 +83,9 @@ def share(
     part: str | None,
     *,
     beside: bool,
+    but: Collection[str] = (),
 ) -> Share:
-    """A run's, out of all `records`; None for a run about all parts. Raises Taken.
+    """A run's, out of all `records`; None for a run about all parts, or all `but` these. Raises Taken.
 
     `beside`: what is not wanted of the part's own stays, too.
     """
@@ -92,7 +93,7 @@ def share(
     mine, others, met = {}, {}, set()
     for key, record in records.items():
         want = wanted.get(key)
-        left = tuple(each for each in record.parts if part not in (None, each))
+        left = tuple(each for each in record.parts if (each in but if part is None else each != part))
         if want is None and (beside or left):
             others[key] = record if beside else replaced(record, parts=left)
         elif part in (None, record.parts[0]) or (want and _yields(record.parts[0], str(part))):
@@ -117,7 +118,7 @@ def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
 
 
 def _yields(part: str, other: str) -> bool:
-    return part in _YIELDING and other not in _YIELDING[: _YIELDING.index(part) + 1]
+    return part in YIELDING and other not in YIELDING[: YIELDING.index(part) + 1]
 
 
 def _is_content(host: Host, target: Target, known: Target) -> bool:

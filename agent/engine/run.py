@@ -24,7 +24,7 @@ from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.engine.parts import Share
     from agent.engine.planning import Change, Difference
@@ -92,6 +92,7 @@ def preview(
     beside: bool = False,
     part: str | None = NODE,
     manners: Mapping[str, State] = AS_MADE,
+    but: Collection[str] = (),
 ) -> Plan:
     """What `make_so` would do. Raises CannotBeSo."""
     folder = StateFolder.of(host)
@@ -100,7 +101,7 @@ def preview(
     journal = unfinished(folder, inventory)
     own = journal if journal is not None and part in (None, journal.part) else None
     known = _in_manner(remembered(inventory, own), manners)
-    mine = share(host, specification, inventory, known, part, beside=beside)
+    mine = share(host, specification, inventory, known, part, beside=beside, but=but)
     waiting = restarting.awaited(host, mine, goes_on=own is not None)
     mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
     return plan(host, mine.specification, mine.remembered)
@@ -143,6 +144,7 @@ def make_so(
     command: str = "",
     part: str | None = NODE,
     manners: Mapping[str, State] = AS_MADE,
+    but: Collection[str] = (),
 ) -> Done:
     """Raises CannotBeSo, Busy and Unfinished before anything is changed, TakenBack for what failed then.
 
@@ -157,17 +159,17 @@ def make_so(
     and then `confirm` is called.
 
     What wmcb made of this `part` before and is not wanted now goes, unless this is to be `beside` it; None is
-    for all parts. `recipe` is a hash of all that the specification was made of, for `as_made`;
-    `command`, for a person, how it was asked for.
+    for all parts, `but` for these. `recipe` is a hash of all that the specification was made of, for
+    `as_made`; `command`, for a person, how it was asked for.
     """
     with alone(host):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
         end_properly(host, folder, inventory, but_given=part is not None)
-        journal = _to_go_on_from(host, folder, inventory, progress, part)
+        journal = _to_go_on_from(host, folder, inventory, progress, part, but)
         known = _in_manner(remembered(inventory, journal), manners)
-        mine = share(host, specification, inventory, known, part, beside=beside)
+        mine = share(host, specification, inventory, known, part, beside=beside, but=but)
         whole = mine.specification.wants
         waiting = restarting.awaited(host, mine, goes_on=journal is not None)
         mine = restarting.without(mine, restarting.users_of(waiting, whole))
@@ -182,7 +184,7 @@ def make_so(
         )
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
-        origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside)
+        origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside, but=but)
         if journal is None and not planned.changes:
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
             records = restarting.asked(host, records, waiting)
@@ -207,7 +209,9 @@ def make_so(
             waiting = restarting.awaiting(host, records)
             records = restarting.asked(host, _beside(mine, records, known), waiting)
             all_of_it = "" if waiting or put_off else recipe
-            origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside)
+            origins = _origins(
+                inventory, mine.specification, all_of_it, command, part, beside=beside, but=but
+            )
             Inventory(records, journal.run, origins).save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
@@ -274,12 +278,15 @@ def reset(
     progress: Progress,
     stopped: Callable[[], None] | None = None,
     manners: Mapping[str, State] = AS_MADE,
+    but: Collection[str] = (),
 ) -> Done:
-    """Takes away what wmcb put on this machine, and gives back what it replaced.
+    """Takes away what wmcb put on this machine, and gives back what it replaced, `but` for what is of these
+    parts.
 
     `manners` says of kinds what is asked for beside how each resource was made.
     """
-    return make_so(host, Specification(), version, progress, stopped=stopped, part=None, manners=manners)
+    nothing = Specification()
+    return make_so(host, nothing, version, progress, stopped=stopped, part=None, manners=manners, but=but)
 
 
 def _in_manner(records: Mapping[Key, Record], manners: Mapping[str, State]) -> Mapping[Key, Record]:
@@ -408,14 +415,19 @@ def _is_over(journal: Journal, inventory: Inventory) -> bool:
 
 
 def _to_go_on_from(
-    host: Host, folder: StateFolder, inventory: Inventory, progress: Progress, part: str | None
+    host: Host,
+    folder: StateFolder,
+    inventory: Inventory,
+    progress: Progress,
+    part: str | None,
+    but: Collection[str],
 ) -> Journal | None:
     """What an interrupted run of this part left. That of another is taken back first: only those who know
     what it was to make can finish it. A person's own is his, who is to say which. Raises Unfinished,
     and TakenBack for what cannot be taken back.
     """
     journal = unfinished(folder, inventory)
-    if journal is None or part in (None, journal.part):
+    if journal is None or journal.part == part or (part is None and journal.part not in but):
         return journal
     if is_somebodys(journal.part):
         raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
@@ -438,10 +450,11 @@ def _origins(
     part: str | None,
     *,
     beside: bool,
+    but: Collection[str],
 ) -> Mapping[str, Origin]:
     """Of what is on the machine when this has been made so."""
     if part is None:
-        return {}
+        return {name: origin for name, origin in inventory.origins.items() if name in but}
     title = specification.title or (inventory.title_of(part) if beside else "")
     command = command or (inventory.command if beside and part == NODE else "")
     others = {name: origin for name, origin in inventory.origins.items() if name != part}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.cli import prepare
+from agent.cli import main, prepare
 from sandbox.cli.given import program
 from sandbox.cli.test_node_config import CONTAINERD, HEAD, NOTE, given
 from sandbox.cli.test_node_config import picture as but_state
@@ -142,6 +142,25 @@ def test_what_cannot_be_is_told_in_a_line_and_nothing_changes(
     assert answer.code == code
     assert answer.error_lines[-1].startswith(f"wmcb: {told}")
     assert but_state(bare) == before
+
+
+@pytest.mark.parametrize("words", [("reset", "--keep-prepared"), ("kubeadm", "reset", "-f")], ids=" ".join)
+def test_it_may_stay_when_the_node_goes(
+    bare: Machine, mirror: tuple[str, str], words: tuple[str, ...]
+) -> None:
+    bare.wmcb(*VERSION, *mirror, *given(bare, CONTAINERD))
+    made = picture(bare)
+    assert bare.wmcb(*bare.node[:2], "--kubelet", KUBELET, "--kubelet-version", "1.36").code == 0
+    plan = bare.wmcb("reset", "--keep-prepared", "--dry-run", "-o", "json").document
+    assert ["service", "kubelet"] in [change["resource"] for change in plan["changes"]]
+    assert ["service", "containerd"] not in [change["resource"] for change in plan["changes"]]
+    if words[0] == "kubeadm":
+        assert main.run(["--sandbox", str(bare.place), *words[1:]], "kubeadm") == 0
+    else:
+        assert bare.wmcb(*words).out.startswith("the machine is as it was before wmcb made it a node")
+    assert picture(bare) == made
+    assert bare.wmcb("status").code == 0
+    assert bare.wmcb("reset").out.startswith("the machine is as it was before wmcb\n")
 
 
 # Images
