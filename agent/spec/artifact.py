@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import PureWindowsPath
 
+_WEAKER = (
+    "its digest comes over TLS from beside it: weaker than one in the document, since whoever can change the"
+    " one can change the other"
+)
+_UNKNOWN = "what is in it is known once it has been fetched"
+
 
 @frozen
 class Signer:
@@ -58,6 +64,6 @@ class Artifact(Want):
         return Key(self.kind, self.name)
 
     @property
-    def folder(self) -> PureWindowsPath:
-        """In which everything of it lies."""
-        return self.place.into if isinstance(self.place, Unpacking) else self.place.parent
+    def remark(self) -> str:
+        remarks = [_WEAKER] if self.checksums else []
+        return "; ".join([*remarks, _UNKNOWN] if self.files is None else remarks)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.cli import bootstrap
 from agent.cli.progress import OneLine
 from agent.spec import Inline
 from sandbox.cli.test_node_config import HEAD
+from sandbox.engine.world import Killed, Power, powered
 from unit.artifacts.archives_made import tar_gz
 from unit.fetch.servers import Server, answer, ok, raw
 
@@ -37,6 +41,7 @@ def test_a_plan_fetches_nothing_and_a_second_run_neither(machine: Machine) -> No
         plan = machine.wmcb("plan", *document)
         assert server.heads == []
         assert "+ create    artifact tools" in plan.out
+        assert "warning  artifact tools: what is in it is known once it has been fetched\n" in plan.out
         assert "swordfish" not in plan.out
         made = machine.wmcb(*machine.node, *document)
         assert made.code == 0, made.err
@@ -83,6 +88,31 @@ def test_a_mirror_and_a_folder_serve_in_its_place(machine: Machine, tmp_path: pa
     (folder / "tools.tar.gz").write_bytes(ARCHIVE)
     assert machine.wmcb(*machine.node, *document, "--artifacts", str(folder)).code == 0
     assert machine.read(TOOL) == b"MZ"
+
+
+def test_checksums_from_beside_it_are_said_to_be_weaker(machine: Machine) -> None:
+    text = "{name: a, source: 'https://a/b.exe', checksums: 'https://a/b.sha256', path: 'C:\\b.exe'}"
+    document = machine.give("node.yaml", f"{HEAD}artifacts: [{text}]\n")
+    plan = machine.wmcb("plan", "--node-config", document)
+    assert "warning  artifact a: its digest comes over TLS from beside it: weaker than one in the" in plan.out
+
+
+@pytest.mark.parametrize("changes", range(1, 60, 8))
+def test_cut_off_anywhere_it_is_finished_by_the_next_run(
+    machine: Machine, changes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server(ok(ARCHIVE)) as server:
+        document = given(machine, server.url("/tools.tar.gz"))
+        opened = machine.host
+        with monkeypatch.context() as patched:
+            patched.setattr(bootstrap, "open_machine", lambda _: powered(opened, Power(changes)))
+            patched.setattr(threading, "excepthook", lambda _: None)  # a thread ends with its process
+            with suppress(Killed):
+                machine.wmcb(*machine.node, *document)
+        answered = machine.wmcb(*machine.node, *document)
+    assert answered.code == 0, answered.err
+    assert machine.read(TOOL) == b"MZ"
+    assert machine.wmcb("status").code == 0
 
 
 USAGE = {
