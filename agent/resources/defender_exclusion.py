@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State
     from agent.spec import Want
 
+_KEPT_BY_WINDOWS = r"SOFTWARE\Microsoft\Windows Defender\Exclusions"
+_KEYS = {"path": "Paths", "process": "Processes"}
 _EXCLUDED: State = {"excluded": True}
 _NOBODY_LOOKS: State = {"excluded": False}
 """Where there is no Defender."""
@@ -33,6 +35,9 @@ class DefenderExclusionResource(Kind):
         except NotInstalled:
             return dict(_NOBODY_LOOKS)
         return dict(_EXCLUDED) if _comparable(path) in excluded else None
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (rf"{_KEPT_BY_WINDOWS}\{_KEYS[name.partition(' ')[0]]}",)
 
     def obstacle(self, want: Want, found: State | None) -> str | None:
         if found == _NOBODY_LOOKS:

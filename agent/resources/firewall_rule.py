@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 GROUP = "wmcb"
 """By which our rules are known, and shown together in Windows' own lists of them."""
 
+_KEPT_BY_WINDOWS = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
 _LISTS = ("local_ports", "remote_ports", "local_addresses", "remote_addresses", "profiles")
 _SEPARATOR = ", "
 _ANY = "any"
@@ -63,6 +64,9 @@ class FirewallRuleResource(Kind):
         if field in ("program", "service"):
             return str(wanted).lower() == str(found).lower()
         return super().same(field, wanted, found)
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all are kept in one
+        return (_KEPT_BY_WINDOWS,)
 
     def obstacle(self, want: Want, found: State | None) -> str | None:
         assert isinstance(want, FirewallRule)

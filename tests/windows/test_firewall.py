@@ -80,6 +80,8 @@ def test_rules_are_made_kept_and_taken_back(machine: Machine) -> None:
     assert machine.wmcb("daemon", "install").code == 0
     machine.node.start_service(SERVICE)
     until(lambda: firewall.rules == MADE, "the rules are as they were made", 30)
+    changed_by_hand(machine)
+    until(lambda: firewall.rules == MADE, "the rules are so again, long before it looks at everything", 30)
 
     assert machine.wmcb("reset").code == 0
     assert firewall.rules == {}

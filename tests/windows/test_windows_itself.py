@@ -43,6 +43,11 @@ def give(machine: Machine, text: str) -> tuple[str, str]:
     return "--node-config", DOCUMENT
 
 
+def take_back_by_hand(machine: Machine) -> None:
+    by_hand = machine.node.python("-c", BY_HAND)
+    assert (by_hand.code, by_hand.out) == (0, "0\n"), by_hand.err
+
+
 def test_exclusions_are_made_kept_and_taken_back(machine: Machine) -> None:
     defender = Defender(machine.node)
     given = give(machine, EXCLUSIONS)
@@ -52,12 +57,13 @@ def test_exclusions_are_made_kept_and_taken_back(machine: Machine) -> None:
     assert machine.bootstrap(*given).out.startswith("nothing to do")
     assert len(defender.asked) == 2
 
-    by_hand = machine.node.python("-c", BY_HAND)
-    assert (by_hand.code, by_hand.out) == (0, "0\n"), by_hand.err
+    take_back_by_hand(machine)
     assert rf"defender exclusion path {LAYERS} is gone" in machine.wmcb("status").out
     assert machine.wmcb("daemon", "install").code == 0
     machine.node.start_service(SERVICE)
     until(lambda: defender.excluded("Paths") == [LAYERS], "it is excluded again", 30)
+    take_back_by_hand(machine)
+    until(lambda: defender.excluded("Paths") == [LAYERS], "it is so again, long before it looks at all", 30)
 
     assert machine.wmcb("reset").code == 0
     assert (defender.excluded("Paths"), defender.excluded("Processes")) == ([], [])
