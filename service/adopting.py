@@ -196,12 +196,14 @@ class Adopting:
         if wanted.content == self._standing.failed:
             self._fail(self._standing.failed_by)
             return False
-        if not self._has_turn(wanted, inventory):
+        due = self._due(wanted, inventory)
+        if due is None:
             return False
+        is_whole = due.digest == wanted.digest
         self._try_to_fetch_again()
         try:
-            compiled = compile_node(wanted.documents, self._contents, str(self._followed))
-            if not self._is_at_hand(compiled):
+            compiled = compile_node(due.documents, self._contents, str(self._followed))
+            if not self._is_at_hand(compiled, is_whole=is_whole):
                 if self._standing.state is State.APPLIED:
                     self._stand(state=State.PENDING)
                 return False
@@ -210,7 +212,7 @@ class Adopting:
             if self._contents.has_failed:
                 self._fetch_again_later()
             return False
-        return self._make_so(wanted, compiled, inventory, _Letting(let_go))
+        return self._make_so(due, compiled, inventory, _Letting(let_go), is_whole=is_whole)
 
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
         if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
@@ -218,27 +220,37 @@ class Adopting:
         self._stand_as_applied(wanted)
         return True
 
-    def _has_turn(self, wanted: Desired, inventory: Inventory) -> bool:
-        """A node that has nothing yet has nothing to wait with."""
-        if PART not in inventory.origins or inventory.recipe_of(PART) == wanted.digest:
-            return True
+    def _due(self, wanted: Desired, inventory: Inventory) -> Desired | None:
+        """As much of it as is to be made now; None for nothing.
+
+        A node that has nothing yet has nothing to wait with.
+        """
+        if inventory.recipe_of(PART) in ("", wanted.digest):
+            return wanted
         node = self._cluster.node
         assert node is not None
-        now = self._host.clock.now()
-        others = [each for each in wanted.documents if each.digest not in self._standing.documents]
-        turns = [turn(node.name, each.rollout, now) for each in others]
-        if all(each.has_come for each in turns):
-            return True
-        times = [each.at for each in turns if not each.has_come]
-        at = None if None in times else max(time for time in times if time is not None)
-        self._stand(state=State.PENDING, error="", turn=at)
-        self._telling.tell_once(_NOT_DONE, Event.PENDING, f"{self._followed}: {_waits(at)}")
-        if at is not None:
-            # Somebody may set the clock.
-            self.again_seconds = min(max(0.0, at - now), _LONGEST_PAUSE_SECONDS)
-        return False
+        now, known = self._host.clock.now(), self._standing.documents
+        others = [each for each in wanted.documents if each.digest not in known]
+        turns = {each.digest: turn(node.name, each.rollout, now) for each in others}
+        waiting = {digest: each for digest, each in turns.items() if not each.has_come}
+        if not waiting:
+            return wanted
+        self._wait([each.at for each in waiting.values()], now)
+        due = wanted.only(tuple(each for each in wanted.documents if each.digest not in waiting))
+        is_made = inventory.recipe_of(PART) == due.digest and inventory.run == self._verified_run
+        return None if is_made or len(waiting) == len(turns) else due
 
-    def _is_at_hand(self, compiled: Compiled) -> bool:
+    def _wait(self, times: list[float | None], now: float) -> None:
+        """For each of these; None for one that does not come by time alone."""
+        known = sorted(time for time in times if time is not None)
+        last = None if None in times else known[-1]
+        self._stand(state=State.PENDING, error="", turn=last)
+        self._telling.tell_once(_NOT_DONE, Event.PENDING, f"{self._followed}: {_waits(last)}")
+        if known:
+            # Somebody may set the clock.
+            self.again_seconds = min(max(0.0, known[0] - now), _LONGEST_PAUSE_SECONDS)
+
+    def _is_at_hand(self, compiled: Compiled, *, is_whole: bool) -> bool:
         """What is to be fetched, as far as it will be written. Raises Refused, HostError."""
         if compiled.specification is None:
             raise Refused(told(compiled.report.errors))
@@ -247,7 +259,7 @@ class Adopting:
         from agent.artifacts.stock import contents_of
 
         try:
-            planned = preview(self._host, compiled.specification, part=PART)
+            planned = preview(self._host, compiled.specification, part=PART, beside=not is_whole)
         except CannotBeSo as fault:
             raise Refused(self._at_its_place(fault, compiled)) from fault
         return self._contents.at_hand(compiled.artifacts, contents_of(planned))
@@ -269,8 +281,16 @@ class Adopting:
             self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
         self.again_seconds = self._try_again_at - now
 
-    def _make_so(self, wanted: Desired, compiled: Compiled, inventory: Inventory, progress: Progress) -> bool:
-        """Whether it was begun."""
+    def _make_so(
+        self,
+        wanted: Desired,
+        compiled: Compiled,
+        inventory: Inventory,
+        progress: Progress,
+        *,
+        is_whole: bool,
+    ) -> bool:
+        """Whether it was begun. What was wanted before goes when the last document's turn has come."""
         specification = compiled.specification
         assert specification is not None
         if not self._may_begin(wanted):
@@ -285,6 +305,7 @@ class Adopting:
                 sound.confirm,
                 recipe=wanted.digest,
                 part=PART,
+                beside=not is_whole,
             )
         except TakenBack as failure:
             self._stand(failed=wanted.content)
@@ -298,7 +319,10 @@ class Adopting:
             else:
                 self._contents.clear()
                 self._verified_run = Inventory.load(StateFolder.of(self._host)).run
-                self._stand_as_applied(wanted)
+                if is_whole:
+                    self._stand_as_applied(wanted)
+                else:
+                    self._stand(documents=wanted.hashes)
             if done.plan.changes:
                 changes = ", ".join(f"{each.action.value} {each.target.key}" for each in done.plan.changes)
                 self._telling.tell(Event.APPLIED, f"{self._followed} was made so: {changes}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
 from agent.kube.answers import at, text_at
-from agent.records import frozen
+from agent.records import frozen, replaced
 from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
 from agent.sources.signatures import Refused as NotSigned
 from agent.sources.signatures import public_key, verified
@@ -40,6 +40,10 @@ class Desired:
     def hashes(self) -> tuple[str, ...]:
         return tuple(sorted(document.digest for document in self.documents))
 
+    def only(self, documents: tuple[NodeConfiguration, ...]) -> Desired:
+        """These of its documents."""
+        return replaced(self, documents=documents, digest=_digest(documents))
+
     @property
     def pause(self) -> str | None:
         """The reason that one of the documents gives for a pause; None for no pause."""
@@ -68,15 +72,19 @@ def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -
     else:
         outcome = read_data(str(followed), data)
     documents = chosen(_usable(outcome), node, labels)
-    hashes = sorted(document.digest for document in documents)
     return Desired(
         content_of(config_map),
         text_at(config_map, "metadata", "resourceVersion"),
         documents,
-        new_sha256(json.dumps(hashes).encode()).hexdigest(),
+        _digest(documents),
         signed_at,
         signed_by,
     )
+
+
+def _digest(documents: tuple[NodeConfiguration, ...]) -> str:
+    hashes = sorted(document.digest for document in documents)
+    return new_sha256(json.dumps(hashes).encode()).hexdigest()
 
 
 def _usable(outcome: Outcome) -> tuple[NodeConfiguration, ...]:

@@ -379,6 +379,41 @@ def test_only_what_has_changed_has_to_wait(follower: Follower) -> None:
     assert follower.host.environment.get("REGION") == "us"
 
 
+REGION = f"{HEAD}%senvironmentVariables: [{{name: REGION, value: %s}}]\n"
+
+
+def test_each_document_has_its_own_turn(follower: Follower) -> None:
+    later = "rollout: {start: '2040-01-01T00:00:00Z', window: 0s}\n"
+    latest = "rollout: {start: '2050-01-01T00:00:00Z', window: 0s}\n"
+    other = PureWindowsPath(r"C:\tools\other.txt")
+    two_files = f"files: [{{path: '{FILE}', text: one}}, {{path: '{other}', text: one}}]\n"
+    follower.said(f"{HEAD}{two_files}---\n{REGION % ('', 'eu')}---\n{HEAD}")
+    follower.told()
+    service = EXPORTER.partition("environmentVariables")[0]
+    follower.said(f"{HEAD}{later}{SETTINGS % 'two'}---\n{REGION % ('', 'us')}---\n{HEAD}{latest}{service}")
+    host = follower.host
+    assert host.environment.get("REGION") == "us", "it has no turn to wait for"
+    assert (host.files.read(FILE), follower.standing.state) == (b"one", State.PENDING)
+    assert follower.standing.turn == 2524608000.0, "the last one's"
+    follower.pass_time(700)
+    assert [event for event, _ in follower.told()].count(Event.APPLIED) == 1, "once"
+    follower.begin()
+    follower.pass_time(700)
+    assert host.files.read(FILE) == b"one", "also after a restart of the service"
+
+    follower.clock.time += 2208988800.0 - follower.clock.now() + 1
+    follower.pass_time(700)
+    assert host.files.read(FILE) == b"two"
+    assert host.files.observe(other) is not None, "what is not wanted any more goes with the last one"
+    assert host.services.read("exporter") is None
+    follower.clock.time += 2524608000.0 - follower.clock.now() + 1
+    follower.pass_time(700)
+    assert host.services.read("exporter") is not None
+    assert host.files.observe(other) is None
+    assert follower.stands(State.APPLIED)
+    assert follower.is_well()
+
+
 def test_a_node_that_takes_no_part_is_left_alone(follower: Follower) -> None:
     follower.wants(SETTINGS % "one")
     follower.wants(SETTINGS % "two", head="rollout: {percentage: 0}\n")
