@@ -30,7 +30,8 @@ from agent.cli.notices import Notices
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
 from agent.cli.progress import display
 from agent.cli.recipe import recipe_of
-from agent.cli.result import show_result
+from agent.cli.restarting import check as check_restart
+from agent.cli.restarting import ended
 from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
@@ -61,6 +62,7 @@ def run(request: Request, host: Host | None = None) -> int:
         return user_data.run(request)
     if request.has(options.DRY_RUN):
         return plan(request)
+    check_restart(request)
     host = host or open_machine(request)
     if request.has(options.NODE_CONFIG):
         return _configured(request, host)
@@ -74,7 +76,7 @@ def run(request: Request, host: Host | None = None) -> int:
         recipe = recipe_of(request, host, document)
         if not _is_to_tell_more(request) and (done := engine.as_made(host, recipe)) is not None:
             with recorded(host, MAKE_A_NODE, display(request)):
-                return show_result(request, host, done)
+                return ended(request, host, done)
     return _make_so(request, host, recipe)
 
 
@@ -99,7 +101,7 @@ def _configured(request: Request, host: Host) -> int:
         done = [stages.make(request, host, configuration)]
         if not done[0].awaiting:
             done.append(_made(request, host, asking))
-    return show_result(request, host, engine.together(done))
+    return ended(request, host, engine.together(done))
 
 
 def _refuse_with_user_data(request: Request) -> None:
@@ -117,7 +119,7 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
     asking = asking_for(request, host)
     if asking.join is not None and asking.join.dry_run:
         return _look(request, host, asking)
-    return show_result(request, host, _made(request, host, asking, recipe))
+    return ended(request, host, _made(request, host, asking, recipe))
 
 
 def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Done:

@@ -11,7 +11,14 @@ COMMANDS = (
         "make this machine a node, of --ignition and --kubelet",
         shown="(none)",
         run="agent.cli.beginning:make_node",
-        options=(*options.NODE, *options.CONFIGURATION, options.IGNORE, options.DRY_RUN, options.ROLLBACK),
+        options=(
+            *options.NODE,
+            *options.CONFIGURATION,
+            options.IGNORE,
+            options.ALLOW_REBOOT,
+            options.DRY_RUN,
+            options.ROLLBACK,
+        ),
         examples=(r"wmcb --ignition worker.ign --kubelet C:\k\kubelet.exe",),
     ),
     Command(
@@ -37,6 +44,7 @@ COMMANDS = (
             options.FOR_IMAGE,
             options.IGNORE,
             options.MAX_TIME,
+            options.ALLOW_REBOOT,
             OUTPUT,
             options.DRY_RUN,
         ),
@@ -204,6 +212,12 @@ COMMANDS = (
         run="agent.cli.daemon:run",
         options=(options.CONFIG_MAP, options.PUBLIC_KEY, options.METRICS_PORT, *options.OF_CONTENTS),
         examples=("sc start wmcb",),
+    ),
+    Command(
+        "continue",
+        "go on after a restart; Windows calls this, once",
+        run="agent.cli.restarting:go_on",
+        examples=("sc start wmcb-continue",),
     ),
 )
 

@@ -68,6 +68,7 @@ JOIN = (
     options.KUBELET_VERSION,
     options.CONTAINER_RUNTIME,
     START_TIMEOUT,
+    options.ALLOW_REBOOT,
     options.IGNORE,
     OUTPUT,
     options.DRY_RUN,

@@ -53,6 +53,7 @@ CERT_DIR = Option("--cert-dir", "not heeded: it asks by the kubeconfig", placeho
 CERT_DURATION = Option("--cert-duration", "not heeded, as --cert-dir", placeholder="1h")
 METRICS_PORT = Option("--metrics-port", "tell Prometheus on 127.0.0.1:N; 0: do not", placeholder="N")
 UNFOLLOW = Option("--unfollow", "follow none, and take away what it made")
+ALLOW_REBOOT = Option("--allow-reboot", "restart Windows if need be, and go on")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 RECURSIVE = Option("--recursive", "also the fields of fields, by name")
 MIRROR = Option("--mirror", "fetch from TO what begins with FROM", placeholder="FROM=TO", repeated=True)

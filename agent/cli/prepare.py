@@ -12,7 +12,8 @@ from agent.cli.daemon import running_program
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
-from agent.cli.result import show_result
+from agent.cli.restarting import check as check_restart
+from agent.cli.restarting import ended
 from agent.engine import run as engine
 from agent.engine.parts import PREPARED
 from agent.engine.planning import together
@@ -37,6 +38,7 @@ _NOTHING = "this machine is prepared as is wanted"
 def run(request: Request) -> int:
     """What is wanted is made part by part; what a restart has to come before is made by the next run."""
     _require_wish(request)
+    check_restart(request)
     is_look = request.has(options.DRY_RUN)
     host = open_or_imagine(request) if is_look else open_machine(request)
     asking = Asking(ignored_checks(request))
@@ -58,7 +60,7 @@ def run(request: Request) -> int:
     if request.has(options.KUBERNETES_VERSION):
         with running_program(request, host) as program:
             installation.lay_out(host, program, as_kubeadm=True)
-    code = show_result(request, host, engine.together(done), _PREPARED, _NOTHING)
+    code = ended(request, host, engine.together(done), _PREPARED, _NOTHING)
     if request.has(options.FOR_IMAGE):
         images.forget_this_machine(host)
     return code

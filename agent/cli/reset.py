@@ -20,6 +20,7 @@ from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
 from agent.spec import Command, Specification
+from service import continuing
 from service.installation import SERVICE, place
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _stays(request: Request) -> Collection[str]:
 
 def _leave(request: Request, host: Host, leaving: Leaving, told: Told) -> Done:
     leaving.check()
+    continuing.forget(host)
     manners, but = _manners(request), _stays(request)
     try:
         return engine.reset(host, RELEASE, told, leaving.when_stopped, manners, but)

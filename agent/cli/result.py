@@ -37,7 +37,7 @@ def show_result(
         say(plan_documents.result_document(done, remarks))
     elif done.awaiting:
         lines = [*done.awaiting.values(), *shown_plan.of_result(done), *remarks]
-        say("\n  ".join([f"restart this machine, and run this again: {_waiting(done)}", *lines]))
+        say("\n  ".join([f"restart this machine, and run this again{_waiting(done)}", *lines]))
     elif not done.plan.changes:
         lines = [f"nothing to do: {as_it_was}", *remarks]
         say("\n  ".join(lines))
@@ -49,9 +49,7 @@ def show_result(
 
 def _waiting(done: Done) -> str:
     number = len(done.put_off)
-    return (
-        f"{many(number, 'thing')} can only be made then" if number else "it is to be seen what came of that"
-    )
+    return f": {many(number, 'thing')} can only be made then" if number else ""
 
 
 def _adopted(done: Done) -> Iterator[str]:

@@ -65,6 +65,11 @@ class StateFolder:
         return self.path / "following.json"
 
     @property
+    def continuing(self) -> PureWindowsPath:
+        """What is gone on with after a restart."""
+        return self.path / "continue"
+
+    @property
     def fetched(self) -> PureWindowsPath:
         """Contents that a run will need, by their hash."""
         return self.path / "fetched"
@@ -249,7 +254,7 @@ class StateFolder:
                 remove_tree(self.host.files, folder)
         # The copy first: alone it would count.
         own = (self.inventory_copy, self.inventory, self.journal, self._reserve, self.pause, self.following)
-        for path in own:
+        for path in (*own, self.continuing):
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):

@@ -142,8 +142,14 @@ def test_a_host_name_takes_one_restart_and_the_node_is_made_after_it(machine: Ma
     assert result.code == 1003, result.err
     assert "  this machine is called node-7 when it has been restarted" in result.out.splitlines()
     assert node.service("kubelet") is None
+
+    # The same, but it sees to the restart, and to all that comes after.
+    result = machine.bootstrap("--node-config", DOCUMENT, "--allow-reboot")
+    assert result.code == 1003, result.err
+    assert "goes on by itself" in result.err
     node.reboot()
-    result = machine.bootstrap("--node-config", DOCUMENT)
-    assert result.code == 0, result.err
+    log = node.path(r"C:\ProgramData\wmcb\logs\wmcb.log")
+    until(lambda: node.service("wmcb-continue") is None, "it has been gone on with", 60, log.read_text)
     assert data(node, TCPIP, "Hostname") == "node-7"
-    until(machine.runs, "the kubelet runs", 30)
+    until(machine.runs, "the kubelet runs", 30, log.read_text)
+    assert machine.bootstrap("--node-config", DOCUMENT).out.startswith("nothing to do")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,8 +13,9 @@ from sandbox.cli.test_node_config import HEAD, given, picture
 from sandbox.cli.test_user_data import restart
 
 if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+    from sandbox.cli.given import Answer, Machine
 
+CONTINUE = PureWindowsPath(r"C:\ProgramData\wmcb\continue")
 SETTINGS = """\
 registryValues:
 - {key: 'HKLM\\SOFTWARE\\Contoso\\Agent', name: Level, dword: 3}
@@ -104,3 +107,72 @@ def test_bad_input_is_told_by_its_place(machine: Machine, text: str, where: str)
     answer = machine.wmcb(*machine.node, "--node-config", machine.give("node.yaml", HEAD + text))
     assert answer.code == 2
     assert f"at $.{where}: " in answer.error_lines[-1]
+
+
+# Going on after a restart
+
+
+def go_on(machine: Machine) -> Answer:
+    """After a start of Windows. What the sandbox takes for a service that runs is none."""
+    restart(machine)
+    machine.host.services.stop("wmcb-continue")
+    return machine.wmcb("continue")
+
+
+def goes_on(machine: Machine) -> bool:
+    """Whether something is there that does, after the next start."""
+    there = machine.host.services.read("wmcb-continue") is not None
+    assert there == (machine.host.files.observe(CONTINUE) is not None)
+    return there
+
+
+def asked(machine: Machine) -> str:
+    """For what a restart has been asked."""
+    power = json.loads((machine.place / ".sandbox" / "power.json").read_text())
+    return power["asked"]["reason"] if "asked" in power else ""
+
+
+def test_an_allowed_restart_is_asked_for_once_and_gone_on_after(machine: Machine) -> None:
+    bare = picture(machine)
+    answer = machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot")
+    assert answer.code == 1003
+    assert "goes on by itself" in answer.error_lines[-1]
+    assert asked(machine) == "this machine is called node-7 when it has been restarted"
+    assert goes_on(machine)
+    installed = machine.host.services.read("wmcb-continue")
+    assert installed is not None
+    assert installed.definition.command == (r"C:\Program Files\wmcb\wmcb.exe", "continue")
+    answer = go_on(machine)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("this machine is a node\n")
+    assert machine.host.services.status("kubelet").state is ServiceState.RUNNING
+    assert (asked(machine), goes_on(machine)) == ("", False)
+    assert machine.wmcb("continue").code == 0, "nothing is left to do"
+    machine.wmcb("reset")
+    restart(machine)
+    assert {name for name in picture(machine) if name not in bare and "Program Files" not in name} == set()
+
+
+@pytest.mark.parametrize("name", ["others", "WIN1"])
+def test_a_restart_that_changed_nothing_is_not_asked_for_again(machine: Machine, name: str) -> None:
+    assert machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot").code == 1003
+    machine.host.power.rename(name)
+    answer = go_on(machine)
+    assert answer.code == 1
+    assert f"name is {name}, not node-7" in answer.error_lines[-1]
+    assert (asked(machine), goes_on(machine)) == ("", False)
+
+
+def test_a_reset_before_the_restart_leaves_nothing_to_go_on_with(machine: Machine) -> None:
+    assert machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot").code == 1003
+    assert machine.wmcb("reset").code == 0
+    assert not goes_on(machine)
+    restart(machine)
+    assert machine.wmcb("continue").code == 0
+    assert machine.host.services.read("kubelet") is None
+
+
+def test_what_is_read_from_standard_input_cannot_be_gone_on_with(machine: Machine) -> None:
+    answer = machine.wmcb(*machine.node, "--node-config", "-", "--allow-reboot")
+    assert answer.code == 2
+    assert "give files, not standard input" in answer.error_lines[-1]

@@ -1,0 +1,100 @@
+"""A restart of Windows in the middle of a command, and going on after it (service.continuing)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.cli import options
+from agent.cli.arguments import SANDBOX, SANDBOX_RUN
+from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage
+from agent.cli.machine import is_sandbox, open_machine
+from agent.cli.result import show_result
+from agent.cli.streams import tell
+from agent.host.errors import HostError, NotAService
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.cli.arguments import Request
+    from agent.engine.run import Done
+    from agent.host.port import Host, ServiceControls
+
+_SECONDS = 10
+"""For whoever is at work on the machine, and has `shutdown /a` to stop it."""
+_OF_THE_PLACE = (SANDBOX.name, SANDBOX_RUN.name)
+_STANDARD_INPUT = "-"
+
+
+def check(request: Request) -> None:
+    """Before anything is done. Raises BadUsage for what cannot be asked for once more."""
+    if request.has(options.ALLOW_REBOOT) and _STANDARD_INPUT in request.values.values():
+        text = (
+            f"{options.ALLOW_REBOOT.name} runs this again after the restart: give files, not standard input"
+        )
+        raise BadUsage(text, where=options.ALLOW_REBOOT.name)
+
+
+def ended(request: Request, host: Host, done: Done, *texts: str) -> int:
+    """Tells what was done, and sees to the restart that it takes. The exit code."""
+    code = show_result(request, host, done, *texts)
+    if code == GO_ON_AFTER_RESTART and request.has(options.ALLOW_REBOOT):
+        _restart(request, host, "; ".join(done.awaiting.values()))
+    return code
+
+
+def _restart(request: Request, host: Host, why: str) -> None:
+    from agent.cli.daemon import running_program
+    from service.continuing import Put, put_by
+
+    with running_program(request, host) as program:
+        put_by(host, Put(_arguments(request), os.getcwd()), program)  # noqa: PTH109 - of the system we run on
+    try:
+        host.power.reboot(why, _SECONDS)
+    except HostError as fault:
+        tell(f"wmcb: warning: {fault}; restart it yourself: it goes on by itself then")
+    else:
+        tell(f"wmcb: this machine is restarted in {_SECONDS} seconds, and goes on by itself then")
+
+
+def _arguments(request: Request) -> Sequence[str]:
+    options_of_it = {name: value for name, value in request.values.items() if name not in _OF_THE_PLACE}
+    return [*request.words, *([request.operand] if request.operand else []), *_in_words(options_of_it)]
+
+
+def _in_words(values: dict[str, str]) -> Sequence[str]:
+    return [f"{name}={value}" if value else name for name, value in values.items()]
+
+
+def go_on(request: Request) -> int:
+    """What the service runs."""
+    if is_sandbox(request):
+        return _go_on(request)
+    if sys.platform == "win32":
+        from agent.host.windows.service_program import serve
+        from service.continuing import SERVICE
+
+        def program(controls: ServiceControls) -> int:
+            controls.running()
+            return _go_on(request)
+
+        with suppress(NotAService):
+            return serve(SERVICE, program)
+    raise BadUsage(f"Windows runs this, after a restart that {options.ALLOW_REBOOT.name} has asked for")
+
+
+def _go_on(request: Request) -> int:
+    from agent.cli import dispatch
+    from service import continuing
+
+    host, code = open_machine(request), DONE
+    if (put := continuing.read(host)) is not None:
+        with suppress(OSError):
+            os.chdir(put.folder)
+        place = {name: value for name, value in request.values.items() if name in _OF_THE_PLACE}
+        code = dispatch.run([*put.arguments, *_in_words(place)])
+    if code != GO_ON_AFTER_RESTART:
+        continuing.forget(host)
+    return code
