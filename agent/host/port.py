@@ -620,7 +620,9 @@ class Features(Protocol):
     """Parts of Windows that can be switched on, by the names that DISM knows them by. For administrators."""
 
     def state(self, name: str) -> FeatureState | None:
-        """None where this Windows does not know it. Takes a second or more."""
+        """None where this Windows does not know it. Takes a second or more, unless it was asked just now:
+        then it is as it was, or as it has become by a change of ours.
+        """
 
     def enable(self, name: str, *, with_parents: bool) -> bool:
         """Whether it is so only after a restart. Takes minutes, perhaps."""

@@ -46,7 +46,7 @@ if sys.platform == "win32":
             proxies=WindowsProxies(),
             firewall=WindowsFirewall(),
             defender=WindowsDefender(),
-            features=WindowsFeatures(),
+            features=WindowsFeatures(clock),
             facts=facts,
             events=WindowsEventLog(registry),
             power=WindowsPower(registry),

@@ -16,6 +16,8 @@ from agent.host.windows.failure import Win32Failure, telling
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.host.port import Clock
+
 _UNKNOWN = 0x800F_080C
 _ADVICE = {
     740: "run this as an administrator",  # ERROR_ELEVATION_REQUIRED
@@ -35,8 +37,23 @@ _STATES = {
 }
 
 
+_JUST_NOW_SECONDS = 5.0
+"""A look starts a program of Windows' and takes seconds itself, and a run looks several times."""
+
+
 class WindowsFeatures:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[float, FeatureState | None]] = {}
+
     def state(self, name: str) -> FeatureState | None:
+        seen = self._seen.get(name.lower())
+        if seen is None or self._clock.monotonic() > seen[0] + _JUST_NOW_SECONDS:
+            state = self._state(name)
+            self._seen[name.lower()] = seen = self._clock.monotonic(), state
+        return seen[1]
+
+    def _state(self, name: str) -> FeatureState | None:
         with _telling("read", name):
             from agent.host.windows.api import dism
 
@@ -49,6 +66,7 @@ class WindowsFeatures:
                 raise
 
     def enable(self, name: str, *, with_parents: bool) -> bool:
+        self._seen.clear()
         with _telling("enable", name):
             from agent.host.windows.api import dism
 
@@ -56,6 +74,7 @@ class WindowsFeatures:
                 return dism.enable(session, name, with_parents=with_parents)
 
     def disable(self, name: str) -> bool:
+        self._seen.clear()
         with _telling("disable", name):
             from agent.host.windows.api import dism
 
