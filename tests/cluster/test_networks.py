@@ -32,7 +32,7 @@ POD_NAMESPACE = {"Type": "Guest", "SchemaVersion": {"Major": 2, "Minor": 0}}
 REMOTE_POD = "10.244.3.5"
 SOON_SECONDS = 60.0
 
-NETWORKS = """apiVersion: wmcb.internal/v1beta1
+NETWORKS = r"""apiVersion: wmcb.internal/v1beta1
 kind: NodeConfiguration
 networks:
 - name: cbr0
@@ -43,7 +43,20 @@ networks:
 - name: vxlan0
   type: overlay
   subnets: [{prefix: 10.245.7.0/24, gateway: 10.245.7.1, vsid: 4096}]
+cniConfigurations:
+- path: C:\etc\cni\net.d\10-bridge.conf
+  plugin: win-bridge
+  network: cbr0
+  podNetwork: 10.244.7.0/24
+  notTranslated: [10.244.0.0/16, 10.96.0.0/12]
+  services: [10.96.0.0/12]
+  nodeAddress: 10.77.0.1
+- path: C:\etc\cni\net.d\20-overlay.conf
+  plugin: win-overlay
+  network: vxlan0
+  podNetwork: 10.245.7.0/24
 """
+BRIDGE, OVERLAY = (rf"C:\etc\cni\net.d\{name}.conf" for name in ("10-bridge", "20-overlay"))
 WITH_PROXY = rf"""{NETWORKS}files:
 - path: C:\proxy\kube-proxy.conf
   text: |
@@ -62,26 +75,6 @@ services:
   restartsWith: [hns]
 """
 
-BRIDGE = {
-    "cniVersion": "1.0.0",
-    "name": "cbr0",
-    "type": "win-bridge",
-    "apiVersion": 2,
-    "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.7.0/24", "rangeStart": "10.244.7.10"}]]},
-    "policies": [
-        {
-            "name": "EndpointPolicy",
-            "value": {"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.244.0.0/16"]}},
-        }
-    ],
-}
-OVERLAY = {
-    **BRIDGE,
-    "name": "vxlan0",
-    "type": "win-overlay",
-    "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.245.7.0/24"}]]},
-}
-
 
 class Pod:
     """One that is on its way into the network: what a container runtime has made of it so far."""
@@ -92,7 +85,8 @@ class Pod:
         self._name = name
         self.namespace = hns.call("CreateNamespace", NOBODY, POD_NAMESPACE).split()[1]
 
-    def cni(self, command: str, configuration: dict[str, Any]) -> Result:
+    def cni(self, command: str, file: str) -> Result:
+        """By the file that a container runtime would hand to the plug-in."""
         environment = {
             "CNI_COMMAND": command,
             "CNI_CONTAINERID": self._name,
@@ -100,28 +94,29 @@ class Pod:
             "CNI_IFNAME": "eth0",
             "CNI_PATH": PLUGINS,
         }
-        program = rf"{PLUGINS}\{configuration['type']}.exe"
-        return self._node.run(program, environment=environment, stdin=json.dumps(configuration).encode())
+        configuration = self._node.path(file).read_bytes()
+        program = rf"{PLUGINS}\{json.loads(configuration)['type']}.exe"
+        return self._node.run(program, environment=environment, stdin=configuration)
 
     @property
     def endpoints(self) -> Sequence[dict[str, Any]]:
         found = self._hns.endpoints
         return [each for each in found if each.get("HostComputeNamespace") == self.namespace]
 
-    def gets_in(self, configuration: dict[str, Any]) -> str:
+    def gets_in(self, file: str) -> str:
         """Its address."""
-        added = self.cni("ADD", configuration)
+        added = self.cni("ADD", file)
         assert added.code == 0, added.out + added.err
         (address,) = [each["address"].partition("/")[0] for each in json.loads(added.out)["ips"]]
         (endpoint,) = self.endpoints
         assert [each["IpAddress"] for each in endpoint["IpConfigurations"]] == [address]
-        network = self._hns.network(configuration["name"])
+        network = self._hns.network(json.loads(self._node.path(file).read_bytes())["name"])
         assert network is not None
         assert endpoint["HostComputeNetwork"].lower() == network["ID"].lower()
         return str(address)
 
-    def gets_out(self, configuration: dict[str, Any]) -> None:
-        removed = self.cni("DEL", configuration)
+    def gets_out(self, file: str) -> None:
+        removed = self.cni("DEL", file)
         assert removed.code == 0, removed.out + removed.err
         assert self.endpoints == []
 
@@ -202,7 +197,13 @@ def test_a_service_and_a_pod_have_a_network_again_whatever_hns_has_lost(
     address = expose(cluster, 80)
     until_balanced(hns, address)
     pod = Pod(node, hns, "one")
-    assert pod.gets_in(BRIDGE) == "10.244.7.10"
+    assert pod.gets_in(BRIDGE) == "10.244.7.3"
+    (endpoint,) = pod.endpoints
+    assert [each for each in endpoint["Policies"] if each["Type"] in ("OutBoundNAT", "SDNRoute")] == [
+        {"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.244.0.0/16", "10.96.0.0/12"]}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.77.0.1/32", "NeedEncap": True}},
+    ]
 
     assert joiner.wmcb("daemon", "install").code == 0
     node.start_service(SERVICE)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _BRIDGE, _OVERLAY, _FLANNEL = "win-bridge", "win-overlay", "flannel"
 _LIST = ".conflist"
+_OF_THE_NODE = 2
+"""So many addresses of a bridge are no pod's."""
 _HCN = 2
 """Of HNS' two interfaces the one that containerd's network namespaces are known to."""
 
@@ -37,7 +39,8 @@ _CONFIGURATION = Table(
             most=256,
         ),
         "podNetwork": Text(
-            "Of this node's pods: host-local takes their addresses out of it. flannel knows it by itself.",
+            "Of this node's pods: host-local takes their addresses out of it, in a bridge from the third on."
+            " flannel knows it by itself.",
             _NETWORK.expected,
             pattern=_NETWORK.pattern,
             most=_NETWORK.most,
@@ -119,7 +122,22 @@ def _plugin(given: Fields) -> dict[str, Any]:
     settings = _settings(given)
     if given["plugin"] == _FLANNEL:
         return {**made, "delegate": {"type": text(given.get("delegate")), **settings}}
-    return {**made, **settings, "ipam": {"type": "host-local", "subnet": text(given.get("podNetwork"))}}
+    return {**made, **settings, "ipam": {"type": "host-local", "ranges": [[_range(given)]]}}
+
+
+def _range(given: Fields) -> dict[str, str]:
+    """In a bridge the first address is the gateway's, and for win-bridge the second this machine's own."""
+    network = text(given.get("podNetwork"))
+    if given["plugin"] != _BRIDGE or (first := _third_of(network)) is None:
+        return {"subnet": network}
+    return {"subnet": network, "rangeStart": first}
+
+
+def _third_of(network: str) -> str | None:
+    try:
+        return str(ipaddress.ip_network(network)[_OF_THE_NODE + 1])
+    except (ValueError, IndexError):
+        return None  # which is told where it is checked
 
 
 def _settings(given: Fields) -> dict[str, Any]:
