@@ -46,6 +46,10 @@ class Clock:
     def boot(self) -> int:
         return self._boot
 
+    def restarted(self, boot: int) -> None:
+        """Windows has been."""
+        self._boot = boot
+
     def sleep(self, seconds: float) -> None:
         self.time += seconds
 
@@ -115,6 +119,15 @@ class Keeper:
         self.signals.horizon = self.clock.time + seconds
         while self.clock.time < self.signals.horizon:
             self.keeping.turn()
+
+    def turns(self, seconds: float) -> int:
+        """How often it does something while this time passes."""
+        self.signals.horizon = self.clock.time + seconds
+        number = 0
+        while self.clock.time < self.signals.horizon:
+            self.keeping.turn()
+            number += 1
+        return number
 
     def happened(self, *signals: Signal) -> None:
         for signal in signals:

@@ -12,6 +12,9 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.host.errors import NotFound
 from agent.host.protection import PRIVATE_FILE
+from agent.host.reboot_reasons import next_host_name
+from agent.host.sandbox import open_sandbox
+from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.records import replaced
 from agent.spec import EnvironmentVariable, Inline, Specification
 from lab.minisign import Signer
@@ -21,6 +24,7 @@ from sandbox.service.follower import CLUSTER, HEAD, KUBECONFIG, Follower
 from sandbox.service.keeper import OWN
 from service import pausing, standing
 from service.followed import Followed
+from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
@@ -152,6 +156,59 @@ def test_made_a_node_anew_it_follows_anew(follower: Follower) -> None:
     follower.make_node()
     follower.happened(CLUSTER)
     assert follower.host.files.read(FILE) == b"one"
+
+
+# What takes a restart of Windows
+
+
+def restart(place: pathlib.Path) -> None:
+    machine = SandboxMachine(place, run_services=False)
+    machine.shut_down()
+    machine.start_up()
+
+
+def test_what_takes_a_restart_waits_for_it_quietly_and_is_gone_on_with(
+    follower: Follower, tmp_path: pathlib.Path
+) -> None:
+    wanted = EXPORTER.replace("files:", "hostName: node-7\nfiles:")
+    follower.wants(wanted, head="nodes: {names: [win1]}\n")
+    assert follower.stands(State.PENDING)
+    assert follower.standing.error.startswith("this machine is called node-7 when it has been restarted")
+    assert follower.host.environment.get("REGION") == "eu", "what needs no restart is made at once"
+    assert follower.host.services.read("exporter") is None
+    follower.told()
+    before = picture(follower.host, but=(STATE,))
+    asked = 1500 / EVERY_SECONDS
+    assert follower.turns(1500) < asked + 10, "whether what runs is well, and every ten minutes the rest"
+    assert picture(follower.host, but=(STATE,)) == before
+    assert follower.told() == []
+    restart(tmp_path)
+    follower.clock.restarted(open_sandbox(tmp_path).clock.boot())
+    follower.begin()
+    follower.pass_time(10)
+    assert follower.host.services.read("exporter") is not None
+    assert follower.stands(State.APPLIED)
+
+
+def test_a_restart_that_has_changed_nothing_is_told_once(follower: Follower, tmp_path: pathlib.Path) -> None:
+    follower.wants("hostName: node-7\n", head="nodes: {names: [win1]}\n")
+    follower.host.power.rename("others")
+    restart(tmp_path)
+    follower.clock.restarted(open_sandbox(tmp_path).clock.boot())
+    follower.begin()
+    follower.told()
+    follower.pass_time(2000)
+    (text,) = [text for event, text in follower.told() if event is Event.REFUSED]
+    assert "this machine was restarted for host name of this machine, and it waits again" in text
+    assert "another program changes it, too" in text
+    assert follower.stands(State.REFUSED)
+
+
+def test_a_name_for_all_nodes_at_once_is_refused(follower: Follower) -> None:
+    follower.wants("hostName: node-7\n")
+    assert follower.stands(State.REFUSED)
+    assert "say in nodes.names whose" in follower.standing.error
+    assert next_host_name(follower.host.registry) is None
 
 
 # What cannot be used
