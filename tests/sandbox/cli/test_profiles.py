@@ -14,6 +14,9 @@ import pytest
 
 from agent.documents import read_document
 from agent.host.port import ServiceState
+from agent.host.sandbox import features
+from agent.host.sandbox.machine import Machine as SandboxMachine
+from agent.host.sandbox.state import State
 from sandbox.cli.given import program
 from sandbox.cli.test_node_config import picture
 from unit.sources.node_configuration.json_schema import is_valid
@@ -61,6 +64,9 @@ def fields(document: bytes) -> set[str]:
     return set(value) - {"apiVersion", "kind"}
 
 
+RESTART = 1003
+
+
 def archive(name: str, **members: bytes) -> bytes:
     """As the project publishes it."""
     packed = io.BytesIO()
@@ -98,3 +104,20 @@ def test_containerd_comes_up_by_its_profile_and_goes_again(bare: Machine) -> Non
     assert bare.wmcb(*words).out.startswith("nothing to do")
     assert bare.wmcb("reset").code == 0
     assert bare.picture() == before
+
+
+def test_containerd_waits_for_the_restart_that_the_containers_feature_takes(bare: Machine) -> None:
+    with State(bare.place).changing(features.DOCUMENT) as document:
+        document["Containers"] = {"state": "DISABLED"}
+    file = PACKAGING / "profiles" / "containerd.yaml"
+    put_downloads(bare.folder / "downloads", file)
+    words = ("prepare", "--node-config", str(file), "--artifacts", str(bare.folder / "downloads"))
+    answer = bare.wmcb(*words)
+    assert answer.code == RESTART, answer.err
+    assert "Windows feature Containers is enabled when Windows has been restarted" in answer.out
+    assert bare.host.services.read("containerd") is None
+    machine = SandboxMachine(bare.place, run_services=False)
+    machine.shut_down()
+    machine.start_up()
+    assert bare.wmcb(*words).code == 0
+    assert bare.host.services.status("containerd").state is ServiceState.RUNNING
