@@ -19,6 +19,7 @@ from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.progress import Nothing
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
+from agent.engine.parts import YIELDING
 from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.resources.kind import pausable
@@ -54,12 +55,14 @@ def _wanted(request: Request, host: Host, asking: Asking, notices: list[str]) ->
 
 
 def uninstall_kubelet(request: Request) -> int:
-    """Of a node that wmcb made all goes; of another the service alone, as the bootstrapper had it."""
+    """Of a node that wmcb made all goes, but for what the machine was prepared with; of another the service
+    alone, as the bootstrapper had it.
+    """
     host = open_as_administrator(request)
     if not _made_by_wmcb(host) and host.services.read(_KUBELET) is None:
         raise Failure("kubelet service is not present")
     with recorded(host, "uninstall the kubelet", Nothing()) as told:
-        engine.reset(host, RELEASE, told)
+        engine.reset(host, RELEASE, told, but=YIELDING)
         _remove_service(host)
     told.log.remove()
     say("kubelet uninstalled successfully")

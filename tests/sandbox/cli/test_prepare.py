@@ -144,7 +144,9 @@ def test_what_cannot_be_is_told_in_a_line_and_nothing_changes(
     assert but_state(bare) == before
 
 
-@pytest.mark.parametrize("words", [("reset", "--keep-prepared"), ("kubeadm", "reset", "-f")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("reset", "--keep-prepared"), ("uninstall-kubelet",), ("kubeadm", "reset", "-f")], ids=" ".join
+)
 def test_it_may_stay_when_the_node_goes(
     bare: Machine, mirror: tuple[str, str], words: tuple[str, ...]
 ) -> None:
@@ -157,7 +159,8 @@ def test_it_may_stay_when_the_node_goes(
     if words[0] == "kubeadm":
         assert main.run(["--sandbox", str(bare.place), *words[1:]], "kubeadm") == 0
     else:
-        assert bare.wmcb(*words).out.startswith("the machine is as it was before wmcb made it a node")
+        told = ("the machine is as it was before wmcb made it a node", "kubelet uninstalled successfully")
+        assert bare.wmcb(*words).out.startswith(told)
     assert picture(bare) == made
     assert bare.wmcb("status").code == 0
     assert bare.wmcb("reset").out.startswith("the machine is as it was before wmcb\n")
