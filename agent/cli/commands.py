@@ -95,6 +95,13 @@ COMMANDS = (
         examples=("wmcb explain services", "wmcb explain services.restart"),
     ),
     Command(
+        "audit",
+        "whether the node is as the CIS benchmark has it",
+        run="agent.cli.audit:show",
+        options=(options.FIX, OUTPUT),
+        examples=("wmcb audit", "wmcb audit --fix"),
+    ),
+    Command(
         "support-bundle",
         "what helps to find a fault, in one file without secrets",
         run="agent.cli.support_bundle:write",

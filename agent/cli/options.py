@@ -32,6 +32,7 @@ START_TIMEOUT = Option("--start-timeout", "seconds for it to be well (60; join: 
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside that", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
 FORGET = Option("--forget", "leave all as it is; only forget it")
+FIX = Option("--fix", "put right what can be, as any other run")
 FORCE = Option("--force", "refused: nobody is asked here", short="-f")
 DELETE_NODE = Option("--delete-node", "also the Node in the cluster")
 DELETE_AS = Option("--kubeconfig", "of somebody who may delete it", placeholder="FILE")

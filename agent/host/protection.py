@@ -81,6 +81,11 @@ _STAND_FOR_OTHERS = frozenset({CREATOR_OWNER, CREATOR_GROUP, OWNER_RIGHTS})
 """SIDs that grant nobody anything here: they count for what is made below, or limit the owner."""
 
 
+def is_trusted(sid: str | None) -> bool:
+    """The system, Windows' own installer, or administrators as such: no account of a person."""
+    return sid in _TRUSTED
+
+
 def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
     """What anybody may do who is neither the system, nor an administrator, nor the caller itself.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -107,6 +108,18 @@ def check_joined(joiner: Joiner) -> None:
     assert not joiner.has(BOOTSTRAP)
 
 
+def check_audit(joiner: Joiner) -> None:
+    """Of what the kubelet is told; Wine keeps no descriptor that the files' could be judged by."""
+    found = json.loads(joiner.wmcb("audit", "--output", "json").out)
+    results = {each["id"]: each["result"] for each in found["controls"]}
+    assert {name for name, result in results.items() if result == "fail"} <= {
+        f"4.1.{number}" for number in (1, 2, 5, 6, 7, 8, 9, 10)
+    }
+    assert {name for name, result in results.items() if result == "manual"} == {"4.2.9", "4.2.12"}
+    reasons = {each["id"]: each["reason"] for each in found["controls"]}
+    assert "kubelet-client-current.pem" in reasons["4.1.5"]
+
+
 OTHER_BITS = re.compile(r"C:\\k(\\kubelet\.exe)?: (\w+), mode \d+, (.*) became \2, mode \d+, \3")
 """What was there before gets its descriptor back, of which Wine makes other permission bits."""
 OF_THE_KUBELET = (r"C:\var\lib\kubelet", r"C:\var\log\kubelet", r"C:\ProgramData\wmcb\logs")
@@ -158,6 +171,7 @@ def test_by_a_configuration(joiner: Joiner) -> None:
     assert joiner.node()["metadata"]["labels"]["pool"] == "blue"
     taints = [(each["key"], each.get("value"), each["effect"]) for each in joiner.node()["spec"]["taints"]]
     assert ("os", "windows", "NoSchedule") in taints
+    check_audit(joiner)
 
 
 def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:

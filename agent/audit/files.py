@@ -1,0 +1,106 @@
+"""Section 4.1: who may do what with the files that a kubelet goes by.
+
+Linux' mode 600 is on Windows: nobody but the system and administrators may do anything. A program may be read
+and run by everybody, but who could change it would be the system.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.audit.finding import Result
+from agent.host.errors import HostError
+from agent.host.port import FileKind
+from agent.host.protection import granted_to_others, is_trusted
+from agent.host.sddl import FILE_EXECUTE, FILE_READ
+from agent.spec import Directory, File, Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import PureWindowsPath
+
+    from agent.audit.finding import Judged
+    from agent.audit.running import Running
+    from agent.host.port import Host
+    from agent.spec import Want
+
+_PROTECTED = "nobody but the system and administrators may {what}"
+
+
+def programs(running: Running) -> Judged:
+    """What stands for the unit file of systemd: the service's command line and all that it runs."""
+    faults, wants = [], []
+    if _has_open_path(running.installed.image_path):
+        faults.append("its command line has blanks in the program's path and no quotes around it")
+    for path in _with_folders(running.programs, running.host):
+        if is_open(running.host, path, beyond=FILE_READ | FILE_EXECUTE):
+            faults.append(f"{path} can be changed by others")
+            wants.append(_closed(running.host, path, Protection.PROGRAM))
+    return _judged(faults, wants, "what the service runs can be changed by administrators alone", "change it")
+
+
+def _has_open_path(command_line: str) -> bool:
+    """Windows tries each blank as the end of the path: C:\\Program.exe is run, if there is one."""
+    program = command_line.lower().partition(".exe")[0]
+    return " " in program and not command_line.startswith('"')
+
+
+def ownership_of_programs(running: Running) -> Judged:
+    return ownership(running.host, running.programs, Protection.PROGRAM)
+
+
+def private(host: Host, files: Iterable[PureWindowsPath]) -> Judged:
+    there = [path for path in files if host.files.observe(path) is not None]
+    open_ones = [path for path in there if is_open(host, path)]
+    return _judged(
+        [f"{path} is open to others" for path in open_ones],
+        [_closed(host, path, Protection.PRIVATE) for path in open_ones],
+        _names(there, "is closed to others"),
+        "read or change it",
+    )
+
+
+def ownership(
+    host: Host, files: Iterable[PureWindowsPath], protection: Protection = Protection.PRIVATE
+) -> Judged:
+    there = [path for path in files if host.files.observe(path) is not None]
+    others = [path for path in there if not is_trusted(host.files.descriptor(path).owner)]
+    return _judged(
+        [f"{path} belongs to a single account" for path in others],
+        [_closed(host, path, protection) for path in others],
+        _names(there, "belongs to the system or to administrators"),
+        "own it",
+    )
+
+
+def is_open(host: Host, path: PureWindowsPath, beyond: int = 0) -> bool:
+    """To anybody who is no administrator, for more than this. Who runs the audit is one of them."""
+    try:
+        return bool(granted_to_others(host.files.descriptor(path), caller="") & ~beyond)
+    except HostError:
+        return False  # what is not there is told elsewhere
+
+
+def _with_folders(files: Sequence[PureWindowsPath], host: Host) -> Iterable[PureWindowsPath]:
+    """Whoever may put files into a program's folder may put a library there, or exchange the program."""
+    there = [path for path in files if host.files.observe(path) is not None]
+    windows = host.facts.system_directory()
+    folders = [path.parent for path in there if windows not in path.parents]
+    return dict.fromkeys([*there, *folders])
+
+
+def _closed(host: Host, path: PureWindowsPath, protection: Protection) -> Want:
+    state = host.files.observe(path)
+    if state is not None and state.kind is FileKind.DIRECTORY:
+        return Directory(path, protection)
+    return File(path, None, protection)
+
+
+def _judged(faults: list[str], wants: list[Want], good: str, what: str) -> Judged:
+    if not faults:
+        return Result.PASS, good, "", ()
+    return Result.FAIL, "; ".join(faults), f"see to it that {_PROTECTED.format(what=what)}", tuple(wants)
+
+
+def _names(paths: Sequence[PureWindowsPath], told: str) -> str:
+    return f"{', '.join(map(str, paths))} {told}" if paths else "there is no such file"

@@ -1,0 +1,37 @@
+"""What was found of one control."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from agent.records import field, frozen
+
+if TYPE_CHECKING:
+    from agent.spec import Want
+
+    Judged = tuple["Result", str, str, tuple[Want, ...]]
+    """Result, reason, remedy, wants."""
+
+
+class Result(enum.Enum):
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    MANUAL = "manual"
+    """A person has to judge."""
+    NONE = "no meaning"
+    """On Windows."""
+
+
+@frozen
+class Finding:
+    """One of a control; ids and their order are the benchmark's."""
+
+    id: str
+    title: str
+    result: Result
+    reason: str
+    remedy: str = ""
+    """Empty for what passes."""
+    wants: tuple[Want, ...] = field(default=(), shown=False)
+    """What puts it right; none where only a person can."""

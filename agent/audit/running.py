@@ -1,0 +1,155 @@
+"""A program of Kubernetes as its service runs it: flags, configuration, and every file that it goes by.
+
+The service may run it itself, under a log runner, or by NSSM and a script, as PrepareNode.ps1 makes it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent import command_lines, documents
+from agent.host.errors import HostError
+from agent.records import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent.documents import Value
+    from agent.host.port import Host, InstalledService
+
+KUBELET = "kubelet"
+PROXY = "kube-proxy"
+_PARAMETERS = r"SYSTEM\CurrentControlSet\Services\{}\Parameters"
+_FLAGS_OF_KUBEADM = PureWindowsPath(r"C:\var\lib\kubelet\kubeadm-flags.env")
+_LARGEST = 4 << 20
+_SCRIPTS = (".ps1", ".cmd", ".bat")
+_DRIVE = re.compile(r"\$env:SystemDrive|%SystemDrive%", re.IGNORECASE)
+_FLAG = re.compile(r"--(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?:[= ](?P<value>\"[^\"]*\"|'[^']*'|[^\s\"',)]+))?")
+
+
+@frozen
+class Running:
+    host: Host = field(shown=False)
+    installed: InstalledService = field(shown=False)
+    programs: tuple[PureWindowsPath, ...]
+    """What the service runs, the scripts among them."""
+    flags: Mapping[str, str]
+    """The last one of each name; a flag without a value is "true"."""
+
+    @property
+    def configuration_path(self) -> PureWindowsPath | None:
+        return self._path("config")
+
+    @property
+    def kubeconfig(self) -> PureWindowsPath | None:
+        return self._path("kubeconfig")
+
+    @property
+    def configuration(self) -> Mapping[str, Value]:
+        """Empty where there is none. Raises HostError, documents.NotReadable."""
+        path = self.configuration_path
+        if path is None:
+            return {}
+        return documents.read_document(self.host.files.read(path, _LARGEST)).value
+
+    def setting(self, name: str, flag: str) -> Value:
+        """By its path in the configuration, or by the flag, which has the say; None for neither."""
+        if flag in self.flags:
+            return documents.plain(self.flags[flag])
+        value: Value = dict(self.configuration)
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        return value
+
+    def authority(self) -> PureWindowsPath | None:
+        """Of the clients that it trusts."""
+        told = self.setting("authentication.x509.clientCAFile", "client-ca-file")
+        return local_path(told) if isinstance(told, str) and told else None
+
+    def _path(self, flag: str) -> PureWindowsPath | None:
+        return local_path(self.flags[flag]) if self.flags.get(flag) else None
+
+
+def local_path(told: str) -> PureWindowsPath:
+    """One without a drive is on C:, where services are started."""
+    path = PureWindowsPath(told)
+    return path if path.drive else PureWindowsPath("C:\\") / path
+
+
+def running(host: Host, service: str) -> Running | None:
+    """`service` is called as its program; None where there is none. Raises HostError."""
+    installed = host.services.read(service)
+    if installed is None:
+        return None
+    program = f"{service}.exe"
+    words = [*installed.definition.command, *_words_of_nssm(host, service)]
+    programs = list(_programs(words))
+    flags = _flags(_after(program, words))
+    for script in [path for path in programs if path.suffix.lower() in _SCRIPTS]:
+        text = host.files.read(script, _LARGEST).decode("utf-8-sig", "replace")
+        text = _DRIVE.sub(host.facts.system_directory().drive, text)
+        flags |= _flags_in(text.partition(program)[2])
+        programs += [PureWindowsPath(found) for found in _paths_in(text, program)]
+        if _FLAGS_OF_KUBEADM.name in text:
+            flags = _flags_of_kubeadm(host) | flags
+    return Running(host, installed, tuple(dict.fromkeys(programs)), flags)
+
+
+def _words_of_nssm(host: Host, service: str) -> Sequence[str]:
+    """What NSSM runs in the service's place; the service itself is nssm.exe."""
+    told = {}
+    for name in ("Application", "AppParameters"):
+        value = host.registry.read(_PARAMETERS.format(service), name)
+        told[name] = value.data if value is not None and isinstance(value.data, str) else ""
+    if not told["Application"]:
+        return ()
+    # Argument zero is a program's own path, which has another rule for its quotes.
+    return (told["Application"], *command_lines.split(f"nssm {told['AppParameters']}")[1:])
+
+
+def _programs(words: Sequence[str]) -> Iterator[PureWindowsPath]:
+    """Whole paths alone: others are found by Windows, in folders of its own."""
+    for word in words:
+        path = PureWindowsPath(word)
+        if path.drive and path.suffix.lower() in (".exe", *_SCRIPTS):
+            yield path
+
+
+def _paths_in(text: str, program: str) -> Iterator[str]:
+    yield from re.findall(rf"[A-Za-z]:[\\/][^\s\"'`]*{re.escape(program)}", text)
+
+
+def _after(program: str, words: Sequence[str]) -> Sequence[str]:
+    places = [place for place, word in enumerate(words) if PureWindowsPath(word).name.lower() == program]
+    return words[places[-1] + 1 :] if places else ()
+
+
+def _flags(words: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for place, word in enumerate(words):
+        if not word.startswith("--"):
+            continue
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            following = words[place + 1] if place + 1 < len(words) else "--"
+            value = "true" if following.startswith("-") else following
+        found[name.replace("_", "-")] = value
+    return found
+
+
+def _flags_in(text: str) -> dict[str, str]:
+    """Of a script, as far as one can see without running it."""
+    return {
+        match["name"].replace("_", "-"): (match["value"] or "true").strip("\"'`")
+        for match in _FLAG.finditer(text)
+    }
+
+
+def _flags_of_kubeadm(host: Host) -> dict[str, str]:
+    try:
+        text = host.files.read(_FLAGS_OF_KUBEADM, _LARGEST).decode("utf-8", "replace")
+    except HostError:
+        return {}  # a script that reads it would not start without it
+    return _flags_in(text)

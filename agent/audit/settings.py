@@ -1,0 +1,173 @@
+"""Section 4.2: how the kubelet is set up, by its flags, its configuration, and what counts without either."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.audit.finding import Result
+from agent.records import frozen
+from agent.spec import File, Inline, Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.audit.finding import Judged
+    from agent.audit.running import Running
+    from agent.documents import Value
+    from agent.spec import Want
+
+_STRONG = re.compile(r"TLS_(ECDHE_(ECDSA|RSA)_WITH_)?(AES_\d+_GCM|CHACHA20_POLY1305)(_SHA\d+)?")
+
+
+@frozen
+class Setting:
+    name: str
+    """Its path in the configuration."""
+    flag: str
+    unsaid: Value
+    """What counts where a kubelet with a configuration is told nothing."""
+    unsaid_by_flags: Value
+    """And for one without."""
+    is_good: Callable[[Value], bool]
+    right: Value
+    """What it is to be; None where that is different for each node."""
+
+
+ANONYMOUS = Setting(
+    "authentication.anonymous.enabled", "anonymous-auth", False, True, lambda value: value is False, False
+)
+AUTHORIZATION = Setting(
+    "authorization.mode",
+    "authorization-mode",
+    "Webhook",
+    "AlwaysAllow",
+    lambda value: value not in ("AlwaysAllow", ""),
+    "Webhook",
+)
+READ_ONLY_PORT = Setting("readOnlyPort", "read-only-port", 0, 10255, lambda value: value == 0, 0)
+IDLE_STREAMS = Setting(
+    "streamingConnectionIdleTimeout",
+    "streaming-connection-idle-timeout",
+    "4h",
+    "4h",
+    lambda value: not re.fullmatch(r"0+(\.0+)?([a-z]+)?", str(value)),
+    "4h",
+)
+EVENTS = Setting(
+    "eventRecordQPS",
+    "event-qps",
+    50,
+    50,
+    lambda value: isinstance(value, int | float) and value >= 0,
+    50,
+)
+ROTATION = Setting(
+    "rotateCertificates", "rotate-certificates", False, False, lambda value: value is True, True
+)
+
+
+def judged(running: Running, setting: Setting) -> Judged:
+    value = running.setting(setting.name, setting.flag)
+    told = value is not None
+    if not told:
+        value = setting.unsaid if running.configuration_path else setting.unsaid_by_flags
+    shown = f"{setting.name} is {_shown(value)}{'' if told else ', since nothing is said'}"
+    if setting.is_good(value):
+        return Result.PASS, shown, "", ()
+    if setting.flag in running.flags:
+        place = "the service's command line, or in the script that it runs"
+        remedy = f"take --{setting.flag} out of {place}, and set {setting.name}: {_shown(setting.right)}"
+        return Result.FAIL, f"--{setting.flag} is {_shown(value)}", remedy, ()
+    remedy = f"set {setting.name}: {_shown(setting.right)} in the kubelet's configuration, and restart it"
+    return Result.FAIL, shown, remedy, ()
+
+
+def repaired(running: Running, wrong: list[Setting]) -> tuple[Want, ...]:
+    """The configuration with these set right, as one file."""
+    path = running.configuration_path
+    mine = [setting for setting in wrong if setting.flag not in running.flags]
+    if path is None or not mine:
+        return ()
+    from agent.sources.kubeadm.yaml_text import dumped
+
+    value: dict[str, Value] = dict(running.configuration)
+    for setting in mine:
+        _put(value, setting.name.split("."), setting.right)
+    return (File(path, Inline(dumped(value)), Protection.PRIVATE),)
+
+
+def _put(value: dict[str, Value], path: list[str], right: Value) -> None:
+    first, *rest = path
+    if not rest:
+        value[first] = right
+        return
+    below = value.get(first)
+    inner: dict[str, Value] = dict(below) if isinstance(below, dict) else {}
+    _put(inner, rest, right)
+    value[first] = inner
+
+
+def client_authority(running: Running) -> Judged:
+    path = running.authority()
+    if path is None:
+        remedy = "set authentication.x509.clientCAFile to the cluster's CA, and restart the kubelet"
+        return (
+            Result.FAIL,
+            "no authority for clients is named: the API server cannot prove itself",
+            remedy,
+            (),
+        )
+    if running.host.files.observe(path) is None:
+        return Result.FAIL, f"{path} is not there", "put the cluster's CA there, and restart the kubelet", ()
+    return Result.PASS, f"clients have to be vouched for by {path}", "", ()
+
+
+def host_name(running: Running) -> Judged:
+    given = running.flags.get("hostname-override")
+    own = running.host.facts.host_name()
+    if given is None:
+        return Result.PASS, "the node has the machine's own name", "", ()
+    if given.lower() == own.lower():
+        return Result.PASS, f"it is given, and is the machine's own name, {own.lower()}", "", ()
+    remedy = "leave --hostname-override out, unless its cloud knows the machine by that name"
+    return Result.MANUAL, f"the node is called {given}, the machine {own}", remedy, ()
+
+
+def serving_certificate(running: Running) -> Judged:
+    given = [
+        running.setting(*names)
+        for names in (("tlsCertFile", "tls-cert-file"), ("tlsPrivateKeyFile", "tls-private-key-file"))
+    ]
+    if all(given):
+        return Result.PASS, "it serves with a certificate that it was given", "", ()
+    if running.setting("serverTLSBootstrap", "rotate-server-certificates") is True:
+        return Result.PASS, "its cluster signs the certificate that it serves with", "", ()
+    remedy = "set serverTLSBootstrap: true, and have somebody approve the requests; or give it files"
+    return Result.MANUAL, "it signs the certificate that it serves with itself", remedy, ()
+
+
+def rotation_of_serving(running: Running) -> Judged:
+    gates = running.setting("featureGates", "feature-gates")
+    by_flag = "RotateKubeletServerCertificate=false" in str(gates)
+    off = isinstance(gates, dict) and gates.get("RotateKubeletServerCertificate") is False
+    if off or by_flag:
+        remedy = "take the feature gate RotateKubeletServerCertificate out"
+        return Result.FAIL, "a feature gate keeps it from renewing the certificate it serves with", remedy, ()
+    return Result.PASS, "no feature gate keeps it from that", "", ()
+
+
+def ciphers(running: Running) -> Judged:
+    given = running.setting("tlsCipherSuites", "tls-cipher-suites")
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, list) or not names:
+        remedy = "set tlsCipherSuites where policy names them; what Go takes otherwise has no known break"
+        return Result.MANUAL, "none are named: it takes those that Go holds for safe", remedy, ()
+    weak = [str(name) for name in names if not _STRONG.fullmatch(str(name))]
+    if weak:
+        return Result.FAIL, f"{', '.join(weak)} is weak", "take it out of tlsCipherSuites, and restart it", ()
+    return Result.PASS, f"{len(names)} are named, all of them strong", "", ()
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

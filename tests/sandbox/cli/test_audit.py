@@ -1,0 +1,219 @@
+"""`wmcb audit`: a node made here has no failure; on one made by hand it finds what is wrong, and mends it."""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.host.errors import NotFound
+from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
+from agent.host.sddl import SecurityDescriptor
+from agent.records import replaced
+from sandbox.cli.given import Machine, program
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+
+AS_BELOW_C = SecurityDescriptor.parse(
+    "O:S-1-5-21-1-2-3-1001G:BAD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;0x1200a9;;;BU)(A;OICIID;0x1301bf;;;AU)"
+)
+"""What a folder made by hand gets of C:\\, whose maker owns it: whoever is logged on may change all in it."""
+CONFIGURATION = """\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication:
+  anonymous: {enabled: true}
+  x509: {clientCAFile: /etc/kubernetes/pki/ca.crt}
+readOnlyPort: 10255
+tlsCipherSuites: [TLS_RSA_WITH_3DES_EDE_CBC_SHA]
+"""
+SCRIPT = r"""$FileContent = Get-Content -Path "/var/lib/kubelet/kubeadm-flags.env"
+$global:KubeletArgs = $FileContent.TrimStart('KUBELET_KUBEADM_ARGS=').Trim('"')
+$cmd = "C:\k\kubelet.exe $global:KubeletArgs --cert-dir=$env:SYSTEMDRIVE\var\lib\kubelet\pki --config=/var/lib/kubelet/config.yaml --bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=somebody --resolv-conf=`"`""
+Invoke-Expression $cmd
+"""  # noqa: E501 - as the script has it
+FILES = {
+    r"C:\k\kubelet.exe": program(),
+    r"C:\k\StartKubelet.ps1": SCRIPT.encode(),
+    r"C:\etc\kubernetes\kubelet.conf": b"apiVersion: v1\nkind: Config\n",
+    r"C:\etc\kubernetes\pki\ca.crt": b"a certificate",
+    r"C:\var\lib\kubelet\config.yaml": CONFIGURATION.encode(),
+    r"C:\var\lib\kubelet\kubeadm-flags.env": b'KUBELET_KUBEADM_ARGS="--node-labels=a=b"\n',
+    r"C:\var\lib\kubelet\pki\kubelet-client-current.pem": b"a key",
+}
+NSSM = r"C:\Program Files\nssm\nssm.exe"
+PARAMETERS = r"SYSTEM\CurrentControlSet\Services\kubelet\Parameters"
+
+
+def by_id(document: Any) -> dict[str, Any]:
+    return {each["id"]: each for each in document["controls"]}
+
+
+def failing(machine: Machine, *words: str) -> list[str]:
+    answer = machine.wmcb("audit", "--output", "json", *words)
+    found = [name for name, each in by_id(answer.document).items() if each["result"] == "fail"]
+    assert answer.document["passed"] is not bool(found)
+    assert answer.code == (1 if found else 0)
+    return found
+
+
+@pytest.fixture
+def by_hand(machine: Machine) -> Host:
+    """A node as PrepareNode.ps1 leaves it: C:\\k made by hand, NSSM, a script, no access control at all."""
+    host = machine.host
+    for path, content in FILES.items():
+        place = PureWindowsPath(path)
+        for folder in reversed(place.parents[:-1]):
+            if host.files.observe(folder) is None:
+                host.files.make_directory(folder, AS_BELOW_C)
+        host.files.write(place, content, AS_BELOW_C)
+    host.services.create(ServiceDefinition("kubelet", (NSSM,)))
+    for name, value in {
+        "Application": r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe",
+        "AppParameters": r"-ExecutionPolicy Bypass -NoProfile C:\k\StartKubelet.ps1",
+    }.items():
+        host.registry.write(PARAMETERS, name, RegistryValue(RegistryKind.STRING, value))
+    return host
+
+
+def test_a_node_made_here_has_no_failure(machine: Machine) -> None:
+    assert machine.wmcb(*machine.node).code == 0
+    answer = machine.wmcb("audit")
+    assert answer.code == 0
+    assert answer.out.endswith("CIS Kubernetes Benchmark 1.10, worker nodes: 0 failures\n")
+    assert "4.2.6   no meaning  iptables' chains are kept: Windows has no iptables\n" in answer.out
+
+
+def test_without_a_kubelet_there_is_nothing_to_audit(machine: Machine) -> None:
+    answer = machine.wmcb("audit")
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.error_lines[-1] == "wmcb: there is no service kubelet here, so there is no node to audit"
+
+
+def test_a_node_made_by_hand(machine: Machine, by_hand: Host) -> None:
+    del by_hand
+    answer = machine.wmcb("audit", "--output", "json")
+    found = by_id(answer.document)
+    assert {name for name, each in found.items() if each["result"] == "fail"} == {
+        *("4.1.1", "4.1.2", "4.1.5", "4.1.6", "4.1.7", "4.1.8", "4.1.9", "4.1.10"),
+        *("4.2.1", "4.2.4", "4.2.10", "4.2.12"),
+    }
+    assert r"C:\k\StartKubelet.ps1 can be changed by others" in found["4.1.1"]["reason"]
+    assert r"C:\k can be changed by others" in found["4.1.1"]["reason"]
+    assert "kubelet-client-current.pem is open to others" in found["4.1.5"]["reason"]
+    assert found["4.2.1"]["reason"] == "authentication.anonymous.enabled is true"
+    assert found["4.2.7"]["result"] == "manual"
+    assert all(each["remedy"] for each in found.values() if each["result"] in ("fail", "manual"))
+
+
+def test_what_can_be_is_put_right_and_given_back(machine: Machine, by_hand: Host) -> None:
+    before = machine.picture()
+    assert failing(machine, "--fix") == ["4.2.12"], "which ciphers there are to be is a person's to say"
+    configuration = machine.read(r"C:\var\lib\kubelet\config.yaml").decode()
+    assert "readOnlyPort: 0\n" in configuration
+    assert "clientCAFile: /etc/kubernetes/pki/ca.crt\n" in configuration, "all else stays"
+    assert machine.read(r"C:\k\StartKubelet.ps1") == SCRIPT.encode()
+    again = machine.wmcb("audit", "--fix")
+    assert "(put right just now)" not in again.out
+    assert machine.wmcb("reset").code == 0
+    assert machine.picture() == before
+    assert by_hand.services.read("kubelet") is not None
+
+
+def test_a_fix_tells_what_it_did(machine: Machine, by_hand: Host) -> None:
+    del by_hand
+    answer = machine.wmcb("audit", "--fix")
+    assert answer.code == 1
+    assert "restart the service kubelet: it reads its configuration when it starts" in answer.err
+    assert "4.2.1   pass        anonymous requests are refused:" in answer.out
+    assert "authentication.anonymous.enabled is false (put right just now)\n" in answer.out
+
+
+def test_drift_of_what_was_made_here_is_made_right_again(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    place = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
+    machine.host.files.set_descriptor(place, AS_BELOW_C)
+    assert failing(machine) == ["4.1.9", "4.1.10"]
+    assert machine.wmcb("status").code == 1
+    assert failing(machine, "--fix") == []
+    assert machine.wmcb("status").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "control", "reason"),
+    [
+        ("--anonymous-auth=true", "4.2.1", "--anonymous-auth is true"),
+        ("--anonymous-auth", "4.2.1", "--anonymous-auth is true"),
+        ("--authorization-mode=AlwaysAllow", "4.2.2", "--authorization-mode is AlwaysAllow"),
+        ("--read-only-port 10255", "4.2.4", "--read-only-port is 10255"),
+        ("--streaming-connection-idle-timeout=0s", "4.2.5", "--streaming-connection-idle-timeout is 0s"),
+        ("--rotate-certificates=false", "4.2.10", "--rotate-certificates is false"),
+        ("--feature-gates=RotateKubeletServerCertificate=false", "4.2.11", "a feature gate keeps it from"),
+        ("--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA", "4.2.12", "TLS_RSA_WITH_RC4_128_SHA is weak"),
+    ],
+)
+def test_a_flag_has_the_say(machine: Machine, line: str, control: str, reason: str) -> None:
+    """And is nothing that a fix could change: it stands in somebody's command line."""
+    machine.put(
+        r"C:\k\config.yaml", b"authentication: {anonymous: {enabled: false}}\nrotateCertificates: true\n"
+    )
+    words = ("C:\\k\\kubelet.exe", r"--config=C:\k\config.yaml", *line.split())
+    machine.host.services.create(ServiceDefinition("kubelet", words))
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found[control]["result"] == "fail"
+    assert reason in found[control]["reason"]
+    assert control in failing(machine, "--fix")
+
+
+def test_without_a_configuration_a_kubelet_lets_everybody_in(machine: Machine) -> None:
+    machine.host.services.create(ServiceDefinition("kubelet", (r"C:\k\kubelet.exe", "--kubeconfig=C:\\c")))
+    assert {"4.2.1", "4.2.2", "4.2.3", "4.2.4"} <= set(failing(machine))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"a: [", "config.yaml: "), (None, r"C:\k\config.yaml")],
+    ids=["no document", "not there"],
+)
+def test_a_configuration_that_cannot_be_read(machine: Machine, content: bytes | None, told: str) -> None:
+    if content is not None:
+        machine.put(r"C:\k\config.yaml", content)
+    words = (r"C:\k\kubelet.exe", r"--config=C:\k\config.yaml")
+    machine.host.services.create(ServiceDefinition("kubelet", words))
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found["4.2.1"]["result"] == "fail"
+    assert told in found["4.2.1"]["reason"]
+
+
+def test_a_kube_proxy_that_answers_everybody(machine: Machine, by_hand: Host) -> None:
+    machine.put(
+        r"C:\k\proxy.yaml", b"metricsBindAddress: 0.0.0.0:10249\nclientConnection: {kubeconfig: /k/p}\n"
+    )
+    machine.put(r"C:\k\p", b"apiVersion: v1\n")
+    by_hand.services.create(
+        ServiceDefinition("kube-proxy", (r"C:\k\kube-proxy.exe", r"--config=C:\k\proxy.yaml"))
+    )
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found["4.3.1"]["reason"] == "it answers at 0.0.0.0:10249"
+    assert found["4.1.3"]["reason"] == r"C:\k\p is open to others"
+
+
+def test_a_path_with_blanks_and_no_quotes(machine: Machine) -> None:
+    machine.put(r"C:\Program Files\k\kubelet.exe", program())
+    machine.host.services.create(ServiceDefinition("kubelet", (r"C:\Program Files\k\kubelet.exe",)))
+    installed = machine.host.services.read("kubelet")
+    assert installed is not None
+    machine.host.services.restore(replaced(installed, image_path=r"C:\Program Files\k\kubelet.exe"))
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert "no quotes around it" in found["4.1.1"]["reason"]
+
+
+def test_nothing_is_fixed_without_rights(machine: Machine, by_hand: Host) -> None:
+    del by_hand
+    machine.facts(administrator=False)
+    answer = machine.wmcb("audit", "--fix")
+    assert answer.code == 3
+    with pytest.raises(NotFound):
+        machine.host.files.list(PureWindowsPath(r"C:\ProgramData\wmcb"))
