@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 NODES = "/api/v1/nodes"
 
+_CLOCKS_AGREE_SECONDS = 60.0
 _SYSTEM = "kube-system"
 _CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 _FIRST_PAUSE_SECONDS = 0.005
@@ -75,7 +76,9 @@ def find_cluster(
             _check_it_is_this_cluster(own, configuration, given, notice)
         used = own or _bootstrap(configuration, given, notice, kept)
         with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, kept) as client:
-            return _asked(client, used, name, joins=own is None)
+            found = _asked(client, used, name, joins=own is None)
+            _compare_clocks(client, notice)
+            return found
 
 
 @frozen
@@ -199,6 +202,18 @@ def _asked(client: Client, used: Kubeconfig, name: str, *, joins: bool) -> JoinC
         _text_of(client, "kubeadm-config", "ClusterConfiguration"),
         used.user_settings() if joins else {},
         used.settings_on_the_way(),
+    )
+
+
+def _compare_clocks(client: Client, notice: Notice) -> None:
+    """Tokens and certificates are for a span of time, which both have to mean alike."""
+    ahead = client.ahead
+    if ahead is None or abs(ahead) <= _CLOCKS_AGREE_SECONDS:
+        return
+    where = "ahead of" if ahead > 0 else "behind"
+    notice(
+        f"warning: clock: this machine's is {abs(ahead):.0f} seconds {where} that of {client.place}; let"
+        " W32Time, or whatever else keeps it, put it right"
     )
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 """The largest piece that comes at once. What breaks off before the first is whole is asked for again."""
+_DATE = re.compile(r"[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT")
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"')
 
 
@@ -52,6 +54,22 @@ class Answer:
             return max(0.0, parsedate_to_datetime(text).timestamp() - now)
         except (ValueError, OverflowError):
             return 0.0
+
+    def moment(self) -> float | None:
+        """What time the server has, in seconds since 1970; None where it does not say so."""
+        found = _DATE.fullmatch(self.header("Date"))
+        if found is None:
+            return None
+        from datetime import UTC, datetime
+
+        day, month, year, hour, minute, second = found.groups()
+        try:
+            number = _MONTHS.index(month) // 3 + 1
+            return datetime(
+                int(year), number, int(day), int(hour), int(minute), int(second), 0, UTC
+            ).timestamp()
+        except ValueError:
+            return None
 
     def blocks(self, deadline: Deadline, silence: float) -> Iterator[bytes]:
         gathered = bytearray()

@@ -82,6 +82,8 @@ class Client:
         self._transport = Transport(access, proxies, self._clock, kept)
         self.limits = limits or Limits()
         self._notice = notice
+        self.ahead: float | None = None
+        """By how many seconds this machine's clock was ahead of the server's when it answered last."""
 
     def __enter__(self) -> Self:
         return self
@@ -146,6 +148,7 @@ class Client:
 
     def _attempt(self, asked: Asked, limits: Limits, effort: Effort) -> dict[str, Json]:
         reply = self._transport.reply(asked, limits, effort.share)
+        self.ahead = reply.ahead if reply.ahead is not None else self.ahead
         if reply.status < _ERRORS:
             return read_object(reply.body, self.place)
         fault = refusal(self.place, asked.described, reply.status, reply.body, reply.wait)

@@ -38,6 +38,8 @@ class Reply:
     body: bytes = field(shown=False)
     wait: float
     """Seconds that the server asks to be left alone for."""
+    ahead: float | None = None
+    """By how many seconds this machine's clock is ahead of the server's; None where that does not say."""
 
 
 class Connection:
@@ -74,7 +76,9 @@ class Connection:
                 body += piece
                 self._check(len(body), limits)
         self.open = answer.leaves_open
-        return Reply(answer.status, bytes(body), answer.wait(self._clock.time()))
+        now, theirs = self._clock.time(), answer.moment()
+        ahead = None if theirs is None else now - theirs
+        return Reply(answer.status, bytes(body), answer.wait(now), ahead)
 
     def lines(self, answer: Answer, limits: Limits, seconds: float) -> Iterator[bytes]:
         """Each as soon as it is there, until the answer ends, or for `seconds`. Raises Failed."""

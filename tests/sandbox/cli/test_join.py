@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +103,30 @@ def join(machine: Machine, cluster: Cluster, *more: str, token: str = TOKEN, pin
 
 def text(machine: Machine, path: str) -> str:
     return machine.read(path).decode()
+
+
+@pytest.mark.parametrize(
+    ("server_ahead", "told"),
+    [
+        (0, None),
+        (30, None),
+        (300, r"clock: this machine's is (299|300|301) seconds behind that of "),
+        (-7200, r"clock: this machine's is (7199|7200|7201) seconds ahead of that of "),
+    ],
+)
+def test_clocks_that_do_not_agree_are_told(
+    windows: Machine,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    server_ahead: int,
+    told: str | None,
+) -> None:
+    said = formatdate(time.time() + server_ahead, usegmt=True)
+    monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: said)
+    answer = join(windows, cluster)
+    assert answer.code == 0, answer.err
+    assert bool(told and re.search(f"wmcb: warning: {told}", answer.err)) == (told is not None)
+    assert ("clock: " in answer.err) == (told is not None)
 
 
 AS_MADE_BY_HAND = SecurityDescriptor.parse(

@@ -7,6 +7,8 @@ import os
 import ssl
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,7 +34,6 @@ from unit.kube.api_server import ROOT, TOKEN, Answer, ApiServer, cut_off, ok, si
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
     Fault = Answer | Callable[[BaseHTTPRequestHandler], None]
@@ -72,6 +73,30 @@ def test_get_and_find(server: ApiServer) -> None:
     assert asked.headers["Authorization"] == f"Bearer {TOKEN}"
     assert asked.headers["User-Agent"].startswith("wmcb/")
     assert asked.headers["Host"] == server.place
+
+
+@pytest.mark.parametrize(
+    ("said", "is_known"),
+    [
+        ("Thu, 19 Nov 2026 06:02:36 GMT", True),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", True),
+        ("Thu, 31 Feb 2026 06:02:36 GMT", False),
+        ("Thu, 19 Foo 2026 06:02:36 GMT", False),
+        ("2026-11-19T06:02:36Z", False),
+        ("", False),
+    ],
+)
+def test_a_servers_clock_is_compared_with_ours(
+    server: ApiServer, monkeypatch: pytest.MonkeyPatch, said: str, is_known: bool
+) -> None:
+    monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: said)
+    server.at("/version", ok({}))
+    clock = QuickClock()
+    with Client(access(server), clock=clock) as client:
+        client.get("/version")
+    assert (client.ahead is not None) == is_known
+    if client.ahead is not None:
+        assert clock.time() - client.ahead == pytest.approx(parsedate_to_datetime(said).timestamp(), abs=1)
 
 
 def test_a_list(server: ApiServer) -> None:
