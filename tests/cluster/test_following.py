@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["proxy", "web"]
 
 MANIFESTS = repository.ROOT / "packaging" / "manifests"
-RIGHTS = str(MANIFESTS / "following.yaml")
+RIGHTS = str(MANIFESTS / "following" / "following.yaml")
 CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 CONFIG_MAP = f"{CONFIG_MAPS}/windows-nodes"
 EVENTS = "/api/v1/namespaces/default/events"

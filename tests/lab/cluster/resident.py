@@ -139,7 +139,7 @@ class _Resident:
         self._kubelet.wait_until_ready()
 
     def _follow(self) -> None:
-        self._cluster.kubectl("apply", "-f", str(_MANIFESTS / "following.yaml"))
+        self._cluster.kubectl("apply", "-f", str(_MANIFESTS / "following" / "following.yaml"))
         self._wmcb("daemon", "install", "--config-map", f"kube-system/{_NAME}")
         self._node.wait_for_service(_SERVICE, State.RUNNING)
 
