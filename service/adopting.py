@@ -310,6 +310,7 @@ class Adopting:
         except TakenBack as failure:
             self._stand(failed=wanted.content)
             self._fail(why(failure))
+            return True
         except CannotBeSo as fault:
             self._refuse(self._at_its_place(fault, compiled))
             return False

@@ -354,6 +354,7 @@ def test_a_change_after_which_the_kubelet_is_not_well_is_taken_back(
     assert machine(host) == before
     assert "service kubelet is not well any more" in follower.standing.error
     assert follower.stands(State.FAILED)
+    assert [event for event, _ in follower.told() if event is not Event.KEEPING] == [Event.FAILED]
     assert seconds <= follower.clock.time - begun < seconds + 2, "it is given time to become so"
 
 
