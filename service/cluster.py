@@ -18,7 +18,7 @@ from agent.engine.target import NODE
 from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
 from agent.kube.answers import at, text_at
-from agent.kube.client import Client
+from agent.kube.client import Client, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following
 from agent.records import field, frozen
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.kube.access import Access
     from agent.kube.answers import Object
+    from agent.kube.following import State
     from service.followed import Followed
     from service.signals import Signals
+
+    Take = Callable[[str, State], None]
 
 NODES = "/api/v1/nodes"
 SAME_CREDENTIALS_SECONDS = 600.0
@@ -139,8 +142,8 @@ class Cluster:
             namespace, name = self._followed.namespace, self._followed.name
             config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
             self._watchers = [
-                Watcher(self, lambda _: (config_maps, name), self._take_config_map),
-                Watcher(self, lambda node: (NODES, node), self._take_node),
+                Watcher(self, lambda _: (config_maps, name), only(self._take_config_map)),
+                Watcher(self, lambda node: (NODES, node), only(self._take_node)),
             ]
 
     def identity(self) -> tuple[str, Access]:
@@ -176,6 +179,11 @@ def _texts(thing: Object, name: str) -> Mapping[str, str]:
     return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
+def only(take: Callable[[str, Object | None], None]) -> Take:
+    """Takes the one that is watched; None where there is none."""
+    return lambda node, state: take(node, next(iter(state.values()), None))
+
+
 class Watcher:
     """One watch, and the thread that waits at it; whatever it fails by, it is begun again."""
 
@@ -183,12 +191,17 @@ class Watcher:
         self,
         cluster: Asking,
         subject: Callable[[str], tuple[str, str]],
-        take: Callable[[str, Object | None], None],
+        take: Take,
+        keep: Callable[[Object], Object] = whole,
     ) -> None:
-        """`subject` is the collection, and the name in it, by the name of the node."""
+        """`subject` is the collection, and the name in it, by the name of the node; no name for all in it.
+
+        `take` is given the node's name, and what there is, of which `keep` leaves what counts.
+        """
         self._cluster = cluster
         self._subject = subject
         self._take = take
+        self._keep = keep
         self._over = threading.Event()
         self._way: tuple[str, Access, Proxies] | None = None
         self._following: Following | None = None
@@ -228,7 +241,7 @@ class Watcher:
                 if self._over.is_set():
                     return
                 self._following.let_go()  # for minutes nothing else is asked
-                self._take(identity[0], next(iter(state.values()), None))
+                self._take(identity[0], state)
                 is_seen = True
         except Forbidden:
             if not is_seen:
@@ -240,7 +253,8 @@ class Watcher:
     def _begun(self, node: str, access: Access, proxies: Proxies) -> Following:
         path, name = self._subject(node)
         client = Client(access, proxies=proxies)
-        return Following(client, path, fields=f"metadata.name={name}", notice=self._note, heard=self._heard)
+        fields = f"metadata.name={name}" if name else ""
+        return Following(client, path, fields=fields, keep=self._keep, notice=self._note, heard=self._heard)
 
     def _note(self, fault: str) -> None:
         is_new, self.trouble = self.trouble is None, fault

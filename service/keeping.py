@@ -19,11 +19,13 @@ from agent.host.errors import HostError
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key
+from agent.spec.pod_network import POD_NETWORK
 from service import pausing
 from service.agenda import Agenda
 from service.health import Health
 from service.patience import Repeats, Starts
 from service.renewals import Renewals
+from service.routed import PART
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from service.mending import Mending
     from service.pausing import Pause
+    from service.routing import Routing
     from service.watching import Watches
 
 _FILES = ("file", "containerd_configuration")
@@ -56,6 +59,7 @@ class Errand(enum.Enum):
     HEALTH = "ask whether what runs is well"
     COPIES = "keep copies of small files"
     CLUSTER = "do what the cluster wants"
+    NODES = "reach the pods of the nodes there are"
 
 
 class Wishes(Protocol):
@@ -119,6 +123,7 @@ class Keeping:
         self._inventory = Inventory()
         self._records: Mapping[Key, Record] = {}
         self._run: str | None = None
+        self._routing: Routing | None = None
         self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
         self._agenda.after(0.0, Errand.ALL)
 
@@ -160,6 +165,8 @@ class Keeping:
                 self._agenda.after(0.0, key)
         elif signal.source is Source.ASKED:
             self._agenda.after(0.0, Errand.ALL)
+        elif signal.source is Source.NODES:
+            self._agenda.after(SETTLE_SECONDS, Errand.NODES)
         elif signal.source in (Source.CLUSTER, Source.CONTENTS):
             self._agenda.after(0.0, Errand.CLUSTER)
         elif signal.source is Source.REGISTRY:
@@ -205,8 +212,7 @@ class Keeping:
         if Errand.COPIES in due:
             put_by(self._host)
         self._put_down_what_comes_again(due)
-        if self._wishes is not None and not due.isdisjoint((Errand.ALL, Errand.CLUSTER)):
-            self._adopt(self._wishes)
+        self._do_what_is_wanted(due)
         self._report(is_paused=False)
 
     def _take_back(self) -> None:
@@ -219,12 +225,41 @@ class Keeping:
         if self._wishes is not None:
             self._wishes.report(is_paused=is_paused)
 
-    def _adopt(self, wishes: Wishes) -> None:
+    def _do_what_is_wanted(self, due: set[Key | Errand]) -> None:
+        """By the cluster, and what the Nodes in it make necessary."""
+        wishes = None if due.isdisjoint((Errand.ALL, Errand.CLUSTER)) else self._wishes
+        is_adopted = wishes is not None and self._adopt(wishes)
+        if not is_adopted and not due.isdisjoint((Errand.ALL, Errand.NODES)):
+            self._route()
+
+    def _adopt(self, wishes: Wishes) -> bool:
+        """Whether it was begun: then all is looked at anew."""
         if wishes.adopt(self._inventory, self._let_go):
             self._agenda.after(0.0, Errand.ALL)
             self._agenda.after(0.0, Errand.COPIES)
-        elif wishes.again_seconds is not None:
+            return True
+        if wishes.again_seconds is not None:
             self._agenda.after(wishes.again_seconds, Errand.CLUSTER)
+        return False
+
+    def _route(self) -> None:
+        """Nothing of it is loaded where no document wants it."""
+        if self._routing is None:
+            if POD_NETWORK not in self._records and PART not in self._inventory.origins:
+                return
+            from service.routing import Nodes, Routing
+
+            nodes = Nodes(self._host, self._signals)
+            self._routing = Routing(self._host, nodes, self._telling, self._version)
+        self._routing.look(self._inventory)
+        if self._routing.adopt(self._inventory, self._let_go):
+            # What it has made was looked at by its own run: else each Node would have all looked at.
+            inventory = Inventory.load(self._folder)
+            self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
+            self._follow_all()
+            self._agenda.after(_COPIES_AFTER_SECONDS, Errand.COPIES)
+        if self._routing.again_seconds is not None:
+            self._agenda.after(self._routing.again_seconds, Errand.NODES)
 
     def _chosen(self, due: set[Key | Errand]) -> set[Key] | None:
         """None for everything."""

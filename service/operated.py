@@ -14,7 +14,7 @@ from agent.engine.run import TakenBack
 from agent.kube.answers import at, items_at, text_at
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from service.adopting import why
-from service.cluster import NODES, Seen, Unknown, Watcher, proxies_of
+from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
     configuration_of,
@@ -79,7 +79,7 @@ class OperatorCluster:
     def follow(self) -> None:
         """From now on; nothing happens to what is followed already."""
         if self._of_node is None:
-            self._of_node = Watcher(self, lambda name: (NODES, name), self._take_node)
+            self._of_node = Watcher(self, lambda name: (NODES, name), only(self._take_node))
 
     def identity(self) -> tuple[str, Access]:
         access = access_by(self._host, self._kubeconfig)
@@ -115,7 +115,7 @@ class OperatorCluster:
         if version:
             path = f"/api/v1/namespaces/{self._namespace}/configmaps"
             wanted = f"{NAME_PREFIX}{version}"
-            self._of_config_map = Watcher(self, lambda _: (path, wanted), self._take_config_map)
+            self._of_config_map = Watcher(self, lambda _: (path, wanted), only(self._take_config_map))
 
     def _take_config_map(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         self.config_map = Seen(thing)

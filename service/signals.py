@@ -22,6 +22,8 @@ class Source(enum.Enum):
     """`subject` is the key in which something has changed."""
     CLUSTER = "cluster"
     """It says something else than before, or nothing any more."""
+    NODES = "nodes"
+    """There are others, or nothing is heard of them any more."""
     CONTENTS = "contents"
     """What was to be fetched is there, or cannot be had."""
     ASKED = "asked"

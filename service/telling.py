@@ -39,6 +39,7 @@ class Event(enum.IntEnum):
     UNREACHABLE = 25
     PENDING = 26
     BEREFT = 27
+    UNROUTED = 28
 
 
 _LEVELS = {

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _ERRORS = 300
 _TOO_MANY_REQUESTS = 429
+_PAGE = "100"
+"""Objects in an answer. A Node has some ten kilobytes."""
 
 
 class Patch(enum.Enum):
@@ -43,6 +45,10 @@ class Listed:
     items: tuple[Object, ...]
     version: str
     """To watch from."""
+
+
+def whole(thing: Object) -> Object:
+    return thing
 
 
 def node(name: str) -> str:
@@ -112,12 +118,28 @@ class Client:
         except NotFound:
             return None
 
-    def list(self, path: str, *, fields: str = "", labels: str = "", limits: Limits | None = None) -> Listed:
-        """Of the objects in a collection those that both selectors choose."""
-        asked = Asked("GET", path, {"fieldSelector": fields, "labelSelector": labels})
-        found = self._done(asked, limits)
-        items = tuple(item for item in items_at(found, "items") if isinstance(item, dict))
-        return Listed(items, text_at(found, "metadata", "resourceVersion"))
+    def list(
+        self,
+        path: str,
+        *,
+        fields: str = "",
+        labels: str = "",
+        limits: Limits | None = None,
+        keep: Callable[[Object], Object] = whole,
+    ) -> Listed:
+        """Of the objects in a collection those that both selectors choose, and of each what `keep` leaves.
+
+        Where no field chooses, page by page: all of them, whole, may take more memory than all else here.
+        """
+        query = {"fieldSelector": fields, "labelSelector": labels, "limit": "" if fields else _PAGE}
+        items: list[Object] = []
+        while True:
+            found = self._done(Asked("GET", path, query), limits)
+            items += [keep(item) for item in items_at(found, "items") if isinstance(item, dict)]
+            further = text_at(found, "metadata", "continue")
+            if not further:
+                return Listed(tuple(items), text_at(found, "metadata", "resourceVersion"))
+            query["continue"] = further
 
     def watch(self, path: str, version: str, *, fields: str = "", labels: str = "") -> Watch:
         """What happens in a collection after `version`; asked once, when the first event is waited for.

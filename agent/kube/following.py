@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.fetch.deadline import SystemClock
 from agent.kube.answers import text_at
+from agent.kube.client import whole
 from agent.kube.effort import Effort
 from agent.kube.failure import Failed, Gone, NotInTime, Unreachable
 from agent.records import replaced
@@ -45,18 +46,21 @@ class Following:
         *,
         fields: str = "",
         labels: str = "",
+        keep: Callable[[Object], Object] = whole,
         notice: Callable[[str], None] = lambda _: None,
         heard: Callable[[], None] = lambda: None,
         clock: Clock | None = None,
     ) -> None:
-        """`notice` is told, in a line for a person, of each failure after which it goes on.
+        """`keep` leaves what counts of an object, with its name: the rest takes no memory, and is no change.
 
+        `notice` is told, in a line for a person, of each failure after which it goes on.
         `heard` is called for each word of the server's, also where nothing has changed.
         """
         self._client = client
         self._path = path
         self._fields = fields
         self._labels = labels
+        self._keep = keep
         self._notice = notice
         self._heard = heard
         self._clock = clock or SystemClock()
@@ -119,7 +123,9 @@ class Following:
         left = max(end - self._clock.monotonic(), 0.0)
         limits = self._client.limits
         once = replaced(limits, patience=0.0, attempt=min(limits.attempt, left))
-        listed = self._client.list(self._path, fields=self._fields, labels=self._labels, limits=once)
+        listed = self._client.list(
+            self._path, fields=self._fields, labels=self._labels, limits=once, keep=self._keep
+        )
         self._heard()
         before, self._known = self._known, {_name(thing): thing for thing in listed.items}
         self._version = listed.version
@@ -148,7 +154,7 @@ class Following:
         if event.kind == "DELETED":
             self._known.pop(_name(event.thing), None)
         elif event.kind in ("ADDED", "MODIFIED"):
-            self._known[_name(event.thing)] = event.thing
+            self._known[_name(event.thing)] = self._keep(event.thing)
         return before != self._known
 
 

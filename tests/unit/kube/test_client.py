@@ -110,6 +110,21 @@ def test_a_list(server: ApiServer) -> None:
     ]
 
 
+def test_a_list_of_all_comes_page_by_page_and_of_each_what_counts(server: ApiServer) -> None:
+    pages: list[tuple[dict[str, str], list[Any]]] = [
+        ({"resourceVersion": "7", "continue": "a+b"}, [{"a": 1, "b": 2}, {"a": 3}]),
+        ({"resourceVersion": "7", "continue": ""}, [{"a": 4, "c": 5}]),
+    ]
+    server.at("/api/v1/nodes", *[ok({"metadata": metadata, "items": items}) for metadata, items in pages])
+    with client(server) as asking:
+        found = asking.list("/api/v1/nodes", keep=lambda thing: {"a": thing["a"]})
+    assert (found.items, found.version) == (({"a": 1}, {"a": 3}, {"a": 4}), "7")
+    assert server.targets == [
+        "GET /api/v1/nodes?limit=100",
+        "GET /api/v1/nodes?limit=100&continue=a%2Bb",
+    ]
+
+
 @pytest.mark.parametrize("kind", Patch)
 def test_a_patch(server: ApiServer, kind: Patch) -> None:
     server.at(NODE, ok({"kind": "Node"}))

@@ -18,7 +18,7 @@ from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, ApiServer, cut_off, ok, silent, status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from http.server import BaseHTTPRequestHandler
 
     Reply = Callable[[BaseHTTPRequestHandler], None]
@@ -208,6 +208,25 @@ def test_one_that_forgets_at_once_is_asked_at_longer_intervals(scene: Scene) -> 
     states = scene.states(*gone, listed(40, a_node(39)))
     assert [next(states), next(states)] == [{"win1": a_node(9)}, {"win1": a_node(39)}]
     assert scene.clock.slept[-1] > 1
+
+
+def test_what_does_not_count_of_an_object_is_no_change(scene: Scene) -> None:
+    scene.following = Following(scene.client, NODES, fields=ONE, keep=_spec, clock=scene.clock)
+    lines = [
+        event("MODIFIED", 11, spec=1, status="Ready"),
+        event("MODIFIED", 12, spec=2, status="Ready"),
+    ]
+    states = scene.states(
+        listed(10, a_node(9, spec=1, status="Unknown")), stream(*lines, then="cut"), cut_off
+    )
+    assert [next(states), next(states)] == [
+        {"win1": _spec(a_node(9, spec=1))},
+        {"win1": _spec(a_node(9, spec=2))},
+    ]
+
+
+def _spec(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"name": node["metadata"]["name"]}, "spec": node["spec"]}
 
 
 @pytest.mark.parametrize("fault", [status(503), cut_off])

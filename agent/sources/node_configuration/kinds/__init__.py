@@ -30,6 +30,7 @@ OF_THE_NODE = (
     "firewallRules",
     "networks",
     "routes",
+    "podNetwork",
     "services",
     "eventSources",
     "commands",

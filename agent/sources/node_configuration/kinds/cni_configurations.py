@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.sources.forms import Fields as Table
@@ -73,6 +74,37 @@ _CONFIGURATION = Table(
 def _configuration(checking: Checking, given: Fields, place: Place) -> File:
     path = own_path(checking, given, place)
     _check(checking, given, place)
+    return _file(path, given)
+
+
+_OF_A_BRIDGE = (
+    "path",
+    "notTranslated",
+    "services",
+    "nameServers",
+    "searchDomains",
+    "loopbackDsr",
+    "cniVersion",
+)
+OF_A_BRIDGE = Table(
+    {name: _CONFIGURATION.forms[name] for name in _OF_A_BRIDGE},
+    "The configuration for win-bridge, but for what comes of the Node.",
+    needed=("path",),
+)
+
+
+def check_of_a_bridge(checking: Checking, given: Fields, place: Place) -> None:
+    own_path(checking, given, place)
+    _check_values(checking, given, place)
+
+
+def of_a_bridge(given: Fields, network: str, pods: str, node: str) -> File:
+    """Of what was checked: for that HNS network of `pods`, on the node with that address."""
+    own = {"plugin": _BRIDGE, "network": network, "podNetwork": pods, "nodeAddress": node}
+    return _file(PureWindowsPath(text(given["path"])), {**given, **own})
+
+
+def _file(path: PureWindowsPath, given: Fields) -> File:
     written = _document(given, is_list=path.name.lower().endswith(_LIST))
     return File(path, Inline(f"{json.dumps(written, indent=2)}\n".encode()), Protection.PROGRAM)
 
@@ -83,6 +115,10 @@ def _check(checking: Checking, given: Fields, place: Place) -> None:
         checking.wrong((*place, "delegate"), "it goes with flannel, and flannel needs it")
     if by_flannel == ("podNetwork" in given):
         checking.wrong((*place, "podNetwork"), "all but flannel need it, and flannel has it from the cluster")
+    _check_values(checking, given, place)
+
+
+def _check_values(checking: Checking, given: Fields, place: Place) -> None:
     for name in ("notTranslated", "services"):
         for at, network in enumerate(items(given.get(name))):
             _check_network(checking, text(network), (*place, name, at))

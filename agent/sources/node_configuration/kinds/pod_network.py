@@ -1,0 +1,51 @@
+"""A network for the node's own pods, and routes to those of all other nodes: what a document says of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import mapping
+from agent.sources.node_configuration.kinds import cni_configurations
+from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.node_configuration.kinds.values import name_form
+from agent.spec.pod_network import POD_NETWORK
+from agent.spec.registry_value import RegistryType, RegistryValue, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Wanted
+    from agent.sources.report import Place
+
+_POD_NETWORK = Table(
+    {
+        "name": name_form(
+            "Of the HNS network that is made of the podCIDR of the machine's own Node, as cbr0."
+        ),
+        "adapter": name_form(
+            "The network card that it is on; where nothing is said, the one with the Node's InternalIP."
+        ),
+        "cniConfiguration": cni_configurations.OF_A_BRIDGE,
+    },
+    "An l2bridge of the podCIDR of the machine's own Node, and a route to that of each other Node over its"
+    " InternalIP, as Nodes come and go. Made by the resident service, which has to be installed; it lists and"
+    " watches all Nodes as its kubelet (packaging/manifests/pod-network).",
+    needed=("name",),
+)
+
+
+def _wanted(checking: Checking, value: Value, place: Place) -> Iterator[Wanted]:
+    given = mapping(value)
+    if "cniConfiguration" in given:
+        cni_configurations.check_of_a_bridge(
+            checking, mapping(given["cniConfiguration"]), (*place, "cniConfiguration")
+        )
+    settings = json.dumps(given, sort_keys=True, separators=(",", ":"))
+    yield RegistryValue(*place_of(POD_NETWORK.name), RegistryType.STRING, settings)
+
+
+KIND = Single(_POD_NETWORK, _wanted)
