@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from agent.records import field, frozen, replaced
 from agent.spec.host_name import HOST_NAME, is_named
-from agent.spec.proxy import proxy_variables
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
@@ -85,9 +84,17 @@ class Service(Want):
         """It may make something of the machine's name, and goes by the machine's proxy."""
         others = list(others)
         reads = (*self.reads, HOST_NAME) if is_named(others) else self.reads
-        variables = proxy_variables(others)
+        variables = _of_proxy(others)
         if not variables and reads == self.reads:
             return self
         own = {name.upper() for name in self.environment}
         from_proxy = {name: value for name, value in variables.items() if name not in own}
         return replaced(self, reads=reads, environment={**from_proxy, **self.environment})
+
+
+def _of_proxy(others: Iterable[Want]) -> Mapping[str, str]:
+    if not any(each.kind == "proxy" for each in others):
+        return {}
+    from agent.spec.proxy import proxy_variables  # few machines have one
+
+    return proxy_variables(others)
