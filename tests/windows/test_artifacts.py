@@ -12,9 +12,10 @@ import pytest
 
 from lab import windows_python
 from lab.namespace import ADDRESS, WEB_NAME
+from lab.waiting import until
 from lab.web import Page, serving
 from unit.artifacts.archives_made import special, tar_gz, zipped
-from windows.exe import DOWNLOADED
+from windows.exe import DOWNLOADED, SERVICE
 from windows.test_bootstrap import DOCUMENT as IGNITION
 from windows.test_bootstrap import GIVEN, Machine
 from windows.test_fetching import trust
@@ -32,6 +33,7 @@ TOOL = b"MZ" + b"".join(hashlib.sha256(f"{at}".encode()).digest() for at in rang
 TOOLS = tar_gz(("tools-1/bin/tool.exe", TOOL), ("tools-1/LICENSE", b"free"))
 TAG = {"ETag": '"one"'}
 MEGABYTE = 1 << 20
+SOON_SECONDS = 30.0
 FOUNDATION = "Python Software Foundation"
 
 
@@ -57,6 +59,10 @@ def begun(machine: Machine) -> list[int]:
     return [part.stat().st_size for part in folder.glob("*.part")] if folder.exists() else []
 
 
+def log(machine: Machine) -> str:
+    return machine.node.path(r"C:\ProgramData\wmcb\logs\wmcb.log").read_text()
+
+
 def artifact(name: str, url: str, content: bytes, where: str) -> str:
     sha256 = hashlib.sha256(content).hexdigest()
     return f"- {{name: {name}, source: '{url}', sha256: {sha256}, protection: program, {where}}}\n"
@@ -77,7 +83,6 @@ def test_artifacts_are_made_gone_on_with_and_taken_back(machine: Machine, secure
     )
     secure_web.pages["/python.exe"] = Page(program)
     secure_web.pages["/tools.tar.gz"] = Page(TOOLS, headers=TAG, pause=0.001)
-    before = machine.node.snapshot()
     words = (DOWNLOADED, "--ignition", IGNITION, "--kubelet", GIVEN, *wanted)
     ignored = ("--ignore-preflight-errors", "containerd-pipe")
     machine.node.run_until(lambda: max(begun(machine), default=0) >= MEGABYTE, *words, *ignored)
@@ -99,10 +104,25 @@ def test_artifacts_are_made_gone_on_with_and_taken_back(machine: Machine, secure
 
     assert machine.bootstrap(*wanted).out.startswith("nothing to do")
     assert len(secure_web.requests) == 1
+
+    # The service keeps no copy of what is so large.
+    secure_web.pages["/tools.tar.gz"] = Page(TOOLS)
+    assert machine.wmcb("daemon", "install").code == 0
+    machine.node.start_service(SERVICE)
+    until(lambda: "keeping" in log(machine), "the resident service has begun", SOON_SECONDS)
+    machine.node.path(r"C:\tools\bin\tool.exe").write_bytes(b"MZ by hand")
+    until(
+        lambda: "tool.exe had been changed, and was put right" in log(machine),
+        "it is put right",
+        SOON_SECONDS,
+    )
+    assert machine.node.path(r"C:\tools\bin\tool.exe").read_bytes() == TOOL
+    assert len(secure_web.requests) == 2
+    assert machine.wmcb("daemon", "uninstall").code == 0
+
     assert machine.wmcb("reset").code == 0
-    left = " ".join(map(str, before.changes_until(machine.node.snapshot()))).lower()
-    assert "tools" not in left
-    assert "artifacts" not in left
+    for left in (r"C:\tools", r"C:\ProgramData\wmcb\artifacts", r"C:\ProgramData\wmcb\mending"):
+        assert not machine.node.path(left).exists()
 
 
 def bomb() -> bytes:
