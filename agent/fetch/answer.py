@@ -72,14 +72,17 @@ class Answer:
             return None
 
     def blocks(self, deadline: Deadline, silence: float) -> Iterator[bytes]:
-        gathered = bytearray()
+        gathered: list[bytes] = []
+        size = 0
         for piece in self.pieces(deadline, silence):
-            gathered += piece
-            while len(gathered) >= BLOCK:
-                yield bytes(gathered[:BLOCK])
-                del gathered[:BLOCK]
-        if gathered:
-            yield bytes(gathered)
+            gathered.append(piece)
+            size += len(piece)
+            while size >= BLOCK:
+                whole = b"".join(gathered)
+                gathered, size = [whole[BLOCK:]], size - BLOCK
+                yield whole[:BLOCK]
+        if size:
+            yield b"".join(gathered)
 
     def pieces(self, deadline: Deadline, silence: float) -> Iterator[bytes]:
         """The body, as it comes."""

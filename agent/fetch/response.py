@@ -20,6 +20,8 @@ _DIGITS = re.compile(r"[0-9]{1,18}")
 _LONGEST_HEAD = 1 << 16
 """Bytes of a line, and of all headers together."""
 _MOST_HEADERS = 100
+_LARGE_PIECE = 1 << 18
+"""Larger ones a heap does not keep: each would be asked of Windows anew."""
 _PIECE = 1 << 16
 
 _SWITCHING, _OK, _NO_CONTENT, _NOT_MODIFIED, _OTHERS = 101, 200, 204, 304, 300
@@ -105,6 +107,8 @@ class Response:
             self._ended = True
 
     def _some(self, most: int) -> bytes:
+        if not self._buffer and most > _LARGE_PIECE:
+            return self._wire.receive(_LARGE_PIECE)  # what comes after the body is not among it
         if not self._buffer:
             self._fill()
         data = bytes(self._buffer[:most])

@@ -43,14 +43,23 @@ class Tcp:
         self._socket = connected
         self._place = place
         self._deadline = deadline
+        self._waits: float | None = None
+        """Seconds that it was last told to wait at most."""
 
     def send(self, data: bytes) -> None:
-        self._socket.settimeout(_finite(self._deadline.left()))
+        self._wait_within_limits()
         self._guarded(lambda: self._socket.sendall(data))
 
     def receive(self, size: int) -> bytes:
-        self._socket.settimeout(_finite(self._deadline.left()))
+        self._wait_within_limits()
         return self._guarded(lambda: self._socket.recv(size))
+
+    def _wait_within_limits(self) -> None:
+        """To a hundredth: to tell a socket asks the system once more, and takes as long as to receive."""
+        left = _finite(self._deadline.left())
+        if left is None or self._waits is None or abs(left - self._waits) > self._waits / 100:
+            self._socket.settimeout(left)
+            self._waits = left
 
     def abort(self) -> None:
         # Closed under somebody who waits for it, a socket would keep him waiting on some systems.

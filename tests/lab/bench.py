@@ -6,9 +6,12 @@ what else this machine does meanwhile falls on all alike. Never a test: figures 
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import statistics
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +21,10 @@ from lab import prefix as prefixes
 from lab.cluster import many
 from lab.figures import MEGABYTE, judged, megabytes, show
 from lab.means import Missing
+from lab.namespace import ADDRESS
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
+from lab.web import Page, serving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +49,14 @@ _BOOTSTRAP_ROUNDS = 7
 _RUNTIME = r"C:\Program Files\containerd\containerd.exe"
 _KUBELET = r"C:\bench\kubelet.exe"
 _DOCUMENT = r"C:\bench\worker.ign"
+_CONFIGURATION = r"C:\bench\node.yaml"
+_WANTED = ("--ignition", _DOCUMENT, "--kubelet", _KUBELET, "--ignore-preflight-errors", "containerd-pipe")
+
+_ARTIFACTS = 3
+_ARTIFACT_MEGABYTES = 100
+_GLANCE_SECONDS = 0.02
+_BY_PYTHON, _BY_WMCB = "fetched by http.client, then hashed", "fetched, proven, placed by wmcb"
+_AGAIN = "again, nothing to do"
 
 
 @dataclass(frozen=True)
@@ -108,7 +121,7 @@ def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
         node.copy_in(SHIPPED, DOWNLOADED)
         node.copy_in(small_go, SMALL_GO)
         node.copy_in(one_file, ONE_FILE)
-        for script in ("service_times.py", "killed_times.py"):
+        for script in ("service_times.py", "killed_times.py", "fetched_times.py"):
             node.copy_in(BENCH / script, rf"C:\bench\{script}")
         for file in also:
             node.copy_in(file, _on_node(file))
@@ -119,6 +132,8 @@ def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
         show(_sizes(also))
         show(_service(node))
         show(_bootstrap(node))
+        show(_artifacts(node))
+        _succeeded(node, DOWNLOADED, "reset")
         with cluster.with_a_cluster(node) as (control_plane, machine):
             show(_joins(machine, control_plane.started_in))
             show(_resident(machine))
@@ -199,22 +214,18 @@ def _bootstrap(node: Node) -> list[tuple[str, ...]]:
     node.start_service("containerd")
     node.wait_for_service("containerd", State.RUNNING)
     node.copy_in(repository.ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign", _DOCUMENT)
-    wanted = ("--ignition", _DOCUMENT, "--kubelet", _KUBELET, "--ignore-preflight-errors", "containerd-pipe")
     timed = [
         Timed("wmcb version, downloaded", (DOWNLOADED, "version")),
-        Timed("wmcb plan", (DOWNLOADED, "plan", *wanted)),
-        Timed("from an Ignition to a kubelet that is well", (DOWNLOADED, *wanted)),
-        Timed("again, nothing to do", (DOWNLOADED, *wanted)),
+        Timed("wmcb plan", (DOWNLOADED, "plan", *_WANTED)),
+        Timed("from an Ignition to a kubelet that is well", (DOWNLOADED, *_WANTED)),
+        Timed("again, nothing to do", (DOWNLOADED, *_WANTED)),
         Timed("wmcb status", (DOWNLOADED, "status")),
         Timed("wmcb reset", (DOWNLOADED, "reset")),
     ]
     taken: dict[str, list[float]] = {each.what: [] for each in timed}
     for _ in range(_BOOTSTRAP_ROUNDS + 1):
         for each in timed:
-            result = node.run(*each.command)
-            if result.code != 0:
-                raise Missing(f"{' '.join(each.command[:2])} failed: {result.err}")
-            taken[each.what].append(result.seconds)
+            taken[each.what].append(_succeeded(node, *each.command))
     medians = {what: statistics.median(seconds[1:]) for what, seconds in taken.items()}
     floor = medians[timed[0].what]
     rows: list[tuple[str, ...]] = [
@@ -226,6 +237,57 @@ def _bootstrap(node: Node) -> list[tuple[str, ...]]:
             (what, f"{median:.3f} s", f"{min(taken[what][1:]):.3f} s", f"{median - floor:.3f} s", *goal)
         )
     return rows
+
+
+def _artifacts(node: Node) -> list[tuple[str, ...]]:
+    """On a node that is made: what it takes above a run that finds nothing to do."""
+    with serving() as web:
+        bodies = {f"/{number}": os.urandom(MEGABYTE) * _ARTIFACT_MEGABYTES for number in range(_ARTIFACTS)}
+        web.pages = {file: Page(body) for file, body in bodies.items()}
+        lines = [
+            f"- {{name: a{file[1:]}, source: '{web.url(file)}', path: 'C:\\tools\\{file[1:]}.exe', "
+            f"sha256: {hashlib.sha256(body).hexdigest()}}}\n"
+            for file, body in bodies.items()
+        ]
+        wanted = (*_WANTED, "--node-config", _CONFIGURATION)
+        taken: dict[str, list[float]] = {_BY_PYTHON: [], _BY_WMCB: [], _AGAIN: []}
+        most, base = 0, float("inf")
+        for _ in range(_BOOTSTRAP_ROUNDS):
+            _configure(node, "")
+            _succeeded(node, DOWNLOADED, *wanted)
+            base = min(base, _succeeded(node, DOWNLOADED, *wanted))
+            fetched = node.python(r"C:\bench\fetched_times.py", f"{ADDRESS}:{web.port}", *bodies)
+            taken[_BY_PYTHON].append(float(fetched.out))
+            _configure(node, "".join(["artifacts:\n", *lines]))
+            running = node.start(DOWNLOADED, *wanted)
+            while not running.ended:
+                most = max([most, *(each.resident_bytes for each in node.processes("wmcb.exe"))])
+                time.sleep(_GLANCE_SECONDS)
+            taken[_BY_WMCB].append(running.wait().seconds)
+            taken[_AGAIN].append(_succeeded(node, DOWNLOADED, *wanted))
+    for what in (_BY_WMCB, _AGAIN):
+        taken[what] = [seconds - base for seconds in taken[what]]
+    floor = min(taken[_BY_PYTHON])
+    size = f"{_ARTIFACTS} artifacts of {_ARTIFACT_MEGABYTES} MB, {_BOOTSTRAP_ROUNDS} rounds"
+    rows: list[tuple[str, ...]] = [(size, "least", "to Python's", "goal", "")]
+    for what, seconds in taken.items():
+        times = min(seconds) / floor
+        goal = judged(times, 1.5, "1.50") if what == _BY_WMCB else ("", "")
+        rows.append((what, f"{min(seconds):.3f} s", f"{times:.2f}", *goal))
+    rows.append(("memory meanwhile", megabytes(most), "", *judged(most, 100 * MEGABYTE, "100 MB")))
+    return rows
+
+
+def _configure(node: Node, artifacts: str) -> None:
+    head = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+    node.path(_CONFIGURATION).write_text(head + artifacts)
+
+
+def _succeeded(node: Node, *command: str) -> float:
+    result = node.run(*command)
+    if result.code != 0:
+        raise Missing(f"{' '.join(command[:2])} failed: {result.err}")
+    return result.seconds
 
 
 def _joins(machine: KubeletNode, begun: float) -> list[tuple[str, ...]]:

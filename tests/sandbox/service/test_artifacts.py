@@ -16,6 +16,7 @@ from agent.spec import Inline
 from sandbox.engine.world import changed, picture
 from sandbox.service.follower import HEAD, Follower
 from service.followed import PART
+from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
 from unit.artifacts.archives_made import special, tar_gz, zipped
@@ -202,6 +203,21 @@ def test_what_cannot_be_fetched_again_is_told_and_tried_later(follower: Follower
         follower.pass_time(700)
         follower.until_fetched()
     assert follower.host.files.read(TOOL) == LARGE
+
+
+def test_what_is_remembered_of_an_artifact_is_kept_too(follower: Follower) -> None:
+    with Server(ok(ONE)) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+        follower.told()
+        (note,) = follower.host.files.list(STATE / "artifacts")
+        follower.host.files.remove(STATE / "artifacts" / note)
+        follower.happened(Signal(Source.ASKED))
+        assert follower.told()[0][1].startswith("artifact tools was gone, and was put right")
+        follower.begin()
+        follower.pass_time(10)
+        assert len(server.heads) == 1
+    assert follower.is_well()
 
 
 def test_a_plan_fetches_nothing_and_says_what_it_knows(follower: Follower) -> None:
