@@ -99,7 +99,7 @@ def share(
         elif part in (None, record.parts[0]) or (want and _yields(record.parts[0], str(part))):
             mine[key] = record
         elif want is not None:
-            _check(host, want, record, inventory)
+            _check(host, want, record, inventory, str(part))
             others[key] = replaced(record, parts=(*left, str(part)))
             met.add(key)
     wants = tuple(want for want in specification.wants if want.key not in met)
@@ -121,11 +121,12 @@ def _yields(part: str, other: str) -> bool:
     return part in YIELDING and other not in YIELDING[: YIELDING.index(part) + 1]
 
 
-def _is_content(host: Host, target: Target, known: Target) -> bool:
+def _is_content(host: Host, target: Target, known: Target, part: str) -> bool:
     """Also with what the other does not care about, and is found so."""
     if target.kind.is_content(target.manner):
         return True
-    if _besides(target.manner, target) != _besides(known.manner, target):
+    # How it goes one day is the node's matter, for what was there before it.
+    if part != PREPARED and _besides(target.manner, target) != _besides(known.manner, target):
         return False
     found = target.observe(host) or {} if set(target.wanted) - set(known.wanted) else {}
     there = {**found, **known.wanted}
@@ -136,9 +137,9 @@ def _besides(manner: State, target: Target) -> State:
     return {name: value for name, value in manner.items() if name not in target.wanted}
 
 
-def _check(host: Host, want: Want, record: Record, inventory: Inventory) -> None:
+def _check(host: Host, want: Want, record: Record, inventory: Inventory, part: str) -> None:
     target, known = Target.of(want), record.target
-    if _is_content(host, target, known):
+    if _is_content(host, target, known, part):
         return
     fields = {*target.wanted, *known.wanted}
     different = sorted(field for field in fields if target.wanted.get(field) != known.wanted.get(field))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 from cluster.test_node import HOST_PROCESS, pods
 from lab import kubernetes
 from lab.cluster.kubelet_node import KubeletNode
+from lab.firewall import Firewall
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import DOWNLOADED, SHIPPED, download
@@ -193,6 +195,36 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     assert not joiner.has(r"C:\var")
 
 
+def test_a_machine_that_was_prepared_can_be_joined_reset_and_joined_again(
+    cluster: Cluster, container_runtime: ContainerRuntime, node: Node
+) -> None:
+    """With the real kubelet, by `prepare` alone: what it brought stays when kubeadm takes the node back."""
+    joiner = Joiner(cluster, container_runtime, node)
+    download(node)
+    Firewall(node)
+    node.copy_in(kubernetes.kubelet(), r"C:\downloads\kubelet.exe")
+    digest = hashlib.sha256(kubernetes.kubelet().read_bytes()).hexdigest()
+    node.path(r"C:\downloads\kubelet.exe.sha256").write_text(digest)
+    words = ("prepare", "--kubernetes-version", kubernetes.RELEASE, "--artifacts", r"C:\downloads")
+    prepared = joiner.wmcb(*words)
+    assert prepared.code == 0, prepared.err
+    joined = joiner.wmcb(*joiner.by_options())
+    assert joined.code == 0, joined.err
+    check_joined(joiner)
+    again = joiner.wmcb(*words)
+    assert again.out.startswith("nothing to do"), again.err.splitlines()[-1]
+
+    kubeadm = r"C:\Program Files\wmcb\kubeadm.exe"
+    reset = node.run(kubeadm, "reset", "-f")
+    assert reset.code == 0, reset.err
+    assert (joiner.has(KUBELET), joiner.has(KUBELET_CONF), node.service("kubelet")) == (True, False, None)
+    assert joiner.wmcb("status").code == 0
+    cluster.api.delete(f"/api/v1/nodes/{joiner.name}")
+    again = node.run(kubeadm, *joiner.by_options()[:-2], seconds=180)
+    assert again.code == 0, again.err
+    check_joined(joiner)
+
+
 def test_phase_by_phase(joiner: Joiner) -> None:
     """As Cluster API's retries and careful people do it; and called by a name that is a hard link."""
     joiner.machine.path(r"C:\given").mkdir()
@@ -260,7 +292,7 @@ def test_by_user_data(joiner: Joiner) -> None:
     assert not joiner.has(r"C:\run\kubeadm\kubeadm-join-config.yaml"), "a token is in it"
     joiner.reboot()
     again = joiner.wmcb(*asked)
-    assert again.out.startswith("nothing to do"), again.err
+    assert again.out.startswith("nothing to do"), again.err.splitlines()[-1]
     check_joined(joiner)
 
 

@@ -241,7 +241,7 @@ def test_it_is_changed_by_whoever_wants_it_otherwise_and_left_when_that_does_no_
 def test_what_a_node_wants_alike_is_its_own_then(host: Host) -> None:
     """It runs it: nobody else is to change it, but he may go on wanting it so."""
     yielding(host, PREPARED, b"first")
-    wants = [Directory(TOOLS, Protection.PROGRAM), File(TEXT, None)]
+    wants = [Directory(TOOLS, Protection.PROGRAM, belongs_to_node=True), File(TEXT, None)]
     node(host, Specification.of(wants, title="a node"))
     assert yielding(host, PREPARED, b"first").plan.changes == ()
     with pytest.raises(Taken, match="than by a node, which made it"):
