@@ -51,10 +51,12 @@ class ContainerdConfigurationResource(Kind):
             return None
         try:
             document = toml.parsed(text)
+            found: dict[str, Value] = {field: toml.value(document, field) for field in wanted}
+            settings = list(toml.written(text, list(wanted)))
+            if not all(self.same(field, each, found[field]) for field, each in wanted.items()):
+                toml.edited(text, cast("Mapping[str, str | None]", wanted))
         except toml.NotReadable as fault:
             return {_FAULT: str(fault)}
-        found: dict[str, Value] = {field: toml.value(document, field) for field in wanted}
-        settings = toml.written(text, list(wanted))
         return found | {_WRITTEN: [[list(each.place), each.source] for each in settings]}
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
@@ -89,18 +91,19 @@ class ContainerdConfigurationResource(Kind):
             return None
         try:
             toml.parsed(text)
+            given_back = toml.given_back(text, names, _settings(before))
         except toml.NotReadable as fault:
             return f"{path} stays as it is: {fault}"
-        _write(host, path, toml.given_back(text, names, _settings(before)))
+        _write(host, path, given_back)
         return None
 
 
 def _edited(path: PureWindowsPath, text: str, wanted: State) -> str:
     try:
         toml.parsed(text)
+        return toml.edited(text, cast("Mapping[str, str | None]", wanted))
     except toml.NotReadable as fault:
         raise CannotBeSo(f"{path} cannot be edited: {fault}") from fault
-    return toml.edited(text, cast("Mapping[str, str | None]", wanted))
 
 
 def _settings(before: State) -> Sequence[toml.Setting]:
@@ -110,7 +113,8 @@ def _settings(before: State) -> Sequence[toml.Setting]:
 
 def _text(host: Host, path: PureWindowsPath) -> str | None:
     try:
-        return host.files.read(path).decode("utf-8-sig", "replace")
+        # What is no UTF-8 can be in a comment alone, and stays as it is.
+        return host.files.read(path).decode("utf-8-sig", "surrogateescape")
     except NotFound:
         return None
 
@@ -118,7 +122,7 @@ def _text(host: Host, path: PureWindowsPath) -> str | None:
 def _write(host: Host, path: PureWindowsPath, text: str) -> None:
     there = host.files.examine(path, content=False)
     descriptor = there.descriptor if there is not None and there.descriptor else PROGRAM_FILE
-    aside = host.files.write(path, text.encode(), descriptor)
+    aside = host.files.write(path, text.encode(errors="surrogateescape"), descriptor)
     if aside is not None:
         host.files.remove_at_reboot(aside)
 

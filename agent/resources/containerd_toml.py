@@ -1,6 +1,10 @@
 """Where containerd's settings stand in its TOML, which is edited in place: comments and order are a person's.
 
 Version 2 of the schema is containerd 1's, and read by 2 as well; version 3 has other names for the same.
+
+TOML can say the same in ways that tomlkit puts a line into the wrong table for: dotted keys before the first
+table, tables in one line. So what came of an edit is read once more, and is refused unless all else in it is
+as it was.
 """
 
 from __future__ import annotations
@@ -10,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
-
-    import tomlkit
+    from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 
     Place = tuple[str, ...]
     Table = Mapping[str, Any]
+    Edit = Callable[[Any], None]
 
 CNI_PROGRAMS = "cni programs"
 CNI_CONFIGURATIONS = "cni configurations"
@@ -48,6 +51,9 @@ _PLACES: Mapping[int, Mapping[str, Place]] = {
 }
 _RUNTIMES = {2: (*_CRI, "containerd", "runtimes"), 3: (*_RUNTIME, "containerd", "runtimes")}
 _CGROUP = ("options", "SystemdCgroup")
+_NOT_EDITABLE = (
+    "its tables are written with dots or in one line, which is not edited here: write them as [tables]"
+)
 
 
 class NotReadable(Exception):
@@ -88,10 +94,14 @@ def value(document: Table, name: str) -> str | None:
 
 
 def written(text: str, names: Sequence[str]) -> Iterator[Setting]:
-    """The same as it stands in the text."""
+    """The same as it stands in the text. Raises NotReadable."""
     import tomlkit
+    from tomlkit.exceptions import TOMLKitError
 
-    document = tomlkit.parse(text)
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as fault:
+        raise NotReadable(_NOT_EDITABLE) from fault
     for name in names:
         places = list(_cgroups(document)) if name == SYSTEMD_CGROUP else [_place(document, name)]
         for place in places:
@@ -101,33 +111,55 @@ def written(text: str, names: Sequence[str]) -> Iterator[Setting]:
 
 
 def edited(text: str, wanted: Mapping[str, str | None]) -> str:
-    """With these values, and for no runtime that of systemd, if that is named."""
-    import tomlkit
+    """With these values, and for no runtime that of systemd, if that is named. Raises NotReadable."""
 
-    document = tomlkit.parse(text)
-    for name, wish in wanted.items():
-        if name == SYSTEMD_CGROUP:
-            _remove_cgroups(document)
-        elif wish is not None:
-            place = _place(document, name)
-            _put(document, place, [wish] if place[-1] == _BIN_DIRS else wish)
-    return tomlkit.dumps(document)
+    def edit(document: Any) -> None:
+        for name, wish in wanted.items():
+            if name == SYSTEMD_CGROUP:
+                _remove_cgroups(document)
+            elif wish is not None:
+                place = _place(document, name)
+                _put(document, place, [wish] if place[-1] == _BIN_DIRS else wish)
+
+    return _judged(text, edit)
 
 
 def given_back(text: str, names: Sequence[str], before: Sequence[Setting]) -> str:
-    """With these as they were, and without what was not there."""
+    """With these as they were, and without what was not there. Raises NotReadable."""
     import tomlkit
 
-    document = tomlkit.parse(text)
     there = {setting.place for setting in before}
-    for name in names:
-        if name == SYSTEMD_CGROUP:
-            _remove_cgroups(document, but=there)
-        elif (place := _place(document, name)) not in there:
-            _remove(document, place)
-    for setting in before:
-        _put(document, setting.place, tomlkit.value(setting.source))
-    return tomlkit.dumps(document)
+
+    def edit(document: Any) -> None:
+        for name in names:
+            if name == SYSTEMD_CGROUP:
+                _remove_cgroups(document, but=there)
+            elif (place := _place(document, name)) not in there:
+                _remove(document, place)
+        for setting in before:
+            _put(document, setting.place, tomlkit.value(setting.source))
+
+    return _judged(text, edit)
+
+
+def _judged(text: str, edit: Edit) -> str:
+    """The same is done to what the text means: that has to be what the edited one means."""
+    import tomllib
+
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    meant = tomllib.loads(text)
+    try:
+        edit(meant)
+        document = tomlkit.parse(text)
+        edit(document)
+        made = tomlkit.dumps(document)
+        if tomllib.loads(made) == meant:
+            return made
+    except (TOMLKitError, TypeError, ValueError, LookupError, AttributeError) as fault:
+        raise NotReadable(_NOT_EDITABLE) from fault
+    raise NotReadable(_NOT_EDITABLE)
 
 
 def _place(document: Table, name: str) -> Place:
@@ -155,10 +187,10 @@ def _at(document: Table, place: Place) -> Any:
     return found
 
 
-def _put(document: tomlkit.TOMLDocument, place: Place, wish: Any) -> None:
+def _put(document: MutableMapping[str, Any], place: Place, wish: Any) -> None:
     import tomlkit
 
-    table: MutableMapping[str, Any] = document
+    table = document
     for step in place[:-2]:
         if step not in table:
             table[step] = tomlkit.table(is_super_table=True)
@@ -170,13 +202,13 @@ def _put(document: tomlkit.TOMLDocument, place: Place, wish: Any) -> None:
     table[place[-1]] = wish
 
 
-def _remove_cgroups(document: tomlkit.TOMLDocument, but: Collection[Place] = ()) -> None:
+def _remove_cgroups(document: Table, but: Collection[Place] = ()) -> None:
     for place in list(_cgroups(document)):
         if place not in but:
             del _at(document, place[:-1])[place[-1]]
 
 
-def _remove(document: tomlkit.TOMLDocument, place: Place) -> None:
+def _remove(document: MutableMapping[str, Any], place: Place) -> None:
     """With the tables that hold nothing else then."""
     for end in range(len(place), 0, -1):
         above = _at(document, place[: end - 1]) if end > 1 else document

@@ -169,6 +169,18 @@ UNREADABLE = [
     pytest.param("version = 2\n[grpc\n", "it is no TOML: Expected ']' at the end of a table", id="no TOML"),
     pytest.param("[plugins.cri]\n", "its schema is version 1, and 2 and 3 are known here", id="version 1"),
     pytest.param("version = 4\n", "its schema is version 4, and 2 and 3 are known here", id="version 4"),
+    # Each is TOML that containerd reads, and an edit would put a line of it into another table.
+    *(
+        pytest.param(f"version = 2\n{text}", "its tables are written with dots or in one line", id=name)
+        for name, text in {
+            "dots before tables": (
+                'plugins."io.containerd.grpc.v1.cri".sandbox_image = "p"\ngrpc.address = "a"\n'
+            ),
+            "in one line": 'plugins = { "io.containerd.grpc.v1.cri" = { sandbox_image = "p" } }\n',
+            "no table": 'plugins = "none"\n',
+            "several tables": '[[grpc]]\naddress = "a"\n',
+        }.items()
+    ),
 ]
 
 
@@ -179,6 +191,26 @@ def test_what_cannot_be_edited_is_told_and_stays(host: Host, text: str, told: st
         preview(host, specified())
     assert str(refused.value).startswith(rf"{FILE} cannot be edited: {told}")
     assert there(host) == text
+
+
+def test_what_somebody_writes_otherwise_since_stays_when_a_reset_cannot_edit_it(host: Host) -> None:
+    put(host, WRITTEN["config-2"])
+    run(host, specified())
+    theirs = """version = 2
+plugins."io.containerd.grpc.v1.cri".sandbox_image = "p"
+grpc.address = "a"
+"""
+    put(host, theirs)
+    left = reset(host, "test", Silent()).left
+    assert there(host) == theirs
+    assert left[0].startswith(f"{FILE} stays as it is: its tables are written with dots"), left
+
+
+def test_a_byte_of_another_encoding_in_a_comment_stays(host: Host) -> None:
+    put(host, "")
+    host.files.write(FILE, b"version = 2 # gr\xfc\xdfe\n", PROGRAM_FILE)
+    run(host, specified())
+    assert host.files.read(FILE).startswith(b"version = 2 # gr\xfc\xdfe\n")
 
 
 @pytest.mark.parametrize("changes", range(8))
