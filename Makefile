@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
 SUITES := suite-contract suite-unit
-SOURCES := agent service tests packaging/exe
+SOURCES := agent service tests packaging/exe docs
 
 .PHONY: test lint suites exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
 

@@ -98,8 +98,7 @@ class Metrics:
         )
         causes = {"stopped": Event.STARTED, "hung": Event.HUNG, "bereft": Event.BEREFT}
         started = tuple(Sample(counts[event], {"cause": cause}) for cause, event in causes.items())
-        text = "Services that were started again."
-        yield Metric("wmcb_service_starts_total", "counter", text, started)
+        yield Metric("wmcb_service_starts_total", "counter", "Services that were started again.", started)
         yield _counter("wmcb_troubles_total", "Faults, of the machine or of wmcb.", counts[Event.TROUBLE])
 
     def _node(self) -> Iterator[Metric]:

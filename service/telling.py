@@ -22,24 +22,43 @@ class Event(enum.IntEnum):
     """For monitoring: a number never gets another meaning. Below 10 are those of runs (agent.cli.run_log)."""
 
     KEEPING = 10
+    """What is kept from now on."""
     STARTED = 11
+    """A service had stopped, and was started."""
     STOPS_AGAIN = 12
+    """A service keeps stopping, and is started after a pause."""
     REPAIRED = 13
+    """Something had been changed, and was put right."""
     NOT_REPAIRED = 14
+    """Something is not as it was made, and could not be put right."""
     AGAIN_AND_AGAIN = 15
+    """Something is changed again and again."""
     HUNG = 16
+    """A service ran and was not well for too long; it was restarted."""
     PAUSED = 17
+    """Repairs are paused."""
     RESUMED = 18
+    """Repairs go on."""
     UNFINISHED = 19
+    """A run was interrupted: nothing is repaired."""
     TROUBLE = 20
+    """A fault, of the machine or of wmcb."""
     APPLIED = 21
+    """What the ConfigMap that is followed wants was made so."""
     REFUSED = 22
+    """It cannot be used as it is; nothing was changed."""
     FAILED = 23
+    """A change failed, and was taken back."""
     MISSING = 24
+    """There is no ConfigMap of that name."""
     UNREACHABLE = 25
+    """The cluster cannot be reached, or refuses."""
     PENDING = 26
+    """A change waits for this node's turn, or for a restart of the machine."""
     BEREFT = 27
+    """A service was restarted, because another one that it lives by, as hns, had started anew."""
     UNROUTED = 28
+    """Pods here do not reach those of some Node, or there is no network for them, for a minute now."""
 
 
 _LEVELS = {

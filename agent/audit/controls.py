@@ -91,7 +91,7 @@ _SETTINGS = {
     "4.2.10": settings.ROTATION,
 }
 
-_CONTROLS: Sequence[tuple[str, str, Judge]] = (
+CONTROLS: Sequence[tuple[str, str, Judge]] = (
     ("4.1.1", "what the kubelet's service runs can be changed by nobody else", files.programs),
     ("4.1.2", "what the kubelet's service runs belongs to no single account", files.ownership_of_programs),
     ("4.1.3", "kube-proxy's kubeconfig is private", _private(_proxy_files)),
@@ -121,7 +121,7 @@ _CONTROLS: Sequence[tuple[str, str, Judge]] = (
 
 def audited(kubelet: Running) -> Sequence[Finding]:
     """One finding for each control."""
-    found = [_finding(kubelet, *control) for control in _CONTROLS]
+    found = [_finding(kubelet, *control) for control in CONTROLS]
     wrong = [each for each in found if each.id in _SETTINGS and each.result is Result.FAIL]
     return [_with_configuration(kubelet, each, wrong) for each in found] if _is_readable(kubelet) else found
 

@@ -55,12 +55,12 @@ def _named(operand: str) -> _Field:
 
 
 def _below(field: _Field, word: str, operand: str) -> _Field:
-    inner = _innermost(field.form)
+    inner = innermost(field.form)
     there: Mapping[str, Form] = inner.forms if isinstance(inner, Fields) else {}
     name = next((each for each in there if each.lower() == word.lower()), None)
     if name is None:
         where = ".".join(field.path) or KIND
-        known = _known(word, there) if there else f"it is a {_type(field.form)}"
+        known = _known(word, there) if there else f"it is a {type_of(field.form)}"
         raise BadUsage.of("explain", operand, f"{where} has no field {word or 'without a name'}; {known}")
     needed = isinstance(inner, Fields) and name in inner.needed
     return _Field(there[name], (*field.path, name), needed)
@@ -71,7 +71,7 @@ def _known(word: str, there: Collection[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"there is {', '.join(there)}"
 
 
-def _innermost(form: Form) -> Form:
+def innermost(form: Form) -> Form:
     """Of a list or a map what is in it: its fields are named as if there were one only, as with kubectl."""
     while isinstance(form, ListOf | MapOf):
         form = form.item if isinstance(form, ListOf) else form.value
@@ -87,7 +87,7 @@ def _lines(found: _Field, *, recursive: bool) -> Iterator[str]:
     yield ""
     yield "DESCRIPTION:"
     yield from _described(found.form, itself=True)
-    inner = _innermost(found.form)
+    inner = innermost(found.form)
     if isinstance(inner, Fields):
         yield ""
         yield "FIELDS:"
@@ -104,20 +104,20 @@ def _fields(form: Fields) -> Iterator[str]:
 def _names(form: Fields, indent: str) -> Iterator[str]:
     for name, inner in form.forms.items():
         yield f"{indent}{_headed(_Field(inner, (name,), name in form.needed))}"
-        below = _innermost(inner)
+        below = innermost(inner)
         if isinstance(below, Fields):
             yield from _names(below, f"{indent}  ")
 
 
 def _headed(field: _Field) -> str:
-    return f"{field.path[-1]} <{_type(field.form)}>{' -required-' if field.is_needed else ''}"
+    return f"{field.path[-1]} <{type_of(field.form)}>{' -required-' if field.is_needed else ''}"
 
 
-def _type(form: Form) -> str:
+def type_of(form: Form) -> str:
     if isinstance(form, ListOf):
-        return f"[]{_type(form.item)}"
+        return f"[]{type_of(form.item)}"
     if isinstance(form, MapOf):
-        return f"map[string]{_type(form.value)}"
+        return f"map[string]{type_of(form.value)}"
     if isinstance(form, Fields):
         return "Object"
     if isinstance(form, Flag):
@@ -134,7 +134,7 @@ def _described(form: Form, *, itself: bool) -> Iterator[str]:
 
 def _paragraphs(form: Form, *, itself: bool) -> Iterator[str]:
     """What it is for, and what its type does not say; of `itself` also how its fields belong together."""
-    inner = _innermost(form)
+    inner = innermost(form)
     said = [form.about] if inner is form else [form.about, inner.about]
     yield " ".join(each for each in said if each)
     if isinstance(form, ListOf | MapOf) and form.least:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _WHAT = f"wmcb {RELEASE}: turns a Windows Server machine into a Kubernetes worker node\nand keeps it one."
 _WIDEST = 34
-_EXIT_CODES = (
+EXIT_CODES = (
     ("0", "done"),
     ("1", "failed"),
     ("2", "bad usage or input"),
@@ -32,7 +32,7 @@ def overview(commands: Sequence[Command], program: str = "wmcb", common: Sequenc
         _table("Commands:", [(command.shown, command.summary) for command in commands]),
         _table("Options of every command:", [_explained(option) for option in common]),
         _lines("Examples:", examples),
-        _table("Exit codes:", _EXIT_CODES),
+        _table("Exit codes:", EXIT_CODES),
     ]
     if unnamed:
         parts.insert(3, _table("Options without a command:", [_explained(option) for option in unnamed]))

@@ -29,8 +29,11 @@ class EventId(enum.IntEnum):
     """For monitoring: a number never gets another meaning."""
 
     STARTED = 1
+    """A run began: a bootstrap, a join, an upgrade, a reset."""
     DONE = 2
+    """It came to its end."""
     FAILED = 3
+    """It failed; the text says how, and whether the machine is as it was."""
 
 
 class RunLog:

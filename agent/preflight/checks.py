@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Situation], tuple[Verdict, str]]
 
-_CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, Check] = {
     "administrator": machine.administrator,
     "windows-build": machine.windows_build,
     "architecture": machine.architecture,
@@ -31,7 +31,7 @@ _CHECKS: Mapping[str, Check] = {
     "port-10248": ports.health,
 }
 
-IDS = tuple(_CHECKS)
+IDS = tuple(CHECKS)
 WHATEVER_IS_WANTED = (
     "administrator",
     "windows-build",
@@ -45,7 +45,7 @@ WHATEVER_IS_WANTED = (
 
 def findings(situation: Situation, checks: Collection[str] = IDS) -> Sequence[Finding]:
     """One of each check."""
-    return [Finding(name, *_judged(check, situation)) for name, check in _CHECKS.items() if name in checks]
+    return [Finding(name, *_judged(check, situation)) for name, check in CHECKS.items() if name in checks]
 
 
 def _judged(check: Check, situation: Situation) -> tuple[Verdict, str]:

@@ -20,12 +20,14 @@ _TIME_SERVICE = "W32Time"
 
 
 def administrator(situation: Situation) -> tuple[Verdict, str]:
+    """Whether whoever asks may change the machine."""
     if situation.host.access.is_administrator():
         return Verdict.GOOD, "yes"
     return Verdict.ERROR, "an administrator is needed: start it from an elevated prompt"
 
 
 def windows_build(situation: Situation) -> tuple[Verdict, str]:
+    """Windows Server 2019 or later; another Windows of that age is warned of."""
     version = situation.host.facts.windows_version()
     found = f"{version.product}, build {version.build}"
     if version.build < _OLDEST_BUILD:
@@ -36,6 +38,7 @@ def windows_build(situation: Situation) -> tuple[Verdict, str]:
 
 
 def architecture(situation: Situation) -> tuple[Verdict, str]:
+    """The kubelet for Windows is made for x86-64 alone."""
     found = situation.host.facts.architecture()
     if found != "amd64":
         return (
@@ -46,6 +49,7 @@ def architecture(situation: Situation) -> tuple[Verdict, str]:
 
 
 def memory(situation: Situation) -> tuple[Verdict, str]:
+    """Windows sets 2 GiB of a node aside for itself."""
     bytes_there = situation.host.facts.memory()
     found = f"{bytes_there / (1 << 30):.1f} GiB"
     if bytes_there < _NEEDED_MEMORY:
@@ -81,6 +85,7 @@ def time_service(situation: Situation) -> tuple[Verdict, str]:
 
 
 def reboot_pending(situation: Situation) -> tuple[Verdict, str]:
+    """Whether Windows wants to start anew."""
     reasons = situation.host.power.reboot_pending()
     if reasons:
         return Verdict.WARNING, f"Windows wants to start anew ({'; '.join(reasons)}); do it soon"

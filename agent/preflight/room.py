@@ -22,6 +22,7 @@ _MARGIN = 1 << 30
 
 
 def disk(situation: Situation) -> tuple[Verdict, str]:
+    """Room for what will be written, on each drive."""
     host = situation.host
     found = []
     for drive, files in sorted(_files(host, situation.specification).items()):

@@ -76,7 +76,7 @@ _MAINTENANCE = Fields(
 )
 _OF_THE_DOCUMENT: Mapping[str, Form] = {
     "apiVersion": Text("The version of this schema.", one_of=(API,)),
-    "kind": Text(one_of=(KIND,)),
+    "kind": Text("What this document is.", one_of=(KIND,)),
     "nodes": _NODES,
     "rollout": _ROLLOUT,
     "maintenance": _MAINTENANCE,

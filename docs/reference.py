@@ -1,0 +1,176 @@
+"""Writes docs/reference out of the code: `.venv/bin/python docs/reference.py`. A test compares the two.
+
+What a name means is read where the code says it: in help texts, tables, and the texts below a name.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.audit.controls import BENCHMARK, CONTROLS
+from agent.cli import explain, kubeadm_commands, run_log
+from agent.cli import help as help_texts
+from agent.cli.arguments import COMMON
+from agent.cli.commands import COMMANDS
+from agent.preflight import checks
+from agent.sources.forms import Fields
+from agent.sources.node_configuration import API, KIND
+from agent.sources.node_configuration.schema import SCHEMA
+from service import metrics, telling
+
+if TYPE_CHECKING:
+    import enum
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
+
+    from agent.cli.arguments import Command, Option
+    from agent.sources.forms import Form
+
+FOLDER = Path(__file__).parent / "reference"
+_HEAD = "<!-- Written by docs/reference.py out of the code. -->\n\n"
+
+
+def pages() -> Mapping[str, str]:
+    """By the file's name."""
+    made = {
+        "commands.md": _commands(),
+        "checks.md": _checks(),
+        "events-and-metrics.md": _events_and_metrics(),
+        "node-configuration.md": _node_configuration(),
+    }
+    return {name: _HEAD + "\n".join(lines) + "\n" for name, lines in made.items()}
+
+
+def _commands() -> Iterator[str]:
+    yield "# Commands"
+    yield from _of_program("wmcb.exe", COMMANDS, COMMON)
+    yield ""
+    yield "# Under kubeadm's name"
+    yield ""
+    yield "The same exe, called kubeadm.exe (`wmcb daemon install --kubeadm`), takes kubeadm's command lines."
+    yield from _of_program("kubeadm.exe", kubeadm_commands.COMMANDS, kubeadm_commands.COMMON)
+    yield ""
+    yield "# Exit codes"
+    yield ""
+    yield from _table(("code", "what it means"), help_texts.EXIT_CODES)
+
+
+def _of_program(program: str, commands: Sequence[Command], common: Sequence[Option]) -> Iterator[str]:
+    for command in commands:
+        yield ""
+        yield f"## {program} {command.name or '(no command)'}".rstrip()
+        yield ""
+        yield f"{command.summary[:1].upper()}{command.summary[1:]}."
+        if command.operand:
+            yield ""
+            yield f"It takes `{command.operand}` behind its name."
+        if command.options:
+            yield ""
+            yield from _table(("option", "what it does"), map(_option, command.options))
+        if command.examples:
+            yield ""
+            yield from ("```", *command.examples, "```")
+    yield ""
+    yield f"## {program}: options of every command"
+    yield ""
+    yield from _table(("option", "what it does"), map(_option, common))
+
+
+def _option(option: Option) -> tuple[str, str]:
+    names = ", ".join(name for name in (option.short, option.name) if name)
+    choices = f" ({', '.join(option.choices)})" if option.choices else ""
+    return f"`{names} {option.placeholder}".rstrip() + "`", f"{option.summary}{choices}"
+
+
+def _checks() -> Iterator[str]:
+    yield "# Checks of `wmcb preflight`"
+    yield ""
+    yield "Their ids are what `--ignore-preflight-errors` takes."
+    yield ""
+    rows = [(f"`{name}`", inspect.getdoc(check) or "") for name, check in checks.CHECKS.items()]
+    yield from _table(("id", "what is looked at"), rows)
+    yield ""
+    yield "# Controls of `wmcb audit`"
+    yield ""
+    yield f"{BENCHMARK}."
+    yield ""
+    yield from _table(("id", "what is to be"), [(name, title) for name, title, _ in CONTROLS])
+
+
+def _events_and_metrics() -> Iterator[str]:
+    yield "# Windows' event log"
+    yield ""
+    yield f"Source `{telling.SOURCE}` in the Application log. A number never gets another meaning."
+    yield ""
+    events = [*_members(run_log, run_log.EventId), *_members(telling, telling.Event)]
+    yield from _table(("id", "what it tells"), events)
+    yield ""
+    yield "# Metrics"
+    yield ""
+    yield from _table(("metric", "what it says"), sorted(_metrics()))
+
+
+def _members(module: ModuleType, kind: type[enum.IntEnum]) -> Iterator[tuple[str, str]]:
+    """The text that stands below each of them."""
+    (made,) = [
+        each
+        for each in ast.walk(_parsed(module))
+        if isinstance(each, ast.ClassDef) and each.name == kind.__name__
+    ]
+    for member, text in zip(made.body, made.body[1:], strict=False):
+        if isinstance(member, ast.Assign) and isinstance(member.targets[0], ast.Name):
+            assert isinstance(text, ast.Expr), f"{member.targets[0].id} is not explained"
+            yield str(int(kind[member.targets[0].id])), " ".join(str(ast.literal_eval(text.value)).split())
+
+
+def _metrics() -> Iterator[tuple[str, str]]:
+    for call in ast.walk(_parsed(metrics)):
+        if not isinstance(call, ast.Call):
+            continue
+        words = [each.value for each in call.args if isinstance(each, ast.Constant)]
+        texts = [each for each in words if isinstance(each, str) and each not in ("gauge", "counter")]
+        if texts and texts[0].startswith("wmcb_"):
+            yield f"`{texts[0]}`", texts[1] if len(texts) > 1 else ""
+
+
+def _parsed(module: ModuleType) -> ast.Module:
+    return ast.parse(inspect.getsource(module))
+
+
+def _node_configuration() -> Iterator[str]:
+    yield f"# {KIND} ({API})"
+    yield ""
+    yield "`wmcb explain FIELD` shows the same with what a value may be."
+    yield ""
+    yield from _table(("field", "type", "what it is for"), _fields(SCHEMA, ""))
+
+
+def _fields(form: Fields, above: str) -> Iterator[tuple[str, str, str]]:
+    for name, inner in form.forms.items():
+        needed = ", needed" if name in form.needed else ""
+        below = explain.innermost(inner)
+        yield f"`{above}{name}`", f"{explain.type_of(inner)}{needed}", _about(inner, below)
+        if isinstance(below, Fields):
+            yield from _fields(below, f"{above}{name}.")
+
+
+def _about(form: Form, below: Form) -> str:
+    return form.about if form is below else " ".join(filter(None, (form.about, below.about)))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _row(head)
+    yield _row(["---"] * len(head))
+    yield from map(_row, rows)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(' '.join(cell.replace('|', '&#124;').split()) for cell in cells)} |"
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, "utf-8")
