@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from agent.cli.asking import last_of
 from agent.cli.failure import BadInput, Refused
 from agent.cli.inputs import title_of
 from agent.cli.run_log import RunLog
+from agent.engine.target import Target
+from agent.resources.sealing import is_secret
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 from agent.spec.host_name import HostName
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from agent.cli.stages import Stage
     from agent.host.port import Host
+    from agent.spec import Want
 
 _OF_ONE_NODE = (
     KUBELET_CONF,
@@ -42,8 +46,17 @@ def refuse_identity(host: Host, stages: Sequence[Stage]) -> None:
     for stage in stages:
         for want in stage.specification.wants:
             if isinstance(want, HostName):
-                entry = stage.origins[want.key].error("an image has no name: each of its copies gets one")
-                raise BadInput(str(entry).removeprefix("error: "), where=entry.where)
+                raise _at_its_place(stage, want, "an image has no name: each of its copies gets one")
+            if is_secret(json.dumps(Target.of(want).document())):
+                text = (
+                    "its password is sealed by a key of this machine: an image has none, give it to each copy"
+                )
+                raise _at_its_place(stage, want, text)
+
+
+def _at_its_place(stage: Stage, want: Want, text: str) -> BadInput:
+    entry = stage.origins[want.key].error(text)
+    return BadInput(str(entry).removeprefix("error: "), where=entry.where)
 
 
 def forget_this_machine(host: Host) -> None:

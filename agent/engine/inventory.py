@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agent.engine.sealing import is_secret, sealed, unsealed
 from agent.engine.target import NODE, Record
 from agent.records import field, frozen
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
+from agent.resources.sealing import is_secret, sealed, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

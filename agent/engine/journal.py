@@ -12,11 +12,11 @@ import os
 from typing import TYPE_CHECKING, cast
 
 from agent.engine.inventory import check_format, check_kinds, written_format
-from agent.engine.sealing import sealed, unsealed
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
 from agent.records import frozen
 from agent.resources.kind import CannotBeSo
+from agent.resources.sealing import sealed, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

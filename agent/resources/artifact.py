@@ -17,6 +17,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo, Kind
 from agent.resources.own_folder import own_folder
+from agent.resources.sealing import sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def all_known(host: Host) -> Iterator[Artifact]:
     with suppress(NotFound):
         for name in host.files.list(folder):
             with suppress(CannotBeSo, NotFound):
-                document = _parsed(folder / name, host.files.read(folder / name))
+                document = _parsed(host, folder / name)
                 yield _of_state(str(document["name"]), document)
 
 
@@ -149,16 +150,16 @@ def _texts(value: Value) -> Mapping[str, str]:
 
 
 def _read(host: Host, name: str) -> State | None:
-    note = _Note(host, name)
     try:
-        return _parsed(note.path, host.files.read(note.path))
+        return _parsed(host, _Note(host, name).path)
     except NotFound:
         return None
 
 
-def _parsed(path: PureWindowsPath, content: bytes) -> State:
+def _parsed(host: Host, path: PureWindowsPath) -> State:
+    content = host.files.read(path)
     try:
-        document: dict[str, Value] = json.loads(content)
+        document: dict[str, Value] = json.loads(unsealed(host, content.decode()))
         _of_state(str(document["name"]), document)
     except (ValueError, KeyError, TypeError) as fault:
         raise CannotBeSo(f"{path} is damaged; remove it, and it is made anew") from fault
@@ -173,6 +174,7 @@ class _Note:
     """Of one artifact."""
 
     def __init__(self, host: Host, name: str) -> None:
+        self._host = host
         self._files = host.files
         self._name = name
         self._folder = _folder(host)
@@ -182,7 +184,7 @@ class _Note:
         with suppress(AlreadyExists):
             self._files.make_directory(self._folder, PRIVATE_DIRECTORY)
         document = json.dumps({**state, "name": self._name}, indent=1)
-        self._files.write(self.path, document.encode(), PRIVATE_FILE)
+        self._files.write(self.path, sealed(self._host, document).encode(), PRIVATE_FILE)
 
     def remove(self) -> None:
         with suppress(NotFound):

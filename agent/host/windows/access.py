@@ -45,7 +45,7 @@ class WindowsAccess:
     def unsealed(self, sealed: bytes) -> bytes:
         from agent.host.windows.api.data_protection import unprotected
 
-        with telling("open", "a sealed secret"):
+        with telling("open", "a sealed secret", "only the machine that sealed it can"):
             return unprotected(sealed)
 
 

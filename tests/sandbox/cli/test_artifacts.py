@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from base64 import b64encode
 from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -52,6 +53,19 @@ def test_a_plan_fetches_nothing_and_a_second_run_neither(machine: Machine) -> No
     assert machine.wmcb("status").code == 0
     assert machine.wmcb("reset").code == 0
     assert machine.host.files.observe(PureWindowsPath(r"C:\ProgramData\wmcb")) is None
+
+
+def test_a_servers_password_is_in_no_file_of_ours_and_still_known(machine: Machine) -> None:
+    with Server(ok(ARCHIVE), ok(ARCHIVE)) as server:
+        url = server.url("/tools.tar.gz").replace("://", "://me@example:swordfish@")
+        document = given(machine, url)
+        assert machine.wmcb(*machine.node, *document).code == 0
+        for path in (machine.place / "ProgramData" / "wmcb").rglob("*"):
+            assert path.is_dir() or b"swordfish" not in path.read_bytes(), path
+        machine.host.files.remove(PureWindowsPath(TOOL))
+        assert machine.wmcb(*machine.node, *document).code == 0
+        assert server.header("Authorization") == f"Basic {b64encode(b'me@example:swordfish').decode()}"
+    assert machine.read(TOOL) == b"MZ"
 
 
 def test_what_broke_off_is_gone_on_with_by_the_next_run(machine: Machine) -> None:

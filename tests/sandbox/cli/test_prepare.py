@@ -213,6 +213,28 @@ def test_an_image_gets_no_name(bare: Machine, mirror: tuple[str, str]) -> None:
     )
 
 
+PASSWORDS = {
+    "of a proxy": "proxy: {http: 'http://user:swordfish@proxy.example:3128'}\n",
+    "of a server": f"""\
+artifacts:
+- name: cni
+  source: https://user:swordfish@files.example/cni.zip
+  sha256: {"a" * 64}
+  path: C:\\k\\cni.zip
+""",
+}
+
+
+@pytest.mark.parametrize("text", PASSWORDS.values(), ids=PASSWORDS)
+def test_an_image_gets_no_password(bare: Machine, mirror: tuple[str, str], text: str) -> None:
+    file = bare.give("node.yaml", HEAD + text)
+    answer = bare.wmcb(*VERSION, *mirror, "--node-config", file, "--for-image")
+    assert answer.code == 2, answer.err
+    assert "its password is sealed by a key of this machine" in answer.err
+    assert "swordfish" not in answer.err + answer.out
+    assert not (bare.place / "ProgramData" / "wmcb").exists()
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # a thread that is killed
 @pytest.mark.parametrize("changes", range(0, 150, 13))
 def test_cut_off_anywhere_it_is_finished_by_the_next_run(

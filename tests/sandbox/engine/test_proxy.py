@@ -90,7 +90,8 @@ def test_winhttps_former_proxy_comes_back_and_drift_is_repaired(
 def test_no_file_of_ours_tells_the_password_whenever_it_is_killed(
     host: Host, tmp_path: Path, changes: int
 ) -> None:
-    host.environment.set("HTTP_PROXY", "http://their:own-secret@before:1")
+    theirs = "http://their@domain:own-secret@before:1"
+    host.environment.set("HTTP_PROXY", theirs)
     try:
         run(powered(host, Power(changes)), specified())
     except Killed:
@@ -100,7 +101,7 @@ def test_no_file_of_ours_tells_the_password_whenever_it_is_killed(
     _assert_untold(tmp_path)
     assert host.environment.get("HTTP_PROXY") == URL
     reset(host, "test", Silent())
-    assert host.environment.get("HTTP_PROXY") == "http://their:own-secret@before:1"
+    assert host.environment.get("HTTP_PROXY") == theirs
 
 
 def _assert_untold(place: Path) -> None:

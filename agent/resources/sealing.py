@@ -1,7 +1,7 @@
 """What wmcb remembers names no password: those in URLs are sealed before a line of it is written.
 
-A proxy's password stands in variables, services and their states. All of these go through here on their way
-to the journal and to the inventory, and back.
+A proxy's password stands in variables, services and their states, a server's in where an artifact is from.
+All of these go through here on their way to the journal, the inventory and an artifact's note, and back.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent.host.port import Host
 
-_USER_IN_URL = re.compile(r'://((?:[^"\\/@\s]|\\.)+)@')
-"""In JSON, where a quote and a backslash are escaped."""
+_USER_IN_URL = re.compile(r'://((?:[^"\\/\s]|\\.)+)@')
+"""In JSON, where a quote and a backslash are escaped. Up to the last @, as programs take it: a user may be of
+a domain."""
 _MARK = "sealed."
 _SEALED = re.compile(rf"://{re.escape(_MARK)}([A-Za-z0-9_=-]+)@")
 
