@@ -23,6 +23,9 @@ _TIMEOUT = 1460
 FIRST_WORD_SECONDS = 30.0
 """What the SCM gives a process for its first report, by default; its own hint of 2 s means nothing."""
 
+_NET_SECONDS = 5.0
+"""Below the SCM's notifications: on a busy machine one has been seen to stay away."""
+
 _PENDING = {
     ServiceState.START_PENDING,
     ServiceState.STOP_PENDING,
@@ -60,7 +63,7 @@ def wait_for(
         left = min(deadline - clock.monotonic(), progress.seconds_left(status))
         if left <= 0:
             raise _failure(TimedOut, name, wanted, status, process_exit)
-        view.wait(left)
+        view.wait(min(left, _NET_SECONDS))
 
 
 class _Progress:

@@ -102,6 +102,19 @@ def test_comes_to_the_wanted_state(service: Scripted, wanted: ServiceState, afte
     assert service.time == after
 
 
+class Untold(Scripted):
+    """The SCM's notifications stay away."""
+
+    def wait(self, seconds: float) -> None:
+        self.time += seconds
+
+
+def test_what_nobody_tells_of_is_seen_all_the_same() -> None:
+    service = Untold({0: status(STARTING), 0.5: status(RUNNING)})
+    assert wait_for(service, service, "kubelet", RUNNING, 60).state is RUNNING
+    assert service.time <= 5
+
+
 @pytest.mark.parametrize(
     ("service", "wanted", "after", "error", "code", "says"),
     [
