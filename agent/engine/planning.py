@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
+from agent.engine.looking import seen_at_once
 from agent.engine.target import Target
 from agent.host.errors import HostError
 from agent.records import frozen
@@ -132,7 +133,8 @@ def plan(
     seen: Mapping[Key, State | None] = NOTHING_SEEN,
 ) -> Plan:
     """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way."""
-    removals = list(_removals(host, specification, remembered))
+    seen = {**seen_at_once(host, {*specification.by_key(), *remembered}), **seen}
+    removals = list(_removals(host, specification, remembered, seen))
     freed = {removal.target.key.name.upper() for removal in removals}
     wanted = list(_all_compared(host, specification, remembered, freed, seen))
     moving = {each.target.key for each in [*removals, *wanted] if _moves(each, remembered)}
@@ -229,12 +231,17 @@ def _moves(each: Change | Match, remembered: Mapping[Key, Record]) -> bool:
     )
 
 
-def _removals(host: Host, specification: Specification, remembered: Mapping[Key, Record]) -> Iterator[Change]:
+def _removals(
+    host: Host,
+    specification: Specification,
+    remembered: Mapping[Key, Record],
+    seen: Mapping[Key, State | None],
+) -> Iterator[Change]:
     wanted = specification.by_key()
     for key, record in reversed(list(remembered.items())):
         if key in wanted:
             continue
-        found = record.target.observe(host)
+        found = seen[key] if key in seen else record.target.observe(host)
         if found is None and record.settled is None and record.before is None:
             continue  # it has done its duty, and nobody would notice
         action = Action.REMOVE if record.before is None else Action.GIVE_BACK

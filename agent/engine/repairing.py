@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.journal import Journal
+from agent.engine.looking import seen_at_once
 from agent.engine.making import Making
 from agent.engine.planning import (
     Action,
@@ -156,6 +157,7 @@ class _Look:
         self._host = host
         self.unseen: list[str] = []
         chosen = [record for key, record in records.items() if keys is None or key in keys]
+        self._seen = seen_at_once(host, [record.target.key for record in chosen])
         self.compared = list(self._compared(chosen))
 
     def drifts(self) -> Iterator[Drift]:
@@ -178,7 +180,8 @@ class _Look:
 
     def _compare(self, record: Record, settled: State) -> Change | Match | None:
         target, goal = record.target, {**settled, **record.target.wanted}
-        found = target.observe(self._host)
+        key = target.key
+        found = self._seen[key] if key in self._seen else target.observe(self._host)
         if found is None and target.kind.is_over(self._host, target.manner):
             return None
         different = tuple(one for one in differences(target, found, record) if not _is_on_the_way(one))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent.engine import planning, restarting
 from agent.engine.inventory import Inventory, Origin, needed_contents
 from agent.engine.journal import Journal
+from agent.engine.looking import seen_at_once
 from agent.engine.making import Making
 from agent.engine.parts import is_somebodys, remembered, share, wanting
 from agent.engine.planning import Match, Plan, differences, plan
@@ -369,9 +370,10 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
-    for record in inventory.records.values():
+    seen = seen_at_once(host, inventory.records)
+    for key, record in inventory.records.items():
         target = record.target
-        found = target.observe(host)
+        found = seen[key] if key in seen else target.observe(host)
         if found is not None or not target.kind.is_over(host, target.manner):
             yield Standing(record, found, differences(target, found, record))
 

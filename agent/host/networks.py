@@ -117,6 +117,9 @@ class Routes(Protocol):
     def list(self) -> Sequence[Route]:
         """Those that are in force, and those that are only to come back at the next start."""
 
+    def find(self, destination: str, gateway: str) -> Route | None:
+        """The same of one, and quicker: without its interface."""
+
     def add(self, route: Route) -> None:
         """In force at once. AlreadyExists for the same destination over the same gateway."""
 

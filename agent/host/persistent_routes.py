@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import NotFound
 from agent.host.networks import Route
 from agent.host.port import RegistryKind, RegistryValue
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,16 +28,30 @@ def persistent_routes(registry: Registry) -> Sequence[Route]:
     return [route for _, route in _named(registry)]
 
 
+def persistent_route(registry: Registry, route: Route) -> Route | None:
+    """The one to that destination over that gateway; most likely it has the same metric."""
+    if registry.read(KEY, _name(route)) is not None:
+        return replaced(route, metric=max(route.metric, _LEAST_METRIC), persistent=True, active=False)
+    return next((kept for _, kept in _named(registry, _ends(route))), None)
+
+
 def persist(registry: Registry, route: Route) -> None:
+    registry.write(KEY, _name(route), RegistryValue(RegistryKind.STRING, ""))
+
+
+def _name(route: Route) -> str:
+    return f"{_ends(route)}{max(route.metric, _LEAST_METRIC)}"
+
+
+def _ends(route: Route) -> str:
+    """How its name begins, whatever its metric."""
     prefix = ipaddress.IPv4Network(route.destination)
-    metric = max(route.metric, _LEAST_METRIC)
-    name = f"{prefix.network_address},{prefix.netmask},{route.gateway},{metric}"
-    registry.write(KEY, name, RegistryValue(RegistryKind.STRING, ""))
+    return f"{prefix.network_address},{prefix.netmask},{route.gateway},"
 
 
 def forget(registry: Registry, route: Route) -> bool:
     """Whether there was one to that destination over that gateway; whatever its metric."""
-    names = [name for name, kept in _named(registry) if is_same(kept, route)]
+    names = [name for name, _ in _named(registry, _ends(route))]
     for name in names:
         registry.remove(KEY, name)
     return bool(names)
@@ -48,18 +63,19 @@ def is_same(one: Route, other: Route) -> bool:
 
 def together(active: Sequence[Route], kept: Sequence[Route]) -> Iterator[Route]:
     """All there are, each once: what is in force with whether it stays, and what is only to come back."""
-    from agent.records import replaced
-
+    stay, are = ({(each.destination, each.gateway) for each in routes} for routes in (kept, active))
     for route in active:
-        yield replaced(route, persistent=any(is_same(route, each) for each in kept))
+        yield replaced(route, persistent=(route.destination, route.gateway) in stay)
     for route in kept:
-        if not any(is_same(route, each) for each in active):
+        if (route.destination, route.gateway) not in are:
             yield route
 
 
-def _named(registry: Registry) -> Iterator[tuple[str, Route]]:
+def _named(registry: Registry, begins: str = "") -> Iterator[tuple[str, Route]]:
     with suppress(NotFound):
         for name in registry.values(KEY):
+            if not name.startswith(begins):
+                continue
             with suppress(ValueError):  # somebody else's, and no IPv4 route as Windows writes them
                 destination, mask, gateway, metric = name.split(",")
                 prefix = ipaddress.IPv4Network((destination, mask))

@@ -89,6 +89,10 @@ class Kind:
         """How it is; None if it is not there. Of costly fields only those that are in `wanted`."""
         raise NotImplementedError
 
+    def observe_all(self, host: Host) -> Mapping[str, State] | None:  # noqa: ARG002 - most are looked at by name
+        """The same by name of all there are, where that takes no longer than to look at a few; else None."""
+        return None
+
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
         """Makes it so, but for what `finish` waits for. Raises HostError, NotWell."""
         raise NotImplementedError

@@ -12,6 +12,8 @@ from agent.resources.kind import Kind
 from agent.spec.route import Route
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent.host.port import Host
     from agent.resources.kind import Kept, State, Value
     from agent.spec import Want
@@ -35,33 +37,45 @@ class RouteResource(Kind):
             wanted["interface"] = want.interface
         return wanted
 
-    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:
         destination, _, gateway = name.partition(_OVER)
-        for each in host.routes.list():
-            if (each.destination, each.gateway) == (destination, gateway):
-                return {
-                    "active": each.active,
-                    "persistent": each.persistent,
-                    "metric": each.metric,
-                    "interface": each.interface,
-                }
-        return None
+        found = host.routes.find(destination, gateway)
+        if found is None:
+            return None
+        state = _state(found)
+        if wanted and all(state.get(field) == value for field, value in wanted.items()):
+            return state
+        return self.observe_all(host).get(name)  # all of it: it may have to come back
+
+    def observe_all(self, host: Host) -> Mapping[str, State]:
+        return {f"{each.destination}{_OVER}{each.gateway}": _state(each) for each in host.routes.list()}
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - made anew
         assert isinstance(want, Route)
-        _make_anew(host, want.key.name, {**(found or {}), **self.wanted(want)})
+        if found is not None:
+            _remove(host, want.key.name)
+        _make(host, want.key.name, {**(found or {}), **self.wanted(want)})
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         if before is None:
             _remove(host, name)
-        elif self.observe(host, name, {}) != before:
-            _make_anew(host, name, before)
+        elif self.observe(host, name, before) != before:
+            # Windows has no other way to give one another metric.
+            _remove(host, name)
+            _make(host, name, before)
         return None
 
 
-def _make_anew(host: Host, name: str, state: State) -> None:
-    """Windows has no other way to give one another metric."""
-    _remove(host, name)
+def _state(route: HostRoute) -> State:
+    state: dict[str, Value] = {
+        "active": route.active,
+        "persistent": route.persistent,
+        "metric": route.metric,
+    }
+    return state if route.interface is None else {**state, "interface": route.interface}
+
+
+def _make(host: Host, name: str, state: State) -> None:
     destination, _, gateway = name.partition(_OVER)
     metric, interface = state.get("metric"), state.get("interface")
     host.routes.add(

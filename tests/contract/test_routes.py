@@ -65,11 +65,13 @@ def test_a_route_is_listed_as_it_was_added_until_it_is_removed(
     wanted = Route(NOWHERE, neighbour, 77, persistent=persistent)
     with _added(routes, wanted):
         assert _to(routes, NOWHERE) == [replaced(wanted, interface=own_address)]
+        assert routes.find(NOWHERE, neighbour) == wanted
         assert _kept(world) - before == (
             {f"198.51.100.0,255.255.255.0,{neighbour},77"} if persistent else set()
         )
         routes.remove(wanted)
         assert _to(routes, NOWHERE) == []
+        assert routes.find(NOWHERE, neighbour) is None
         assert _kept(world) == before
 
 
@@ -104,5 +106,6 @@ def test_what_is_only_kept_for_the_next_start_is_told_and_can_be_removed(
     kept = Route(NOWHERE, neighbour, 77, persistent=True, active=False)
     persist(world.host.registry, kept)
     assert _to(routes, NOWHERE) == [kept]
+    assert routes.find(NOWHERE, neighbour) == kept
     routes.remove(kept)
     assert (_to(routes, NOWHERE), _kept(world)) == ([], before)

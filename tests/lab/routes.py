@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import struct
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lab import programs, wine
+from lab import programs, repository, windows_python, wine
 from lab.iphlpapi import LIBRARY, WINES_OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from lab.node import Node
+    from lab.running import Running
 
 KEY = r"HKLM\SOFTWARE\Lab\Routes"
 
@@ -35,3 +37,41 @@ def made(node: Node) -> Mapping[str, int]:
         for name, value in rows.items()
         if isinstance(value.data, bytes)
     }
+
+
+class Seen:
+    """When routes came and went, told by a program on the node that looks without a pause to speak of."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    def since(self, name: str) -> float | None:
+        """When it came last, in seconds since 1970; None where it is not there."""
+        return self._last().get(("+", name), None) if name in self.there else None
+
+    def gone_at(self, name: str) -> float | None:
+        """When it went last; None where it is there, or never was."""
+        return self._last().get(("-", name), None) if name not in self.there else None
+
+    @property
+    def there(self) -> frozenset[str]:
+        signs = {name: sign for sign, _, name in self._told()}
+        return frozenset(name for name, sign in signs.items() if sign == "+")
+
+    def _last(self) -> Mapping[tuple[str, str], float]:
+        return {(sign, name): float(time) for sign, time, name in self._told()}
+
+    def _told(self) -> list[list[str]]:
+        whole, _, _ = self._running.stdout.decode().rpartition("\n")
+        return [line.split("\t") for line in whole.splitlines()]
+
+
+@contextmanager
+def seen(node: Node) -> Iterator[Seen]:
+    script = r"C:\lab\routes_seen.py"
+    node.copy_in(repository.ROOT / "tests" / "lab" / "routes_seen.py", script)
+    running = node.start(windows_python.PROGRAM, script)
+    yield Seen(running)
+    for process in node.processes("python.exe"):
+        if script in process.command:
+            node.kill(process)

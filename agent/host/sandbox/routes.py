@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agent.host.errors import host_error
 from agent.host.networks import Route
 from agent.host.persistent_routes import forget, is_same, persist, persistent_routes, together
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,10 @@ class SandboxRoutes:
     def list(self) -> Sequence[Route]:
         active = [Route(**each) for each in self._state.read(_DOCUMENT).get(_ACTIVE, [])]
         return list(together(active, persistent_routes(self._registry)))
+
+    def find(self, destination: str, gateway: str) -> Route | None:
+        wanted = Route(destination, gateway)
+        return next((replaced(each, interface=None) for each in self.list() if is_same(each, wanted)), None)
 
     def add(self, route: Route) -> None:
         interface = self._interface(route)

@@ -42,6 +42,18 @@ class WindowsRoutes:
             ]
         return list(together(active, persistent_routes(self._registry)))
 
+    def find(self, destination: str, gateway: str) -> Route | None:
+        from agent.host.networks import Route
+        from agent.host.persistent_routes import persistent_route
+        from agent.host.windows.api import routes
+        from agent.records import replaced
+
+        with telling("find", f"the route to {destination} over {gateway}"):
+            row = next(routes.rows_of(destination, gateway), None)
+        route = Route(destination, gateway, row.metric if row else 0)
+        kept = persistent_route(self._registry, route)
+        return kept if row is None else replaced(route, persistent=kept is not None)
+
     def add(self, route: Route) -> None:
         from agent.host.persistent_routes import forget, persist
         from agent.host.windows.api import routes
@@ -64,10 +76,8 @@ class WindowsRoutes:
         subject = f"the route to {route.destination} over {route.gateway}"
         was_kept = forget(self._registry, route)
         with telling("remove", subject):
-            there = [row for row in routes.rows() if (row.destination, row.gateway) == _ends(route)]
-            for row in there:
-                routes.remove(row)
-        if not there and not was_kept:
+            was_there = routes.remove(route.destination, route.gateway)
+        if not was_there and not was_kept:
             raise NotFound("remove", subject, _ELEMENT_NOT_FOUND)
 
     def _row(self, route: Route) -> Row:
@@ -82,7 +92,3 @@ class WindowsRoutes:
                 raise NotFound("find", f"the interface with address {route.interface}", _ELEMENT_NOT_FOUND)
             index = found[0]
         return routes.Row(route.destination, route.gateway, route.metric, index)
-
-
-def _ends(route: Route) -> tuple[str, str]:
-    return route.destination, route.gateway

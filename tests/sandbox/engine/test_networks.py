@@ -12,7 +12,7 @@ import pytest
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
-from agent.engine.run import TakenBack, preview, reset
+from agent.engine.run import TakenBack, preview, reset, status
 from agent.host import networks as there
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
 from agent.host.persistent_routes import KEY
@@ -28,7 +28,7 @@ from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
 from agent.spec.route import Route
 from sandbox.engine.test_run import run
-from sandbox.engine.world import Killed, Power, picture, powered
+from sandbox.engine.world import Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     import pathlib
@@ -96,6 +96,22 @@ def test_what_is_wanted_is_made_and_made_again_nothing_changes(host: Host) -> No
     before = machine(host)
     assert run(host, WHOLE) == []
     assert machine(host) == before
+
+
+def test_of_many_routes_each_but_what_changes_is_seen_in_one_look(host: Host) -> None:
+    routes = [Route(f"10.244.{number}.0/24", f"192.0.2.{number}") for number in range(100, 150)]
+    run(host, wants(*routes))
+    looks: list[str] = []
+
+    def find(destination: str, gateway: str) -> there.Route | None:
+        looks.append(destination)
+        return host.routes.find(destination, gateway)
+
+    counted = changed(host, routes={"find": find})
+    assert run(counted, wants(*routes)) == []
+    assert (status(counted).is_well, drifted(counted).drifts, looks) == (True, (), [])
+    assert run(counted, wants(*routes[1:])) == [(Action.REMOVE, "10.244.100.0/24 over 192.0.2.100")]
+    assert set(looks) == {"10.244.100.0/24"}
 
 
 def test_reset_takes_back_what_was_made_and_what_leads_to_it(host: Host, tmp_path: pathlib.Path) -> None:

@@ -87,8 +87,17 @@ _best_interface = coded(_iphlpapi, "GetBestInterface", _DWORD, ctypes.POINTER(_D
 
 
 def rows() -> Iterator[Row]:
-    for row in _rows():
-        yield Row(_destination(row), _text(row.next_hop), int(row.metric), int(row.interface_index))
+    table = _table()
+    for at in range(0, len(table), ctypes.sizeof(_Row)):
+        yield _read(_Row.from_buffer_copy(table, at))
+
+
+def rows_of(destination: str, gateway: str) -> Iterator[Row]:
+    return map(_read, _rows_of(destination, gateway))
+
+
+def _read(row: _Row) -> Row:
+    return Row(_destination(row), _text(row.next_hop), int(row.metric), int(row.interface_index))
 
 
 def add(route: Row) -> None:
@@ -101,10 +110,12 @@ def add(route: Row) -> None:
     _change("CreateIpForwardEntry2", row)
 
 
-def remove(route: Row) -> None:
-    for row in _rows():
-        if (_destination(row), _text(row.next_hop)) == (route.destination, route.gateway):
-            _change("DeleteIpForwardEntry2", row)
+def remove(destination: str, gateway: str) -> bool:
+    """Whether there was one."""
+    there = list(_rows_of(destination, gateway))
+    for row in there:
+        _change("DeleteIpForwardEntry2", row)
+    return bool(there)
 
 
 def best_interface(gateway: str) -> int:
@@ -118,13 +129,27 @@ def _change(name: str, row: _Row) -> None:
     coded(_iphlpapi, name, _POINTER_TO_ROW)(row)
 
 
-def _rows() -> Iterator[_Row]:
+def _rows_of(destination: str, gateway: str) -> Iterator[_Row]:
+    """Bytes are compared: there may be thousands, and each is looked for."""
+    prefix, hop = ipaddress.IPv4Network(destination), ipaddress.IPv4Address(gateway).packed
+    to = prefix.network_address.packed
+    to_at = _Row.destination.offset + _SocketAddress.address.offset
+    hop_at = _Row.next_hop.offset + _SocketAddress.address.offset
+    table = _table()
+    for at in range(0, len(table), ctypes.sizeof(_Row)):
+        if table[at + to_at : at + to_at + 4] == to and table[at + hop_at : at + hop_at + 4] == hop:
+            row = _Row.from_buffer_copy(table, at)
+            if row.destination.length == prefix.prefixlen:
+                yield row
+
+
+def _table() -> bytes:
+    """A copy, row by row."""
     table = ctypes.POINTER(_Table)()
     _get_table(_IPV4, ctypes.byref(table))
     try:
-        first = ctypes.cast(ctypes.byref(table.contents, _Table.rows.offset), _POINTER_TO_ROW)
-        for number in range(table.contents.count):
-            yield _Row.from_buffer_copy(first[number])
+        first = ctypes.addressof(table.contents) + _Table.rows.offset
+        return ctypes.string_at(first, table.contents.count * ctypes.sizeof(_Row))
     finally:
         _free_table(table)
 
@@ -134,7 +159,7 @@ def _destination(row: _Row) -> str:
 
 
 def _text(address: _SocketAddress) -> str:
-    return str(ipaddress.IPv4Address(bytes(address.address)))
+    return ".".join(map(str, address.address))
 
 
 def _address(text: str) -> _SocketAddress:

@@ -1,0 +1,36 @@
+"""How many resources are found at once, where one look shows them all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import HostError
+from agent.resources import kind_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent.host.port import Host
+    from agent.resources.kind import State
+    from agent.spec import Key
+
+_FEW = 3
+
+
+def seen_at_once(host: Host, keys: Iterable[Key]) -> Mapping[Key, State | None]:
+    """Of those of which there are many, and which need not be looked at one by one.
+
+    What cannot be looked at is left out: whoever looks at it alone learns why.
+    """
+    by_kind: dict[str, list[Key]] = {}
+    for key in keys:
+        by_kind.setdefault(key.kind, []).append(key)
+    seen: dict[Key, State | None] = {}
+    for kind, alike in by_kind.items():
+        if len(alike) > _FEW:
+            with suppress(HostError):
+                found = kind_named(kind).observe_all(host)
+                if found is not None:
+                    seen |= {key: found.get(key.name) for key in alike}
+    return seen
