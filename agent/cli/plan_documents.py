@@ -35,7 +35,8 @@ that two of them can be told apart within one document.
         interrupted whether the last run did not come to its end
         under_way   whether a run is at work just now
         awaiting    what takes effect when Windows has been restarted, in lines
-        resources   resource, there (whether it exists), differences as above
+        resources   resource, there (whether it exists), differences as above, unseen (null, or why nobody can
+                    tell how it is)
         logs        by path, the last lines of what the services' programs write
         resident    null where the resident service is not installed, or its state: "running", "stopped",
                     "start_pending", "stop_pending" ...
@@ -142,6 +143,7 @@ def status_document(
                 "resource": to_document(standing.record.target.key),
                 "there": standing.found is not None,
                 "differences": _difference_documents(standing.record.target, _judged(standing)),
+                "unseen": standing.unseen or None,
             }
             for standing in status.resources
         ],

@@ -103,7 +103,7 @@ def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
         return "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
     if outstanding(status.title) is not None:
         return "this user data was not carried out to its end: run wmcb --user-data with it again to go on"
-    if not otherwise:
+    if all(each.unseen for each in otherwise):
         return None
     from agent.cli.inputs import USER_DATA
 
@@ -123,6 +123,9 @@ def _of_another_type(standing: Standing) -> Sequence[Difference]:
 
 def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterator[str]:
     target = standing.record.target
+    if standing.unseen:
+        yield colours.paint("yellow", f"? {target.key}: {standing.unseen}")
+        return
     if standing.found is None:
         yield colours.paint("red", f"- {target.key} is gone")
         return

@@ -315,6 +315,8 @@ class Standing:
     record: Record
     found: State | None
     differences: tuple[Difference, ...]
+    unseen: str = ""
+    """Why nobody can tell how it is: a service of Windows' that it is asked of does not run, say."""
 
 
 @frozen
@@ -373,7 +375,12 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
     seen = seen_at_once(host, inventory.records)
     for key, record in inventory.records.items():
         target = record.target
-        found = seen[key] if key in seen else target.observe(host)
+        try:
+            found = seen[key] if key in seen else target.observe(host)
+        except (HostError, CannotBeSo) as fault:
+            # All the others can be told.
+            yield Standing(record, None, (), str(fault))
+            continue
         if found is not None or not target.kind.is_over(host, target.manner):
             yield Standing(record, found, differences(target, found, record))
 

@@ -13,6 +13,8 @@ import pytest
 
 from agent.cli import bootstrap
 from agent.host.port import ServiceState
+from agent.host.sandbox.firewall import DOCUMENT
+from agent.host.sandbox.state import State
 from sandbox.engine.world import Killed, Power, powered
 
 if TYPE_CHECKING:
@@ -72,6 +74,28 @@ def test_a_reset_takes_it_away_too(bare: Machine) -> None:
     bare.wmcb(*bare.node, *given(bare, CONTAINERD))
     assert bare.wmcb("reset").code == 0
     assert bare.picture() == before
+
+
+RULE = "firewallRules:\n- {name: kubelet, protocol: tcp, localPorts: ['10250']}\n"
+
+
+def test_what_nobody_can_tell_does_not_keep_all_else_from_being_told(
+    bare: Machine,
+) -> None:
+    bare.wmcb("prepare", *given(bare, FILE + RULE))
+    with State(bare.place).changing(DOCUMENT) as document:
+        document["refuses"] = 1753  # the firewall's service is stopped
+    bare.host.files.remove(PureWindowsPath(NOTE))
+    answer = bare.wmcb("status")
+    assert answer.code == 1
+    assert answer.out.splitlines()[:2] == [
+        f"- file {NOTE} is gone",
+        "? firewall rule kubelet: cannot read firewall rule kubelet: the service is not running"
+        " (Windows error 1753)",
+    ]
+    told = {tuple(each["resource"]): each for each in bare.wmcb("status", "-o", "json").document["resources"]}
+    assert told["file", NOTE]["unseen"] is None
+    assert "1753" in told["firewall_rule", "kubelet"]["unseen"]
 
 
 def test_one_plan_shows_both(bare: Machine) -> None:
