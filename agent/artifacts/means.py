@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
+_SEPARATORS = ("/", "\\")
 _WITH_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -39,8 +40,10 @@ class Means:
     """Seconds for which a server is asked again that does not answer."""
 
     def place(self, source: str) -> str:
-        """Where it is really to be had. The longest beginning that fits counts."""
-        fitting = [mirror for mirror in self.mirrors if source.startswith(mirror.original)]
+        """Where it is really to be had. The longest beginning that fits counts, of whole elements: what is
+        said of https://host is not said of https://host.example.
+        """
+        fitting = [mirror for mirror in self.mirrors if _is_beginning(mirror.original, source)]
         if not fitting:
             return source
         longest = max(fitting, key=lambda mirror: len(mirror.original))
@@ -66,6 +69,12 @@ def mirror(text: str) -> Mirror:
     if original.endswith(("/", "\\")) != instead.endswith(("/", "\\")):
         raise NoMirror("both sides have to end with a slash, or neither")
     return Mirror(original, instead)
+
+
+def _is_beginning(original: str, source: str) -> bool:
+    rest = source[len(original) :]
+    is_whole = not rest or original.endswith(_SEPARATORS) or rest.startswith((*_SEPARATORS, "?", "#"))
+    return source.startswith(original) and is_whole
 
 
 def is_url(place: str) -> bool:

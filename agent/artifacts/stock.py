@@ -16,7 +16,7 @@ from agent.artifacts.means import Means
 from agent.artifacts.receiving import Progress, Unseen
 from agent.artifacts.supplying import Supplying, identity, of_one_file
 from agent.hashing import new_sha256
-from agent.host.errors import AlreadyExists, HostError, NotFound
+from agent.host.errors import AlreadyExists, HostError, NoSpace, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.records import replaced
 from agent.resources.artifact import known
@@ -81,8 +81,18 @@ class Stock:
             if self.lacks(artifact, needed):
                 # One archive may go to two places.
                 waiting.setdefault(identity(artifact), []).append(artifact)
-        groups = list(waiting.values())
-        failures: dict[str, str] = {}
+        failures = self._done_at_once(list(waiting.values()), needed, progress or Unseen())
+        filling = {name for name, fault in failures.items() if isinstance(fault, NoSpace)}
+        if filling:
+            # An archive and half of what was in it are in the way of all else.
+            self._tidy([artifact for artifact in artifacts if artifact.name not in filling])
+        return {name: _told(fault) for name, fault in failures.items()}
+
+    def _done_at_once(
+        self, groups: list[list[Artifact]], needed: Collection[str], progress: Progress
+    ) -> Mapping[str, Exception]:
+        """Each group one after the other, several groups at a time."""
+        failures: dict[str, Exception] = {}
         turn = threading.Lock()
 
         def work() -> None:
@@ -92,8 +102,8 @@ class Stock:
                         return
                     group = groups.pop(0)
                 for artifact in group:
-                    if why := self._in_vain(artifact, needed, progress or Unseen()):
-                        failures[artifact.name] = why
+                    if fault := self._in_vain(artifact, needed, progress):
+                        failures[artifact.name] = fault
 
         threads = [threading.Thread(target=work, daemon=True) for _ in range(min(_AT_ONCE, len(groups)))]
         for thread in threads:
@@ -109,13 +119,12 @@ class Stock:
 
     # One of them
 
-    def _in_vain(self, artifact: Artifact, needed: Collection[str], progress: Progress) -> str | None:
+    def _in_vain(self, artifact: Artifact, needed: Collection[str], progress: Progress) -> Exception | None:
+        """A thread that ended by it would take its reason with it."""
         try:
             Supplying(self._host, self, self._means, progress, artifact).supply(needed)
-        except (Unusable, HostError) as fault:
-            return str(fault)
-        except Exception as fault:  # noqa: BLE001 - a thread that ends otherwise would take its reason with it
-            return f"unexpected {type(fault).__name__} (please report it)"
+        except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
+            return fault
         return None
 
     # What lies here
@@ -162,6 +171,12 @@ class Stock:
                 yield str(json.loads(self._host.files.read(note))["sha256"])
             found = self.resolved(artifact)
             yield from (found.files or {}).values() if found else ()
+
+
+def _told(fault: Exception) -> str:
+    if isinstance(fault, Unusable | HostError):
+        return str(fault)
+    return f"unexpected {type(fault).__name__} (please report it)"
 
 
 def contents_of(planned: Plan) -> Collection[str]:

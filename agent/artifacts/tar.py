@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _BLOCK = 512
 _PIECE = 1 << 18
 _LONGEST_HEADER = 1 << 16
+_MOST_EXTENDED = 8
+"""Before a member's own header: a long name, a long target, one of pax for it and one for all are in use."""
 _END = bytes(_BLOCK)
 _CHECKSUM = slice(148, 156)
 _NATURES = {b"0": Nature.FILE, b"\0": Nature.FILE, b"7": Nature.FILE, b"5": Nature.FOLDER}
@@ -30,11 +32,15 @@ def members(read: Callable[[int], bytes]) -> Iterator[Member]:
     """Each is to be read before the next one comes. `read` gives up to so many bytes. Raises Unusable."""
     source = _Source(read)
     given: dict[str, str] = {}
+    extended = 0
     while (header := source.exactly(_BLOCK)) != _END:
         _check(header)
         kind, size = header[156:157], _number(header[124:136])
         if kind in (_LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL):
             # Of what is for all only names and sizes would count here, and these are never for all.
+            extended += 1
+            if extended > _MOST_EXTENDED:
+                raise Unusable("more is told of one member in it than there is to tell")
             given |= _extended(kind, source.padded(size))
             continue
         size = int(given.get("size", size))
@@ -49,7 +55,7 @@ def members(read: Callable[[int], bytes]) -> Iterator[Member]:
         source.begin(size if has_content else 0)
         yield Member(name, nature, size if has_content else 0, source.content)
         source.skip()
-        given = {}
+        given, extended = {}, 0
 
 
 class _Source:

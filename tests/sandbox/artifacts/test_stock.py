@@ -396,6 +396,22 @@ def test_a_full_disk_is_told_and_made_free_again(host: Host) -> None:
     assert host.files.list(FOLDER) == []
 
 
+def test_nor_does_what_was_unpacked_stay_on_a_full_disk(host: Host) -> None:
+    packed = tar_gz(("a.exe", b"MZ" + bytes(500_000)), ("b.exe", b"MZ" + bytes(900_000)))
+    small = tool("C:\\setup\\tool.exe", b"MZ small")
+    host.files.make_directory(PureWindowsPath("C:\\setup"), PRIVATE_DIRECTORY)
+    host.files.write(PureWindowsPath(small.source), b"MZ small", PRIVATE_FILE)
+    with Server(ok(packed)) as server:
+        stock = Stock(Disk(host, 1_000_000).host, FOLDER, QUICK)
+        wanted = [archive(server.url(), packed), small]
+        failures = stock.supply(wanted, contents(stock, *wanted))
+    assert failures["tools"].endswith("the disk is full (Windows error 112)")
+    assert list(failures) == ["tools"]
+    assert held(stock, small) == {str(TOOL): b"MZ small"}
+    lying = [name for name in host.files.list(FOLDER) if "." not in name]
+    assert lying == [sha256(b"MZ small")], "what came whole is there for the next run"
+
+
 # Checksums beside it
 
 

@@ -238,6 +238,17 @@ def test_a_directory_of_a_zip_without_end_is_refused() -> None:
     assert refusal(bytes(huge)) == "it is no zip archive, or is damaged"
 
 
+def test_headers_without_a_member_have_an_end() -> None:
+    """Each may be 64 KB, and they pack well."""
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, 512
+    told = [f"512 k{at}=".encode().ljust(511, b".") + b"\n" for at in range(9)]
+    content = b"".join(header.tobuf(tarfile.USTAR_FORMAT) + each for each in told)
+    assert refusal(gzip.compress(content + bytes(1024))) == (
+        "more is told of one member in it than there is to tell"
+    )
+
+
 @BOTH
 def test_memory_stays_bounded(made: Callable[..., bytes]) -> None:
     archive = made(("large", bytes(64 << 20)))

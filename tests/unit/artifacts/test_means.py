@@ -25,6 +25,10 @@ MIRRORED = {
         "\\\\files\\k8s\\a b.exe",
     ),
     "a share's": (("\\\\files\\setup\\=https://mirror/",), "\\\\files\\setup\\a\\b.zip", "https://mirror/a/b.zip"),
+    "a host without a slash": (("https://dl.k8s.io=https://mirror",), K8S, f"https://mirror{K8S[17:]}"),
+    "no other host that begins so": (("https://dl.k8s=https://mirror",), K8S, K8S),
+    "no other port": (("https://a=https://mirror",), "https://a:8443/b.zip", "https://a:8443/b.zip"),
+    "no other folder that begins so": (("https://a/v1=https://m/v1",), "https://a/v12/b", "https://a/v12/b"),
     "a whole": (("https://a/b.zip=C:\\setup\\b.zip",), "https://a/b.zip", "C:\\setup\\b.zip"),
 }  # fmt: skip
 
