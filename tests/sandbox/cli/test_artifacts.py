@@ -131,6 +131,7 @@ def test_cut_off_anywhere_it_is_finished_by_the_next_run(
 
 USAGE = {
     "no mirror": (("--mirror", "https://a/"), "--mirror https://a/: expected FROM=TO, such as "),
+    "a password": (("--mirror", "https://me:swordfish@a/"), "--mirror https://***@a/: expected FROM=TO"),
     "half a slash": (("--mirror", "https://a/=https://b"), "both sides have to end with a slash, or neither"),
     "no folder": (("--artifacts", "/nowhere/at/all"), "--artifacts /nowhere/at/all: there is no such folder"),
 }
@@ -179,3 +180,12 @@ def test_where_contents_are_had_is_kept_with_the_resident_service(
     assert arguments() == ["--metrics-port", "9182", *kept]
     assert machine.wmcb("daemon", "install", "--mirror", "", "--metrics-port", "0").code == 0
     assert arguments() == ["--artifacts", str(tmp_path)]
+
+
+def test_a_mirrors_password_does_not_get_into_a_command_line_that_all_may_read(machine: Machine) -> None:
+    answer = machine.wmcb("daemon", "install", "--mirror", "https://a/=https://me:swordfish@b/")
+    assert answer.code == 2
+    assert answer.err == (
+        "wmcb: every user may read a service's command line: give --mirror without a password\n"
+    )
+    assert machine.host.services.read("wmcb") is None
