@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,6 +142,80 @@ def test_kubeadms_kube_proxy_is_kept_to_linux_by_the_patch(cluster: Cluster) -> 
     cluster.kubectl("-n", "kube-system", "patch", "daemonset", "kube-proxy", f"--patch-file={patch}")
     found = cluster.api.get(selector)["spec"]["template"]["spec"]["nodeSelector"]
     assert found == {"kubernetes.io/os": "linux"}
+
+
+# Rights of kube-proxy and flanneld as services
+
+NODE = ("--as=system:node:win-1", "--as-group=system:nodes", "--as-group=system:authenticated")
+OWN_NAME = ("--as=system:kube-proxy", "--as-group=system:authenticated")
+BY_NODE_ANYHOW = (
+    "get nodes/win-1",
+    "list services -A",
+    "watch services -A",
+    "create events -n default",
+    "patch events -n default",
+    "create events.events.k8s.io -n default",
+    "patch events.events.k8s.io -n default",
+)
+OF_KUBE_PROXY = ("list endpointslices.discovery.k8s.io -A", "watch endpointslices.discovery.k8s.io -A")
+OF_FLANNEL = ("get nodes/other", "list nodes", "watch nodes")
+PATCHES_ITS_NODE = "patch nodes/win-1 --subresource=status"
+NOBODYS = (
+    "get secrets -A",
+    "list secrets -A",
+    "watch secrets -A",
+    "get configmaps -A",
+    "list configmaps -A",
+    "list pods -A",
+    "get endpointslices.discovery.k8s.io -A",
+    "create endpointslices.discovery.k8s.io -A",
+    "update endpointslices.discovery.k8s.io -A",
+    "create services -A",
+    "update services -A",
+    "delete services -A",
+    "delete nodes/win-1",
+    "create serviceaccounts --subresource=token -A",
+    "create pods --subresource=exec -A",
+    "escalate clusterroles.rbac.authorization.k8s.io",
+    "impersonate users",
+)
+
+
+def may(cluster: Cluster, who: tuple[str, ...], *actions: str) -> list[str]:
+    """Those of the actions that the API server would allow."""
+
+    def is_allowed(action: str) -> bool:
+        try:
+            return cluster.kubectl("auth", "can-i", *action.split(), *who).startswith("yes")
+        except RuntimeError:
+            return False
+
+    with ThreadPoolExecutor(4) as pool:
+        return [action for action, allowed in zip(actions, pool.map(is_allowed, actions)) if allowed]
+
+
+@pytest.fixture
+def rights(cluster: Cluster) -> Iterator[Cluster]:
+    text = said(cluster, MANIFESTS / "services")
+    apply(cluster, text)
+    yield cluster
+    cluster.kubectl("delete", "-f", "-", stdin=text)
+
+
+def test_a_node_lacks_no_more_than_the_manifests_give(cluster: Cluster) -> None:
+    given = (*OF_KUBE_PROXY, *OF_FLANNEL)
+    assert may(cluster, NODE, *given) == []
+    assert may(cluster, NODE, *BY_NODE_ANYHOW, PATCHES_ITS_NODE) == [*BY_NODE_ANYHOW, PATCHES_ITS_NODE]
+
+
+def test_kube_proxy_and_flannel_may_do_what_they_need_as_their_node_and_nothing_else(rights: Cluster) -> None:
+    needs = (*BY_NODE_ANYHOW, *OF_KUBE_PROXY, *OF_FLANNEL, PATCHES_ITS_NODE)
+    assert may(rights, NODE, *needs, *NOBODYS) == list(needs)
+
+
+def test_so_may_kube_proxy_under_the_name_that_every_cluster_knows(cluster: Cluster) -> None:
+    needs = (*BY_NODE_ANYHOW, *OF_KUBE_PROXY)
+    assert may(cluster, OWN_NAME, *needs, *NOBODYS, PATCHES_ITS_NODE) == list(needs)
 
 
 # Their scripts, which containers run on the machine itself
