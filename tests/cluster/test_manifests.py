@@ -157,7 +157,12 @@ BY_NODE_ANYHOW = (
     "create events.events.k8s.io -n default",
     "patch events.events.k8s.io -n default",
 )
-OF_KUBE_PROXY = ("list endpointslices.discovery.k8s.io -A", "watch endpointslices.discovery.k8s.io -A")
+OF_KUBE_PROXY = (
+    "list endpointslices.discovery.k8s.io -A",
+    "watch endpointslices.discovery.k8s.io -A",
+    "list servicecidrs.networking.k8s.io",
+    "watch servicecidrs.networking.k8s.io",
+)
 OF_FLANNEL = ("get nodes/other", "list nodes", "watch nodes")
 PATCHES_ITS_NODE = "patch nodes/win-1 --subresource=status"
 NOBODYS = (
@@ -191,7 +196,9 @@ def may(cluster: Cluster, who: tuple[str, ...], *actions: str) -> list[str]:
             return False
 
     with ThreadPoolExecutor(4) as pool:
-        return [action for action, allowed in zip(actions, pool.map(is_allowed, actions)) if allowed]
+        return [
+            action for action, allowed in zip(actions, pool.map(is_allowed, actions), strict=True) if allowed
+        ]
 
 
 @pytest.fixture

@@ -628,6 +628,41 @@ def test_a_service_is_there_again_after_a_reboot(service: Log) -> None:
     assert kubelet.healthy()
 
 
+# In the place of a program that is no service
+
+
+PLAIN = "import time; print('up', flush=True); time.sleep({seconds})"
+
+
+def register_plain(log: Log, seconds: float) -> None:
+    command = commandline.join([PYTHON, "-c", PLAIN.format(seconds=seconds)])
+    log.node.create_service("kubelet", log.line("--as-service", command=command), automatic=False)
+
+
+def test_it_is_the_service_of_a_program_that_is_none(service: Log) -> None:
+    node = service.node
+    register_plain(service, 1000)
+    start(service)
+    running = node.service("kubelet")
+    stop = 0x1
+    assert running is not None
+    assert running.accepts == stop
+    until(lambda: service.output() == b"up\r\n", "the program runs, and its log is written")
+    node.stop_service("kubelet")
+    stopped = node.wait_for_service("kubelet", State.STOPPED)
+    assert (stopped.exit_code, stopped.specific_exit_code) == (0, 0)
+    until(lambda: not python(node), "the program has ended")
+    until(lambda: not node.processes(log_runner.NAME), "so has the runner")
+
+
+def test_a_program_that_ends_by_itself_is_a_service_that_failed(service: Log) -> None:
+    """Without a word, which is what Windows restarts a service for."""
+    register_plain(service, 0.5)
+    start(service)
+    service.node.wait_for_service("kubelet", State.STOPPED)
+    assert service.said()[-1] == f"{PYTHON} ended with exit code 0"
+
+
 # The exe
 
 

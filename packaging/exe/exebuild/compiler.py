@@ -47,6 +47,7 @@ LOG_RUNNER = Program(
             f"log-runner/{name}"
             for name in (
                 "start", "arguments", "environment", "child", "log", "rotation", "descriptors", "text",
+                "service",
             )
         ),
         "launcher/memory",

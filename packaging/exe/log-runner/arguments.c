@@ -108,6 +108,8 @@ static void read_option(void)
     } else if ((value = value_of(L"--arguments-from="))) {
         options.arguments[0] = 0;
         append(options.arguments, value);
+    } else if (lstrcmpW(word, L"--as-service") == 0) {
+        options.as_service = TRUE;
     } else {
         fail(L"not an option (and the program to run stands behind --):", word);
     }

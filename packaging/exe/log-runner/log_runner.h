@@ -1,7 +1,7 @@
 /* wmcb-log.exe: runs a program as its child, and writes what that says to a log file that never grows too large.
  *
  *   wmcb-log.exe --log-file=C:\var\log\kubelet\kubelet.log [--log-file-size=100M] [--log-file-age=168h]
- *                [--log-file-count=5] [--arguments-from=C:\var\lib\kubelet\kubeadm-flags.env]
+ *                [--log-file-count=5] [--arguments-from=C:\var\lib\kubelet\kubeadm-flags.env] [--as-service]
  *                -- C:\k\kubelet.exe ARGUMENTS...
  *
  * A service's program has nowhere to say anything: Windows gives it no stdout and no stderr. So the service control
@@ -10,7 +10,10 @@
  * never pass through here. All that the manager sees of this process is its end, which comes with the child's, and
  * the child never outlives it (a job object).
  *
- * One thread, one buffer, no C runtime; of Windows kernel32 alone.
+ * With --as-service the program is one that knows nothing of services, as flanneld: this process speaks to the manager
+ * in its place, and ends it when the service is to stop.
+ *
+ * One thread, one buffer, no C runtime; of Windows kernel32 alone, and advapi32 with --as-service.
  */
 #ifndef WMCB_LOG_RUNNER_H
 #define WMCB_LOG_RUNNER_H
@@ -19,6 +22,7 @@
 #define WIN32_LEAN_AND_MEAN
 #include <stddef.h>
 #include <windows.h>
+#include <winsvc.h>
 
 #define PATH_CAPACITY 32768                /* Windows' own limit */
 #define LONGEST_PATH (PATH_CAPACITY - 300) /* leaves room for another name in the log's folder */
@@ -33,6 +37,7 @@ typedef struct {
     ULONGLONG age;   /* after which a log file is left for a new one, and a file that was left is removed */
     ULONGLONG count; /* of files that were left, without the one in use */
     WCHAR arguments[PATH_CAPACITY]; /* the file that further arguments are in; empty if there is to be none */
+    BOOL as_service;
     WCHAR program[PATH_CAPACITY];
     WCHAR *command; /* the program's command line: as it stands in ours, and then those arguments */
 } Options;
@@ -74,5 +79,13 @@ typedef struct {
 } Child;
 
 BOOL start_child(Child *child);
+
+/* start.c */
+DECLSPEC_NORETURN void run(void);
+
+/* service.c */
+void be_service(void);
+void tell_started(HANDLE process);
+void tell_ended(void);
 
 #endif

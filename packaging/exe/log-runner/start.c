@@ -51,19 +51,33 @@ static void relay(void)
     }
 }
 
-void start(void)
+void run(void)
 {
     DWORD code = 0;
-    read_options(GetCommandLineW());
-    open_log();
-    append_arguments();
     reading.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL);
     if (!start_child(&child)) {
         give_up(L"%1!.300s! cannot be started: error %2!u!", (DWORD_PTR)options.program, GetLastError());
     }
     say('I', L"%1!.300s! started as process %2!u!", (DWORD_PTR)options.program, GetProcessId(child.process));
+    if (options.as_service) {
+        tell_started(child.process);
+    }
     relay();
     GetExitCodeProcess(child.process, &code);
     say(code ? 'E' : 'I', L"%1!.300s! ended with exit code %2!u!", (DWORD_PTR)options.program, code);
+    if (options.as_service) {
+        tell_ended();
+    }
     ExitProcess(code);
+}
+
+void start(void)
+{
+    read_options(GetCommandLineW());
+    open_log();
+    append_arguments();
+    if (options.as_service) {
+        be_service();
+    }
+    run();
 }
