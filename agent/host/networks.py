@@ -125,3 +125,9 @@ class Routes(Protocol):
 
     def remove(self, route: Route) -> None:
         """Now and for the next start. NotFound where it is neither."""
+
+    def forwards(self, address: str) -> bool:
+        """Whether the interface with that address hands IPv4 packets for others on. NotFound without one."""
+
+    def set_forwarding(self, address: str, *, forwards: bool) -> None:
+        """Until the interface goes, or Windows is started anew."""

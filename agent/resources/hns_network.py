@@ -164,16 +164,16 @@ def _cards(host: Host, networks: Collection[ContainerNetwork]) -> Mapping[str, s
     for each in host.facts.addresses():
         address = ipaddress.ip_address(each.address)
         if not address.is_link_local and not any(address in subnet for subnet in subnets):
-            cards[each.address] = _card(each.interface)
+            cards[each.address] = card(each.interface)
     return cards
 
 
-def _card(interface: str) -> str:
+def card(interface: str) -> str:
     return interface[len(_SWITCHED) : -1] if interface.startswith(_SWITCHED) else interface
 
 
 def _addresses_of(host: Host, adapter: Value) -> Collection[str]:
-    return {each.address for each in host.facts.addresses() if _card(each.interface) == adapter}
+    return {each.address for each in host.facts.addresses() if card(each.interface) == adapter}
 
 
 def _wait_for(host: Host, name: str, addresses: Collection[str]) -> None:

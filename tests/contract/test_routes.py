@@ -1,4 +1,6 @@
-"""Routes, to a network that nobody has (198.51.100.0/24), over a neighbour that is never asked."""
+"""Routes, to a network that nobody has (198.51.100.0/24), over a neighbour that is never asked. And which
+interfaces hand packets on.
+"""
 
 from __future__ import annotations
 
@@ -109,3 +111,23 @@ def test_what_is_only_kept_for_the_next_start_is_told_and_can_be_removed(
     assert routes.find(NOWHERE, neighbour) == kept
     routes.remove(kept)
     assert (_to(routes, NOWHERE), _kept(world)) == ([], before)
+
+
+def test_an_interface_hands_on_what_is_for_others_as_it_is_told(world: World, own_address: str) -> None:
+    routes = world.host.routes
+    try:
+        before = routes.forwards(own_address)
+    except Unsupported as fault:
+        pytest.skip(f"{fault}")
+    for each in (not before, not before, before):
+        routes.set_forwarding(own_address, forwards=each)
+        assert routes.forwards(own_address) is each
+
+
+def test_an_interface_that_is_not_there_forwards_nothing(world: World) -> None:
+    for ask in (
+        lambda: world.host.routes.forwards("198.51.100.7"),
+        lambda: world.host.routes.set_forwarding("198.51.100.7", forwards=True),
+    ):
+        with pytest.raises(NotFound, match=r"198\.51\.100\.7"):
+            ask()

@@ -1,4 +1,4 @@
-"""iphlpapi.dll with routes that can be changed (standins/routes.c), and all else as Wine has it."""
+"""iphlpapi.dll with routes and forwarding that can be changed (standins/routes.c); all else is Wine's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ LIBRARY = "iphlpapi.dll"
 WINES_OWN = "wineiphlp.dll"
 
 _SOURCE = STANDINS / "routes.c"
-_OURS = ("CreateIpForwardEntry2", "DeleteIpForwardEntry2", "GetIpForwardTable2")
+_OURS = (
+    "CreateIpForwardEntry2",
+    "DeleteIpForwardEntry2",
+    "GetIpForwardTable2",
+    "GetIpInterfaceEntry",
+    "SetIpInterfaceEntry",
+)
 _MARK = b"Wine builtin DLL"
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lab.node import Node
     from lab.running import Running
 
+_FORWARDING = r"HKLM\SOFTWARE\Lab\Forwarding"
 KEY = r"HKLM\SOFTWARE\Lab\Routes"
 
 _METRIC_AT = 84
@@ -22,7 +23,7 @@ _METRIC_AT = 84
 
 
 def install(node: Node) -> None:
-    """From now on programs that are started there can make and remove routes."""
+    """From now on programs that are started there can change routes, and what interfaces hand on."""
     for name in (LIBRARY, WINES_OWN):
         node.copy_in(wine.outside(programs.PLACE) / name, rf"C:\windows\system32\{name}")
     node.prefer_files([LIBRARY])
@@ -37,6 +38,12 @@ def made(node: Node) -> Mapping[str, int]:
         for name, value in rows.items()
         if isinstance(value.data, bytes)
     }
+
+
+def forwarding(node: Node) -> Mapping[str, bool]:
+    """Of the interfaces that were told whether to hand packets for others on, by their names."""
+    key = node.registry(_FORWARDING)
+    return {name: bool(value.data) for name, value in key.values.items()} if key else {}
 
 
 class Seen:

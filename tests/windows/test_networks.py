@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +18,8 @@ from windows.exe import SERVICE
 from windows.test_bootstrap import Machine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lab.node import Node
 
 DOCUMENT = r"C:\given files\node.yaml"
@@ -25,8 +29,9 @@ kind: NodeConfiguration
 networks:
 - name: cbr0
   type: l2bridge
+  address: 10.77.0.1
   subnets: [{{prefix: 10.244.7.0/24, gateway: 10.244.7.1}}]
-  hostEndpoint: {{address: 10.244.7.2, gateway: 10.244.7.1}}
+  hostEndpoint: {{address: 10.244.7.2, gateway: 10.244.7.1, forwarding: true}}
 routes:
 - {{destination: 10.244.3.0/24, gateway: 10.77.0.33}}
 services:
@@ -38,6 +43,7 @@ services:
 """
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 ROUTE = {"10.244.3.0/24 over 10.77.0.33": 256}
+FORWARDING = {"eth0": True, "eth0peer": True}
 SOON_SECONDS = 30.0
 AT_ONCE_SECONDS = 5.0
 """Usually a tenth of that; this machine does other things as well."""
@@ -46,6 +52,7 @@ AT_ONCE_SECONDS = 5.0
 @pytest.fixture
 def machine(node: Node) -> Machine:
     machine = Machine(node)
+    routes.install(node)
     node.path(DOCUMENT).write_text(TEXT)
     return machine
 
@@ -57,36 +64,52 @@ def is_whole(hns: Hns) -> bool:
     return endpoint["HostComputeNetwork"] == network["ID"] and bool(endpoint.get("HostComputeNamespace"))
 
 
+@contextmanager
+def endpoints_adapter() -> Iterator[None]:
+    """HNS' stand-in makes none."""
+    address = ("10.244.7.2/24", "dev", "eth0peer")
+    subprocess.run(["ip", "addr", "add", *address], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["ip", "addr", "del", *address], check=True)
+
+
 def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
     """One test for all, since each node costs seconds."""
     node, hns = machine.node, Hns(machine.node)
-    routes.install(node)
     proxy = StandinKubelet(node, PROXY, address="127.0.0.1:10256", starts=r"C:\proxy.txt")
-    result = machine.bootstrap("--node-config", DOCUMENT)
-    assert result.code == 0, result.err
-    assert is_whole(hns)
-    assert routes.made(node) == ROUTE
-    network = hns.network("cbr0")
-    assert network is not None
-    assert (network["Type"], network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"]) == (
-        "L2Bridge",
-        "10.244.7.0/24",
-    )
-    (policy,) = network["Policies"]
-    assert policy["Type"] == "NetAdapterName"
-    assert machine.bootstrap("--node-config", DOCUMENT).out.startswith("nothing to do")
-    assert [each["call"] for each in hns.asked] == ["CreateNetwork", "CreateEndpoint", "HNSCall"]
+    with endpoints_adapter():
+        result = machine.bootstrap("--node-config", DOCUMENT)
+        assert result.code == 0, result.err
+        assert machine.bootstrap("--node-config", DOCUMENT).out.startswith("nothing to do")
+        assert is_whole(hns)
+        assert (routes.made(node), routes.forwarding(node)) == (ROUTE, FORWARDING)
+        network = hns.network("cbr0")
+        assert network is not None
+        assert (network["Type"], network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"]) == (
+            "L2Bridge",
+            "10.244.7.0/24",
+        )
+        (policy,) = network["Policies"]
+        assert policy["Type"] == "NetAdapterName"
+        assert [each["call"] for each in hns.asked] == ["CreateNetwork", "CreateEndpoint", "HNSCall"]
 
-    assert machine.wmcb("daemon", "install").code == 0
-    node.start_service(SERVICE)
-    until(lambda: "keeping" in _log(node), "the resident service has begun", SOON_SECONDS)
-    starts = len(proxy.starts)
-    hns.crash()
-    crashed = time.monotonic()
-    until(lambda: len(proxy.starts) == starts + 1, "the proxy is restarted", SOON_SECONDS, lambda: _log(node))
-    assert time.monotonic() - crashed < AT_ONCE_SECONDS
-    node.wait_for_service("kube-proxy", State.RUNNING)
-    assert "service kube-proxy was restarted: service hns" in _log(node)
+        assert machine.wmcb("daemon", "install").code == 0
+        node.start_service(SERVICE)
+        until(lambda: "keeping" in _log(node), "the resident service has begun", SOON_SECONDS)
+        starts = len(proxy.starts)
+        hns.crash()
+        crashed = time.monotonic()
+        until(
+            lambda: len(proxy.starts) == starts + 1,
+            "the proxy is restarted",
+            SOON_SECONDS,
+            lambda: _log(node),
+        )
+        assert time.monotonic() - crashed < AT_ONCE_SECONDS
+        node.wait_for_service("kube-proxy", State.RUNNING)
+        assert "service kube-proxy was restarted: service hns" in _log(node)
 
     node.power_off()
     hns.lose_networks()
@@ -94,11 +117,15 @@ def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
     assert stale is not None
     node.boot()
     until(lambda: is_whole(hns), "the network is there again", SOON_SECONDS, lambda: (_log(node), hns.asked))
-    node.wait_for_service("kube-proxy", State.RUNNING)
-    until(lambda: routes.made(node) == ROUTE, "so is the route", SOON_SECONDS, lambda: _log(node))
-
-    assert machine.wmcb("reset").code == 0
+    with endpoints_adapter():  # it comes after the network, and is waited for
+        node.wait_for_service("kube-proxy", State.RUNNING)
+        until(lambda: routes.made(node) == ROUTE, "so is the route", SOON_SECONDS, lambda: _log(node))
+        until(
+            lambda: routes.forwarding(node) == FORWARDING, "packets go on", SOON_SECONDS, lambda: _log(node)
+        )
+        assert machine.wmcb("reset").code == 0
     assert (hns.networks, hns.endpoints, routes.made(node)) == ([], [], {})
+    assert routes.forwarding(node) == {"eth0": False, "eth0peer": False}
 
 
 def test_without_the_feature_it_is_said_in_one_line_what_to_do(machine: Machine) -> None:

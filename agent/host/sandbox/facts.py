@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from agent.host.errors import NotFound
 from agent.host.names import check_pipe
 from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
+from agent.host.sandbox.networks import DOCUMENT as NETWORKS
+from agent.host.sandbox.networks import attached
 from agent.host.sandbox.places import name_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from agent.host.sandbox.programs import Programs
-    from agent.host.sandbox.state import State
+    from agent.host.sandbox.state import Document, State
 
 _DOCUMENT = "facts.json"
 _FILE_NOT_FOUND = 2
@@ -72,7 +74,12 @@ class SandboxFacts:
         return DiskSpace(usage.total, usage.free)
 
     def addresses(self) -> Sequence[NetworkAddress]:
-        return [NetworkAddress(**address) for address in self._fact("addresses")]
+        """Those of the machine's endpoints in container networks among them."""
+        endpoints = attached(self._state.read(NETWORKS))
+        return [
+            *(NetworkAddress(**address) for address in self._fact("addresses")),
+            *(_of_endpoint(address, document) for address, document in endpoints.items()),
+        ]
 
     def listening_ports(self) -> Sequence[ListeningPort]:
         """Without a word in facts.json, those of the programs that the sandbox has started."""
@@ -119,6 +126,12 @@ class SandboxFacts:
 
     def _fact(self, name: str) -> Any:
         return self._state.read(_DOCUMENT).get(name, _DEFAULTS[name])
+
+
+def _of_endpoint(address: str, document: Document) -> NetworkAddress:
+    length = int(document["IpConfigurations"][0]["PrefixLength"])
+    mac = str(document.get("MacAddress", "")).lower().replace("-", ":")
+    return NetworkAddress(f"vEthernet ({document['Name']})", address, length, mac)
 
 
 def _listening_ports(pids: Collection[int]) -> Sequence[ListeningPort]:

@@ -8,7 +8,7 @@ from agent.host import hcn_documents
 from agent.host.errors import host_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
     from agent.host.sandbox.state import Document, State
@@ -93,6 +93,12 @@ class SandboxNetworks:
     def _read(self, part: str) -> dict[str, Any]:
         found: dict[str, Any] = self._state.read(DOCUMENT).get(part, {})
         return found
+
+
+def attached(document: Document) -> Mapping[str, Document]:
+    """Endpoints that are the machine's own, by their addresses."""
+    its_own = [each for each in document.get(_ENDPOINTS, {}).values() if _ATTACHED in each]
+    return {each["IpConfigurations"][0]["IpAddress"]: each for each in its_own}
 
 
 def _references(document: Document) -> Sequence[Sequence[str]]:

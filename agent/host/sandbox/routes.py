@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from agent.host.errors import host_error
 from agent.host.networks import Route
 from agent.host.persistent_routes import forget, is_same, persist, persistent_routes, together
+from agent.host.sandbox.networks import DOCUMENT as NETWORKS
+from agent.host.sandbox.networks import attached
 from agent.records import replaced
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import State
 
 _DOCUMENT = "routes.json"
-_ACTIVE = "active"
+_ACTIVE, _FORWARDING = "active", "forwarding"
 _ALREADY_EXISTS = 5010
 _NOT_FOUND = 1168
 
@@ -54,18 +56,39 @@ class SandboxRoutes:
             if len(document[_ACTIVE]) == len(before) and not was_kept:
                 raise host_error("remove", _told(route), _NOT_FOUND)
 
+    def forwards(self, address: str) -> bool:
+        self._check(address)
+        endpoint = attached(self._state.read(NETWORKS)).get(address)
+        if endpoint is not None:
+            return bool(endpoint.get(_FORWARDING))
+        return address in self._state.read(_DOCUMENT).get(_FORWARDING, ())
+
+    def set_forwarding(self, address: str, *, forwards: bool) -> None:
+        self._check(address)
+        with self._state.changing(NETWORKS) as document:
+            endpoint = attached(document).get(address)
+            if endpoint is not None:
+                endpoint[_FORWARDING] = forwards  # it goes with it
+                return
+        with self._state.changing(_DOCUMENT) as document:
+            others = set(document.get(_FORWARDING, ())) - {address}
+            document[_FORWARDING] = sorted({*others, address} if forwards else others)
+
     def reboot(self) -> None:
         with self._state.changing(_DOCUMENT) as document:
+            document.pop(_FORWARDING, None)
             kept = persistent_routes(self._registry)
             document[_ACTIVE] = [_entry(each, self._interface(each)) for each in kept]
 
     def _interface(self, route: Route) -> str:
-        addresses = [each.address for each in self._facts.addresses()]
         if route.interface is None:
-            return addresses[0]
-        if route.interface not in addresses:
-            raise host_error("find", f"the interface with address {route.interface}", _NOT_FOUND)
+            return next(each.address for each in self._facts.addresses())
+        self._check(route.interface)
         return route.interface
+
+    def _check(self, address: str) -> None:
+        if address not in [each.address for each in self._facts.addresses()]:
+            raise host_error("find", f"the interface with address {address}", _NOT_FOUND)
 
 
 def _entry(route: Route, interface: str) -> dict[str, Any]:

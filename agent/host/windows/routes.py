@@ -6,13 +6,14 @@ import sys
 
 assert sys.platform == "win32"
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound, Unsupported
 from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent.host.networks import Route
     from agent.host.port import Registry
@@ -80,15 +81,42 @@ class WindowsRoutes:
         if not was_there and not was_kept:
             raise NotFound("remove", subject, _ELEMENT_NOT_FOUND)
 
+    def forwards(self, address: str) -> bool:
+        from agent.host.windows.api import interfaces
+
+        with _forwarding("ask for", address):
+            return interfaces.forwards(_index_of(address))
+
+    def set_forwarding(self, address: str, *, forwards: bool) -> None:
+        from agent.host.windows.api import interfaces
+
+        with _forwarding("set", address):
+            interfaces.set_forwarding(_index_of(address), forwards=forwards)
+
     def _row(self, route: Route) -> Row:
         from agent.host.windows.api import routes
-        from agent.host.windows.api.network import addresses_by_index
 
         if route.interface is None:
             index = routes.best_interface(route.gateway)
         else:
-            found = [number for number, address in addresses_by_index().items() if address == route.interface]
-            if not found:
-                raise NotFound("find", f"the interface with address {route.interface}", _ELEMENT_NOT_FOUND)
-            index = found[0]
+            index = _index_of(route.interface)
         return routes.Row(route.destination, route.gateway, route.metric, index)
+
+
+@contextmanager
+def _forwarding(action: str, address: str) -> Iterator[None]:
+    subject = f"the forwarding of the interface with address {address}"
+    with telling(action, subject):
+        try:
+            yield
+        except AttributeError:  # as above
+            raise Unsupported(action, subject, _NO_SUCH_PROCEDURE) from None
+
+
+def _index_of(address: str) -> int:
+    from agent.host.windows.api.network import index_of
+
+    index = index_of(address)
+    if index is None:
+        raise NotFound("find", f"the interface with address {address}", _ELEMENT_NOT_FOUND)
+    return index

@@ -1,5 +1,6 @@
 /*
  * iphlpapi.dll for Wine, which cannot change routes: those that are made are kept in the registry, beside Wine's own.
+ * So is which interfaces hand packets on.
  *
  * All else is Wine's: forwards to a copy of its library, wineiphlp.dll, are added by lab/routes.py. The key is
  * volatile, so that a new start of Windows forgets what is in force, and then makes what `route -p` keeps.
@@ -13,7 +14,9 @@
 
 #define KEPT L"SOFTWARE\\Lab\\Routes"
 #define PERSISTENT L"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters\\PersistentRoutes"
+#define FORWARDING L"SOFTWARE\\Lab\\Forwarding"
 #define MOST 4096
+#define MTU 1500
 
 /* A function of Wine's, by its own type: linked against this library's name it would be looked for in here. */
 #define WINES(name) ((__typeof__(&name))wines(#name))
@@ -154,4 +157,51 @@ DWORD WINAPI GetIpForwardTable2(ADDRESS_FAMILY family, PMIB_IPFORWARD_TABLE2 *ta
     RegCloseKey(key);
     *table = all;
     return NO_ERROR;
+}
+
+/* The value for an interface: by its alias, as people know it. */
+static DWORD forwarding(const MIB_IPINTERFACE_ROW *row, HKEY *key, WCHAR *alias)
+{
+    NET_LUID luid;
+
+    if (row->Family != AF_INET)
+        return row->Family == AF_INET6 ? ERROR_NOT_FOUND : ERROR_INVALID_PARAMETER;
+    if (WINES(ConvertInterfaceIndexToLuid)(row->InterfaceIndex, &luid) ||
+        WINES(ConvertInterfaceLuidToAlias)(&luid, alias, IF_MAX_STRING_SIZE + 1))
+        return ERROR_FILE_NOT_FOUND;
+    return RegCreateKeyExW(HKEY_LOCAL_MACHINE, FORWARDING, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, key, NULL);
+}
+
+DWORD WINAPI GetIpInterfaceEntry(MIB_IPINTERFACE_ROW *row)
+{
+    DWORD code, on = 0, size = sizeof(on);
+    WCHAR alias[IF_MAX_STRING_SIZE + 1];
+    HKEY key;
+
+    if ((code = forwarding(row, &key, alias)))
+        return code;
+    RegQueryValueExW(key, alias, NULL, NULL, (BYTE *)&on, &size);
+    RegCloseKey(key);
+    row->ForwardingEnabled = on != 0;
+    row->SitePrefixLength = 64; /* which Windows tells of IPv4, too, and does not take */
+    row->NlMtu = MTU;
+    row->Connected = TRUE;
+    return NO_ERROR;
+}
+
+DWORD WINAPI SetIpInterfaceEntry(MIB_IPINTERFACE_ROW *row)
+{
+    WCHAR alias[IF_MAX_STRING_SIZE + 1];
+    DWORD code, on;
+    HKEY key;
+
+    if ((code = forwarding(row, &key, alias)))
+        return code;
+    on = row->ForwardingEnabled;
+    if (row->SitePrefixLength > 32 || on > 1 || row->NlMtu != MTU || row->Connected != TRUE)
+        code = ERROR_INVALID_PARAMETER;
+    else
+        code = RegSetValueExW(key, alias, 0, REG_DWORD, (const BYTE *)&on, sizeof(on));
+    RegCloseKey(key);
+    return code;
 }

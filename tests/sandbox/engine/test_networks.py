@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from contextlib import suppress
@@ -26,6 +27,7 @@ from agent.resources.kind import CannotBeSo
 from agent.spec import Key, Specification
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
+from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, changed, picture, powered
@@ -45,12 +47,13 @@ OVERLAY = HnsNetwork(
 )
 ROUTE = Route("10.244.3.0/24", "192.0.2.33")
 NODE_ADDRESS, CARD = "192.0.2.10", "Ethernet"
+FORWARDING = (IpForwarding(CARD, CBR0.key), IpForwarding(CBR0_EP.address, CBR0_EP.key))
 
 SOMEBODY = ContainerNetwork(str(uuid.uuid4()), "cbr0", "L2Bridge", (there.Subnet("10.99.0.0/24"),))
 THEIR_ROUTE = there.Route("10.244.3.0/24", "192.0.2.99", 5, persistent=True)
 
 
-def wants(*wanted: HnsNetwork | HnsEndpoint | Route) -> Specification:
+def wants(*wanted: HnsNetwork | HnsEndpoint | IpForwarding | Route) -> Specification:
     return Specification.of(wanted)
 
 
@@ -299,10 +302,73 @@ def test_a_route_that_was_there_otherwise_comes_back(host: Host) -> None:
     assert host.routes.list() == before
 
 
+def forwarding(host: Host) -> dict[str, bool]:
+    return {each.address: host.routes.forwards(each.address) for each in host.facts.addresses()}
+
+
+FORWARDED = {NODE_ADDRESS: True, CBR0_EP.address: True}
+
+
+def test_packets_go_on_between_the_card_and_the_endpoint(host: Host) -> None:
+    assert run(host, wants(CBR0, CBR0_EP, *FORWARDING)) == [
+        (Action.CREATE, "cbr0"),
+        (Action.CREATE, "cbr0_ep"),
+        (Action.CHANGE, CARD),
+        (Action.CREATE, CBR0_EP.address),
+    ]
+    assert forwarding(host) == FORWARDED
+    assert run(host, wants(CBR0, CBR0_EP, *FORWARDING)) == []
+    run(host, wants(CBR0, CBR0_EP))
+    assert forwarding(host) == {NODE_ADDRESS: False, CBR0_EP.address: False}
+    reset(host, "test", Silent())
+    assert forwarding(host) == {NODE_ADDRESS: False}
+
+
+def test_where_somebody_had_packets_go_on_before_they_do_afterwards(host: Host) -> None:
+    host.routes.set_forwarding(NODE_ADDRESS, forwards=True)
+    run(host, wants(CBR0, CBR0_EP, *FORWARDING))
+    reset(host, "test", Silent())
+    assert forwarding(host) == {NODE_ADDRESS: True}
+
+
+def test_a_start_of_windows_forgets_that_packets_go_on(tmp_path: pathlib.Path) -> None:
+    sandbox = Machine(tmp_path, run_services=False)
+    host = sandbox.host
+    run(host, wants(CBR0, CBR0_EP, *FORWARDING))
+    sandbox.shut_down()
+    sandbox.start_up()
+    assert forwarding(host) == {NODE_ADDRESS: False}
+    drifts = drifted(host).drifts
+    assert [each.key for each in drifts] == [CBR0_EP.key, *(each.key for each in FORWARDING)]
+    assert repair(host, "test", Silent(), {each.key for each in drifts}).trouble == ()
+    assert forwarding(host) == FORWARDED
+
+
+NO_INTERFACE = "IP forwarding: there is no interface {} within 15 seconds"
+
+
+def hasty(host: Host) -> Host:
+    """Its time flies while it waits."""
+    seconds = itertools.count(step=10)
+    return changed(host, clock={"monotonic": lambda: next(seconds), "sleep": lambda _: None})
+
+
+def test_an_adapter_that_never_comes_is_told(host: Host) -> None:
+    with pytest.raises(TakenBack) as failure:
+        run(hasty(host), wants(CBR0, IpForwarding("10.244.7.9", CBR0.key)))
+    assert str(failure.value.__cause__) == NO_INTERFACE.format("10.244.7.9")
+    assert host.networks.list() == []
+    run(host, wants(CBR0, CBR0_EP, *FORWARDING))
+    host.networks.delete_endpoint(host.networks.endpoints()[0].id)
+    repaired = repair(hasty(host), "test", Silent(), {FORWARDING[1].key})
+    assert repaired.trouble == (NO_INTERFACE.format(CBR0_EP.address),)
+
+
 MOVED = wants(
     replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
     replaced(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
     replaced(ROUTE, metric=7),
+    FORWARDING[0],
 )
 
 

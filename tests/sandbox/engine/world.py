@@ -45,6 +45,7 @@ def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, o
         seen[f"registry key {key}"] = host.registry.values(key)
     seen["networks"] = [*host.networks.list(), *host.networks.endpoints(), *host.networks.load_balancers()]
     seen["routes"] = host.routes.list()
+    seen["forwarding"] = {each.address: host.routes.forwards(each.address) for each in host.facts.addresses()}
     with suppress(NotFound):
         seen["at the next start"] = host.registry.read(SESSION_MANAGER, PENDING_MOVES)
     return seen
@@ -88,7 +89,7 @@ MUTATIONS = {
     "networks": {
         "create", "delete", "create_endpoint", "attach", "delete_endpoint", "delete_load_balancer",
     },
-    "routes": {"add", "remove"},
+    "routes": {"add", "remove", "set_forwarding"},
 }  # fmt: skip
 
 

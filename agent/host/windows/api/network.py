@@ -140,6 +140,12 @@ def addresses_by_index() -> dict[int, str]:
     return found
 
 
+def index_of(address: str) -> int | None:
+    """The number of the adapter that has this address, and is up."""
+    found = _adapters_with_addresses()
+    return next((index for index, each in found if each.address == address), None)
+
+
 def listeners() -> Iterator[Listener]:
     """TCP, both families."""
     for family, row in ((_IPV4, "<I4s4s4s4sI"), (_IPV6, "<16s4s4s16s4s4sII")):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from agent.records import frozen
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, Number, Text, items, mapping, text
+from agent.sources.forms import Flag, ListOf, Number, Text, items, mapping, text
 from agent.sources.node_configuration.kinds.values import address_form, name_form, prefix_form
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
+from agent.spec.ip_forwarding import IpForwarding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agent.sources.forms import Checking
     from agent.sources.node_configuration.kinds.kind import Fields
     from agent.sources.report import Place
-    from agent.spec import Want
+    from agent.spec import Key, Want
 
 _TYPES = {
     "l2bridge": NetworkType.L2BRIDGE,
@@ -56,6 +57,10 @@ _HOST_ENDPOINT = Table(
             "a MAC address such as 00-15-5D-01-02-03",
             pattern="[0-9A-Fa-f]{2}([-:][0-9A-Fa-f]{2}){5}",
         ),
+        "forwarding": Flag(
+            "Whether packets go on from here to pods and back, as routes to other nodes' pods need it: it"
+            " switches on IP forwarding of this adapter and of the network's own."
+        ),
     },
     "This machine's own place in it: an address on an adapter that Windows makes.",
     needed=("address",),
@@ -79,13 +84,18 @@ class _Networks:
     form: ListOf
 
     def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
+        cards: set[Key] = set()
         for number, item in enumerate(items(value)):
             here, given = (*place, number), mapping(item)
             network = _network(checking, given, here)
             yield network, here
             if "hostEndpoint" in given:
                 there = (*here, "hostEndpoint")
-                yield _endpoint(checking, mapping(given["hostEndpoint"]), network, there), there
+                for want in _here(checking, mapping(given["hostEndpoint"]), network, there):
+                    if want.key not in cards:
+                        yield want, there
+                    if isinstance(want, IpForwarding):
+                        cards.add(want.key)  # two networks may be on one
 
 
 def _network(checking: Checking, given: Fields, place: Place) -> HnsNetwork:
@@ -146,6 +156,19 @@ def _policies(checking: Checking, given: Sequence[Value], place: Place) -> Itera
             checking.wrong((*place, number, "settings"), "it is no JSON object")
         canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
         yield NetworkPolicy(text(each["type"]), canonical)
+
+
+def _here(checking: Checking, given: Fields, network: HnsNetwork, place: Place) -> Iterator[Want]:
+    endpoint = _endpoint(checking, given, network, place)
+    yield endpoint
+    if given.get("forwarding"):
+        card = network.address or network.adapter
+        if card is None:
+            message = "say by which card packets come in: give the network an adapter or address"
+            checking.wrong((*place, "forwarding"), message)
+        else:
+            yield IpForwarding(card, network.key)
+        yield IpForwarding(endpoint.address, endpoint.key)
 
 
 def _endpoint(checking: Checking, given: Fields, network: HnsNetwork, place: Place) -> HnsEndpoint:

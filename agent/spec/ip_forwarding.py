@@ -1,0 +1,26 @@
+"""An interface of the machine that hands packets for others on, as between pods and the rest of the world."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class IpForwarding(Want):
+    kind: ClassVar[str] = "ip_forwarding"
+
+    interface: str
+    """An address that it has, or the name of a network card, switched or not."""
+    of: Key
+    """The network or endpoint by which there is such an interface."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.interface)
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (self.of,)
