@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent.sources.node_configuration.kinds.kind import Fields
     from agent.sources.report import Place
 
+_PATH = "path"
 _VARIABLE = Table(
     {
         "name": VARIABLE,
@@ -27,7 +28,9 @@ _VARIABLE = Table(
 )
 
 
-def _variable(checking: Checking, given: Fields, place: Place) -> EnvironmentVariable:  # noqa: ARG001 - nothing of it can be wrong
+def _variable(checking: Checking, given: Fields, place: Place) -> EnvironmentVariable:
+    if text(given["name"]).lower() == _PATH:
+        checking.wrong((*place, "name"), "all that others have in it would go; pathEntries adds to it")
     value = text(given["value"]) if "value" in given else None
     return EnvironmentVariable(text(given["name"]), value, given.get("secret") is True)
 

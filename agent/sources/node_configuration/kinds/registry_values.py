@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agent.sources.forms import Fields as Table
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1 << 20
 _CONTROL = r"system\currentcontrolset"
+_NUMBERED = re.compile(r"^system\\controlset[0-9]{3}(?=\\)")
 _OTHERWISE = {
     rf"{_CONTROL}\control\session manager\environment": (
         "the machine's variables are kept by environmentVariables and pathEntries, which Windows hears of"
     ),
+    r"software\wmcb": "this is what wmcb itself goes by",
     rf"{_CONTROL}\services\wmcb": "this is the service that does all this; wmcb daemon install changes it",
 }
 """Who looks after what is there."""
@@ -70,8 +73,10 @@ _REGISTRY_VALUE = Table(
 
 def _registry_value(checking: Checking, given: Fields, place: Place) -> RegistryValue:
     _, _, path = text(given["key"]).partition("\\")
+    # The one that Windows runs by has a number of its own, too.
+    meant = _NUMBERED.sub(lambda _: _CONTROL, path.lower())
     for reserved, advice in _OTHERWISE.items():
-        if f"{path.lower()}\\".startswith(f"{reserved}\\"):
+        if f"{meant}\\".startswith(f"{reserved}\\"):
             checking.wrong((*place, "key"), advice)
     name, secret = text(given.get("name")), given.get("secret") is True
     field = next((field for field in _TYPES if field in given), None)
