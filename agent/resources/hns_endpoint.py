@@ -83,6 +83,12 @@ class HnsEndpointResource(Kind):
                 if each.id == _own_id(name):
                     delete_endpoint(host, each.id)
         elif there is None or not self._is_so(before, there) or there["attached"] != before["attached"]:
+            if (
+                there is not None
+                and there["attached"]
+                and there["id"] not in (_own_id(name), before.get("id"))
+            ):
+                return f"network endpoint {name} is another program's now, and stays"
             _make_anew(host, name, before)
         return None
 

@@ -204,6 +204,23 @@ def test_an_endpoint_that_a_start_of_windows_left_unattached_is_made_anew(tmp_pa
     assert [each.is_attached for each in host.networks.endpoints()] == [True]
 
 
+@pytest.mark.parametrize("is_attached", [True, False], ids=["in use", "stale"])
+def test_anothers_endpoint_of_the_name_is_replaced_only_where_nothing_uses_it(
+    host: Host, is_attached: bool
+) -> None:
+    run(host, WHOLE)
+    (ours,) = host.networks.endpoints()
+    host.networks.delete_endpoint(ours.id)
+    host.networks.create_endpoint(replaced(ours, id=str(uuid.uuid4()), address="10.244.7.9"))
+    (theirs,) = host.networks.endpoints()
+    if is_attached:
+        host.networks.attach(theirs.id)
+    left = repair(host, "test", Silent(), {CBR0_EP.key}).left
+    (found,) = host.networks.endpoints()
+    assert found.id == (theirs.id if is_attached else ours.id)
+    assert [drift.key for drift in left] == ([CBR0_EP.key] if is_attached else [])
+
+
 def test_an_overlay_has_its_vsid_and_keeps_the_policies_that_others_add(host: Host) -> None:
     run(host, wants(OVERLAY))
     (network,) = host.networks.list()
