@@ -28,3 +28,12 @@ def build() -> Build:
     import ssl
 
     return Build(commit=None, openssl=ssl.OPENSSL_VERSION)
+
+
+def licenses() -> str | None:
+    """Of all that the exe carries; None where this is Python from source, which carries nothing."""
+    try:
+        import wmcb_licenses
+    except ModuleNotFoundError:
+        return None
+    return wmcb_licenses.TEXT

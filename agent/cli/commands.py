@@ -174,8 +174,8 @@ COMMANDS = (
         "version",
         "what this program is and what it was built from",
         run="agent.cli.version:show",
-        options=(OUTPUT,),
-        examples=("wmcb version", "wmcb version --output json"),
+        options=(OUTPUT, options.LICENSES),
+        examples=("wmcb version", "wmcb version --output json", "wmcb version --licenses"),
     ),
     Command(
         "daemon install",

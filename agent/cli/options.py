@@ -15,6 +15,7 @@ KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs g
 KUBERNETES_VERSION = Option("--kubernetes-version", "whose kubelet.exe is fetched", placeholder="V")
 FOR_IMAGE = Option("--for-image", "leave nothing that is one machine's alone")
 INSTALL_DIRECTORY = Option("--install-dir", r"where programs go (C:\k)", placeholder="DIR")
+LICENSES = Option("--licenses", "of all parts that this program carries")
 KUBELET_VERSION = Option("--kubelet-version", "of a kubelet.exe that cannot be run here", placeholder="V")
 NODE_NAME = Option("--node-name", "in place of this machine's host name", placeholder="NAME")
 NODE_IP = Option("--node-ip", "the node's address, or two: IPv4,IPv6", placeholder="IP[,IP]")

@@ -5,15 +5,24 @@ from __future__ import annotations
 import sys
 
 from agent.cli.failure import DONE
+from agent.cli.options import LICENSES
 from agent.cli.streams import say
-from agent.release import RELEASE, build
+from agent.release import RELEASE, build, licenses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
 
 
+FROM_SOURCE = """\
+This is wmcb from source (Apache-2.0, its LICENSE), which carries no parts of others:
+Python and each package that it imports have their licences where they are installed."""
+
+
 def show(request: Request) -> int:
+    if request.has(LICENSES) and not request.wants_json:
+        say(licenses() or FROM_SOURCE)
+        return DONE
     built = build()
     facts = {
         "release": RELEASE,
@@ -25,7 +34,7 @@ def show(request: Request) -> int:
     if request.wants_json:
         from agent.cli.documents import document
 
-        say(document(**facts))
+        say(document(**facts, **({"licenses": licenses()} if request.has(LICENSES) else {})))
     else:
         commit = f"commit {built.commit}" if built.commit else "from source"
         say(f"wmcb {RELEASE} ({commit})\nPython {facts['python']}, {facts['openssl']}\n{facts['platform']}")

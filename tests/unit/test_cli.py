@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from agent.cli import dispatch, main, streams
 from agent.cli.commands import COMMANDS
 from agent.cli.failure import Failure, Refused
+from agent.cli.version import FROM_SOURCE
 from agent.release import RELEASE
 
 if TYPE_CHECKING:
@@ -92,6 +94,24 @@ def test_version_for_programs(arguments: tuple[str, ...], capsys: pytest.Capture
     assert facts["release"] == RELEASE
     assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
     assert facts["openssl"].startswith("OpenSSL ")
+
+
+def test_licenses_from_source_are_where_the_packages_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["version", "--licenses"]) == 0
+    assert capsys.readouterr().out == f"{FROM_SOURCE}\n"
+    assert main.run(["version", "--licenses", "--output", "json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["release"], facts["licenses"]) == (RELEASE, None)
+
+
+def test_licenses_of_the_exe_are_what_it_carries(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wmcb_licenses", SimpleNamespace(TEXT="Kirill Simonov, MIT"))
+    assert main.run(["version", "--licenses"]) == 0
+    assert capsys.readouterr().out == "Kirill Simonov, MIT\n"
+    assert main.run(["version", "--licenses", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["licenses"] == "Kirill Simonov, MIT"
 
 
 def test_version_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,6 +131,17 @@ def test_the_openssl_that_is_named_is_the_one_that_is_carried(machine: Node) -> 
 
 
 @BOTH
+def test_it_prints_the_licence_of_each_file_that_it_carries(machine: Node, exe: str) -> None:
+    result = machine.run(exe, "version", "--licenses")
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
+    for file in (PROGRAM.parent / "runtime").iterdir():
+        assert f"  {file.name}" in lines, file.name
+    for words in ("Apache License", "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2", "Kirill Simonov"):
+        assert words in result.out
+
+
+@BOTH
 def test_help_can_be_read_on_a_console_of_80_columns(machine: Node, exe: str) -> None:
     result = machine.run(exe, "--help")
     assert (result.code, result.err) == (0, "")

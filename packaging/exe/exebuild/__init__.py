@@ -7,6 +7,7 @@ compiler    the launcher and the log-runner, from C
 resources   what Explorer and the loader read in it: version, icon, manifest, event texts
 payload     program and runtime into the section .payload of the shipped file
 image       sections into a program
+parts       what all of this is a part of, and under which licence
 signing     a signature, where there is a key
 assembly    all of these in order
 """

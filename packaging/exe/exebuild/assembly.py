@@ -14,7 +14,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exebuild import findings, freezing, image, modules, payload, resources, signing, sources
+from exebuild import findings, freezing, image, modules, parts, payload, resources, signing, sources
 from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler
 from exebuild.modules import FrozenModule
 
@@ -90,12 +90,14 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     own = sources.own(repository)
     found = findings.collect(sources.imported(own), work, analyse)
     commit = os.environ.get(_COMMIT) or commit_of(repository)
+    carried = parts.of(repository, release_of(repository), found)
 
     code = {
         **_kept(work, found),
         **freezing.freeze(own, optimize=freezing.KEEP_ALL),
         "wmcb_built": _facts(commit, found),
-        "wmcb_log_runner": _carried(_log_runner(work)),
+        "wmcb_licenses": _carried("wmcb_licenses", "TEXT", parts.licenses(carried)),
+        "wmcb_log_runner": _carried("wmcb_log_runner", "PROGRAM", _log_runner(work)),
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
     # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
@@ -166,10 +168,10 @@ def _signed_since(program: bytes) -> bytes:
     return signed
 
 
-def _carried(program: bytes) -> bytes:
+def _carried(module: str, name: str, content: bytes | str) -> bytes:
     """As a module: it costs nothing until it is imported. A file would be laid out at each start."""
-    text = f"PROGRAM = {program!r}\n".encode()
-    return freezing.compile_module("wmcb_log_runner", text, is_package=False, optimize=freezing.KEEP_ALL)
+    text = f"{name} = {content!r}\n".encode()
+    return freezing.compile_module(module, text, is_package=False, optimize=freezing.KEEP_ALL)
 
 
 def _kept(work: Path, found: Findings) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 OWN_PACKAGES = ("agent", "service")
 CARRIED = Path(__file__).parents[1] / "carried"
 """Modules that only the exe has."""
-WRITTEN = frozenset({"wmcb_built", "wmcb_log_runner"})
+WRITTEN = frozenset({"wmcb_built", "wmcb_licenses", "wmcb_log_runner"})
 """Those that have no source but are made by the build."""
 
 
