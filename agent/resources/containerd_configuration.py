@@ -23,11 +23,15 @@ _FAULT = "fault"
 _WRITTEN = "written"
 """The values as they stand in the text: so they can come back with their quotes."""
 _NO_FIELDS = frozenset({_FAULT, _WRITTEN})
+_VERSION = "version"
 _FOLDERS = frozenset({toml.CNI_PROGRAMS, toml.CNI_CONFIGURATIONS, toml.REGISTRIES})
 
 
+_SETTINGS = frozenset({*_FOLDERS, toml.SANDBOX_IMAGE, toml.ADDRESS, toml.SYSTEMD_CGROUP})
+
+
 class ContainerdConfigurationResource(Kind):
-    firm = frozenset({*_FOLDERS, toml.SANDBOX_IMAGE, toml.ADDRESS, toml.SYSTEMD_CGROUP})
+    firm = _SETTINGS
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, ContainerdConfiguration)
@@ -43,7 +47,7 @@ class ContainerdConfigurationResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, ContainerdConfiguration)
-        return {"version": want.version}
+        return {"version": want.version, "settings": list(self.wanted(want))}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         text = _text(host, PureWindowsPath(name))
@@ -77,11 +81,9 @@ class ContainerdConfigurationResource(Kind):
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         path = PureWindowsPath(name)
-        if before is None:
-            with suppress(NotFound):
-                host.files.remove(path)
-            return None
         text = _text(host, path)
+        if before is None:
+            return None if text is None else _take_ours(host, path, text, manner)
         names = [field for field in before if field not in _NO_FIELDS]
         if text is None:
             # Somebody has removed it all. What was ours can be there again; the rest was never known here.
@@ -96,6 +98,21 @@ class ContainerdConfigurationResource(Kind):
             return f"{path} stays as it is: {fault}"
         _write(host, path, given_back)
         return None
+
+
+def _take_ours(host: Host, path: PureWindowsPath, text: str, manner: State) -> str | None:
+    """Out of a file that was made here; with it, unless somebody has put something into it since."""
+    try:
+        toml.parsed(text)
+        left = toml.given_back(text, cast("Sequence[str]", manner.get("settings", sorted(_SETTINGS))), ())
+        if toml.parsed(left).keys() <= {_VERSION}:
+            with suppress(NotFound):
+                host.files.remove(path)
+            return None
+    except toml.NotReadable as fault:
+        return f"{path} stays as it is: {fault}"
+    _write(host, path, left)
+    return f"{path} stays, with what somebody else has put into it"
 
 
 def _edited(path: PureWindowsPath, text: str, wanted: State) -> str:

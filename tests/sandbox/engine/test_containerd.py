@@ -122,6 +122,18 @@ def test_where_there_is_no_file_there_is_one_then_and_none_after_a_reset(host: H
     assert without_state(host) == before
 
 
+def test_of_a_file_that_was_made_here_what_somebody_put_into_it_stays(host: Host) -> None:
+    run(host, specified())
+    theirs = 'version = 2\n[debug]\nlevel = "info" # for a while\n'
+    put(host, there(host).replace("version = 2\n", theirs))
+    left = reset(host, "test", Silent()).left
+    assert left == (
+        f"{FILE} stays, with what somebody else has put into it",
+        f"{FOLDER} holds something that is not wmcb's, and stays",
+    )
+    assert there(host).split() == theirs.split()
+
+
 @pytest.mark.parametrize("text", FILES)
 def test_what_somebody_changes_of_it_is_drift_and_all_else_is_not(host: Host, text: str) -> None:
     put(host, text)
