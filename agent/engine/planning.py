@@ -12,7 +12,7 @@ from agent.records import frozen
 from agent.resources.kind import CannotBeSo, pausable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from agent.engine.target import Record
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 NOTHING_SEEN: Mapping[Key, State | None] = {}
+NOTHING_BESIDE: Mapping[Key, Record] = {}
 
 
 _MOST_TOLD = 10
@@ -80,7 +81,8 @@ class Plan:
     changes: tuple[Change, ...]
     """In this order. What is no longer wanted comes first: something else may be wanted in its place."""
     resumes: tuple[Change, ...]
-    """What is given back and ran before wmcb: started last, when all that it uses is given back too."""
+    """Started last, when all that it uses is as it is to be: what is given back and ran before wmcb, and what
+    is another part's and lives by what changes."""
     unchanged: tuple[Match, ...]
     notes: tuple[Note, ...] = ()
 
@@ -131,8 +133,14 @@ def plan(
     specification: Specification,
     remembered: Mapping[Key, Record],
     seen: Mapping[Key, State | None] = NOTHING_SEEN,
+    others: Mapping[Key, Record] = NOTHING_BESIDE,
+    stopped: Collection[Key] = (),
 ) -> Plan:
-    """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way."""
+    """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way.
+
+    Of the `others` nothing is changed; what runs of them and uses what changes is stopped meanwhile.
+    `stopped` has been already, by the run that this one goes on from.
+    """
     seen = {**seen_at_once(host, {*specification.by_key(), *remembered}), **seen}
     removals = list(_removals(host, specification, remembered, seen))
     freed = {removal.target.key.name.upper() for removal in removals}
@@ -141,7 +149,13 @@ def plan(
     disturbed = list(disturbed_by(wanted, remembered, moving))
     restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
     going = [removal.target for removal in removals if _is_active(removal.target, removal.found)]
-    pauses = [*going, *(each.target for each in reversed(disturbed))]
+    moving.update(each.target.key for each in disturbed)
+    meanwhile = list(_users_beside(host, others, moving, stopped))
+    pauses = [
+        *(each.target for each in reversed(meanwhile)),
+        *going,
+        *(each.target for each in reversed(disturbed)),
+    ]
     wanted = [
         Change(Action.RESTART, each.target, each.found)
         if isinstance(each, Match) and each.target.key in restarted
@@ -151,7 +165,7 @@ def plan(
     return Plan(
         tuple(users_first(pauses, remembered)),
         (*removals, *(each for each in wanted if isinstance(each, Change))),
-        tuple(removal for removal in removals if _is_active(removal.target, removal.before)),
+        (*(removal for removal in removals if _is_active(removal.target, removal.before)), *meanwhile),
         tuple(each for each in wanted if isinstance(each, Match)),
         specification.notes,
     )
@@ -269,6 +283,25 @@ def disturbed_by(
         if kind.disturbed(fields) or not _uses(each.target, remembered).isdisjoint(moving):
             moving.add(each.target.key)
             yield each
+
+
+def _users_beside(
+    host: Host, others: Mapping[Key, Record], moving: AbstractSet[Key], stopped: Collection[Key]
+) -> Iterator[Change]:
+    """What is to run and lives by what changes, or by others that do; each after what it uses.
+
+    Also what does not run just now, as above.
+    """
+    moving = {*moving, *stopped}
+    left = [record for record in others.values() if pausable(record.target.kind) is not None]
+    while users := [each for each in left if not moving.isdisjoint({each.target.key, *each.target.uses})]:
+        for record in users:
+            left.remove(record)
+            moving.add(record.target.key)
+            found = record.target.observe(host)
+            before = found if _is_active(record.target, found) else record.settled
+            if found is not None and _is_active(record.target, before):
+                yield Change(Action.RESTART, record.target, found, before=before)
 
 
 def _uses(target: Target, remembered: Mapping[Key, Record]) -> AbstractSet[Key]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.engine import planning, restarting
 from agent.engine.inventory import Inventory, Origin, needed_contents
-from agent.engine.journal import Journal
+from agent.engine.journal import Deed, Journal
 from agent.engine.looking import seen_at_once
 from agent.engine.making import Making
 from agent.engine.parts import is_somebodys, remembered, share, wanting
@@ -26,6 +26,7 @@ from agent.spec import Specification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from agent.engine.parts import Share
     from agent.engine.planning import Change, Difference
@@ -105,7 +106,12 @@ def preview(
     mine = share(host, specification, inventory, known, part, beside=beside, but=but)
     waiting = restarting.awaited(host, mine, goes_on=own is not None)
     mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
-    return plan(host, mine.specification, mine.remembered)
+    return plan(host, mine.specification, mine.remembered, others=mine.others, stopped=_stopped_by(own))
+
+
+def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
+    """What a run that was cut off may have left stopped."""
+    return {step.key for step in journal.steps if step.deed is Deed.PAUSE} if journal else set()
 
 
 def interrupted(host: Host) -> int | None:
@@ -176,7 +182,9 @@ def make_so(
         mine = restarting.without(mine, restarting.users_of(waiting, whole))
         if journal is not None:
             progress.resuming(len(journal.steps))
-        planned = plan(host, mine.specification, mine.remembered)
+        planned = plan(
+            host, mine.specification, mine.remembered, others=mine.others, stopped=_stopped_by(journal)
+        )
         progress.planned(planned)
         adopted = tuple(
             each.target.key

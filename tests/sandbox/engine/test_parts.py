@@ -21,7 +21,9 @@ from agent.engine.run import (
     take_back_part,
 )
 from agent.engine.target import NODE
+from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
+from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Protection, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.nodes import CONFIG, ETC, K
@@ -284,6 +286,72 @@ def test_its_run_that_was_cut_off_is_for_who_began_it(host: Host, name: str) -> 
     assert take_back_part(host, Silent()) is None
     yielding(host, name, b"first")
     assert status(host).is_well
+
+
+# Services of one part that live by those of another
+
+
+def above() -> Specification:
+    """A proxy that needs what needs the kubelet, and one that needs neither."""
+    needs = {"bridge": ("kubelet",), "proxy": ("bridge",), "exporter": ()}
+    services = [Service(name, TOOL, dependencies=below) for name, below in needs.items()]
+    return Specification.of(
+        [Directory(TOOLS, Protection.PROGRAM), File(TOOL, Inline(b"MZ"), Protection.PROGRAM), *services],
+        title="ConfigMap nodes/windows",
+    )
+
+
+ABOVE = ("bridge", "proxy", "exporter")
+
+
+def running(host: Host) -> list[str]:
+    return [each for each in ABOVE if host.services.status(each).state is ServiceState.RUNNING]
+
+
+@pytest.fixture
+def built_upon(host: Host) -> Host:
+    node(host)
+    part(host, above())
+    return host
+
+
+def test_what_lives_by_a_changed_service_of_another_part_is_stopped_meanwhile(built_upon: Host) -> None:
+    """And nothing else: Windows stops no service while another one that needs it runs."""
+    done = node(built_upon, nodes.node(program=b"MZ 2"))
+    assert [str(each.key) for each in done.plan.pauses] == [
+        "service proxy",
+        "service bridge",
+        "service kubelet",
+    ]
+    assert [str(each.target.key) for each in done.plan.resumes] == ["service bridge", "service proxy"]
+    assert running(built_upon) == list(ABOVE)
+    assert status(built_upon).is_well
+
+
+def test_it_runs_again_when_the_change_fails(built_upon: Host) -> None:
+    before = machine(built_upon)
+    with pytest.raises(TakenBack):
+        make_so(built_upon, nodes.node(program=b"MZ 2"), "test", Silent(), confirm=fail)
+    assert machine(built_upon) == before
+
+
+def fail() -> None:
+    raise CannotBeSo("the node is not there")
+
+
+@pytest.mark.parametrize("changes", range(14))
+def test_it_runs_again_when_what_was_cut_off_is_finished_or_taken_back(
+    built_upon: Host, changes: int
+) -> None:
+    before = machine(built_upon)
+    changed = nodes.node(program=b"MZ 2")
+    cut_off(built_upon, changes, lambda powerless: node(powerless, changed))
+    take_back(built_upon, Silent())
+    assert machine(built_upon) == before
+    cut_off(built_upon, changes, lambda powerless: node(powerless, changed))
+    node(built_upon, changed)
+    assert running(built_upon) == list(ABOVE)
+    assert status(built_upon).is_well
 
 
 # Runs that were cut off
