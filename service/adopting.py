@@ -13,13 +13,13 @@ from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
-from agent.host.errors import HostError
 from agent.records import replaced
-from agent.resources.kind import CannotBeSo, NotWell
+from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration import compile_node, turn
 from service import standing
 from service.cluster import kubeconfig_of
 from service.desired import desired
+from service.failing import why
 from service.followed import PART
 from service.health import Soundness
 from service.refusing import Refused, told
@@ -398,11 +398,3 @@ def _waits(at: float | None) -> str:
     if at is None:
         return "this node does not take part in its rollout yet"
     return time.strftime("this node's turn comes at %Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-
-
-def why(failure: TakenBack) -> str:
-    cause = failure.__cause__
-    known = isinstance(cause, HostError | NotWell | CannotBeSo)
-    text = str(cause) if known else f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())}"
-    trouble = "; ".join(failure.undone.trouble)
-    return f"{text}; taken back" if not trouble else f"{text}; not all could be taken back: {trouble}"

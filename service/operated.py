@@ -13,8 +13,8 @@ from agent.engine.progress import Silent
 from agent.engine.run import TakenBack
 from agent.kube.answers import at, items_at, text_at
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
-from service.adopting import why
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
+from service.failing import why
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
     configuration_of,

@@ -19,8 +19,8 @@ from agent.sources.node_configuration.pod_network import TITLE, Node, pod_networ
 from agent.spec import Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
-from service.adopting import why
 from service.cluster import NODES, Unknown, Watcher, identity, kubeconfig_of, proxies_of
+from service.failing import why
 from service.routed import PART
 from service.signals import Signal, Source
 from service.telling import Event

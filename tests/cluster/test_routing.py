@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +36,7 @@ podNetwork:
   cniConfiguration: {path: 'C:\etc\cni\net.d\10-l3.conf', notTranslated: [10.244.0.0/16]}
 """
 COUNT, ALONE, AT_ONCE = 50, 5, 8
+FORWARDING = {"eth0": True, "eth0peer": True}
 AT_MOST_SECONDS = 3.0
 """Meant is one second, and measured less, also in a burst; this machine does other things as well."""
 MEGABYTE = 1 << 20
@@ -110,18 +113,31 @@ def test_what_a_node_may_by_the_manifest_and_no_more(cluster: Cluster) -> None:
     assert more == {(verb, what) for verb in ("list", "watch") for what in ("nodes", "nodes/other")}
 
 
-def test_routes_follow_fifty_nodes(joiner: Joiner, figure: Figure) -> None:
-    """One test for all, since a Ready Node costs its time."""
-    node, cluster = joiner.machine, joiner.cluster
-    hns, others = Hns(node), Others(cluster)
+@pytest.fixture
+def routed(joiner: Joiner) -> Iterator[Hns]:
+    """With a network of its own, and no route yet."""
+    node, hns = joiner.machine, Hns(joiner.machine)
     done = joiner.wmcb(*joiner.by_options(), "--node-config", DOCUMENT)
     assert done.code == 0, done.err
-    assert joiner.wmcb("daemon", "install").code == 0
-    node.start_service(SERVICE)
-    until(
-        lambda: "create hns endpoint cbr0_ep" in log(node), "the own network", SOON_SECONDS, lambda: log(node)
-    )
+    pods = until(lambda: joiner.node()["spec"].get("podCIDR"), "the cluster gives it a podCIDR")
+    # As Windows gives it to the adapter that it makes of the endpoint.
+    address = (f"{IPv4Network(pods)[2]}/24", "dev", "eth0peer")
+    subprocess.run(["ip", "addr", "add", *address], check=True)
+    try:
+        assert joiner.wmcb("daemon", "install").code == 0
+        node.start_service(SERVICE)
+        until(lambda: "by the Nodes" in log(node), "it is made", SOON_SECONDS, lambda: log(node))
+        yield hns
+    finally:
+        subprocess.run(["ip", "addr", "del", *address], check=True)
 
+
+def test_routes_follow_fifty_nodes(joiner: Joiner, routed: Hns, figure: Figure) -> None:
+    """One test for all, since a Ready Node costs its time."""
+    node, cluster = joiner.machine, joiner.cluster
+    others = Others(cluster)
+    assert routed.endpoint("cbr0_ep") is not None
+    assert routes.forwarding(node) == FORWARDING
     with routes.seen(node) as seen, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def come(answered: Mapping[int, float]) -> list[float]:
@@ -167,9 +183,10 @@ def test_routes_follow_fifty_nodes(joiner: Joiner, figure: Figure) -> None:
     cluster.stop_api_server()
     joiner.reboot()
     until(lambda: routes.made(node) == left, "all is there again without a cluster", SOON_SECONDS)
+    until(lambda: routes.forwarding(node) == FORWARDING, "it forwards again", SOON_SECONDS, lambda: log(node))
     cluster.start_api_server()
     others.go(2)
     del left[route_to(2)]
     until(lambda: routes.made(node) == left, "it follows again", SOON_SECONDS, lambda: log(node))
     assert joiner.wmcb("reset", "--end-pods").code == 0
-    assert (dict(routes.made(node)), hns.networks, hns.endpoints) == ({}, [], [])
+    assert (dict(routes.made(node)), routed.networks, routed.endpoints) == ({}, [], [])

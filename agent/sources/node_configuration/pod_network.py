@@ -17,6 +17,7 @@ from agent.sources.node_configuration.kinds.cni_configurations import of_a_bridg
 from agent.spec import Specification
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
+from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def pod_network(
         network, address = _network(own), _address(own)
         if network.prefixlen > _LONGEST_PREFIX:
             raise _Unfit(f"its podCIDR {network} is too small")
-        near = [each.network for each in interfaces]
+        near = [each.network for each in interfaces if each.ip != network[_MACHINE]]
         taken = _Taken()
         for each in near:
             taken.add(each, _HERE)
@@ -159,10 +160,14 @@ def _route(node: Node, taken: _Taken, near: Iterable[IPv4Network], here: Collect
 def _own(given: Mapping[str, Value], network: IPv4Network, address: str) -> Iterator[Want]:
     name, adapter = text(given["name"]), text(given.get("adapter")) or None
     subnet = Subnet(str(network), str(network[_GATEWAY]))
-    yield HnsNetwork(
+    bridge = HnsNetwork(
         name, NetworkType.L2BRIDGE, (subnet,), adapter, address=address if adapter is None else None
     )
-    yield HnsEndpoint(_endpoint(name), name, str(network[_MACHINE]))
+    endpoint = HnsEndpoint(_endpoint(name), name, str(network[_MACHINE]))
+    yield bridge
+    yield endpoint
+    yield IpForwarding(adapter or address, bridge.key)
+    yield IpForwarding(endpoint.address, endpoint.key)
     if "cniConfiguration" in given:
         configuration = mapping(given["cniConfiguration"])
         yield of_a_bridge(configuration, name, str(network), address)

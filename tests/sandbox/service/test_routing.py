@@ -12,6 +12,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
 from agent.host.errors import host_error
 from agent.host.networks import Route
+from agent.host.sandbox.machine import Machine
 from agent.sources.node_configuration import compile_node
 from agent.spec import Service, Specification
 from sandbox.engine import nodes
@@ -142,7 +143,25 @@ def test_the_nodes_own_network(router: Router) -> None:
     assert (network.name, [each.prefix for each in network.subnets]) == ("cbr0", ["10.244.0.0/24"])
     assert (endpoint.name, endpoint.address, endpoint.is_attached) == ("cbr0_ep", "10.244.0.2", True)
     assert b'"rangeStart": "10.244.0.3"' in router.host.files.read(CNI)
+    assert [router.host.routes.forwards(each) for each in ("192.0.2.10", "10.244.0.2")] == [True, True]
     assert router.routes() == []
+    assert router.is_well()
+
+
+def test_an_interface_that_does_not_forward_any_more_is_put_right(router: Router) -> None:
+    router.host.routes.set_forwarding("192.0.2.10", forwards=False)
+    router.pass_time(700)
+    assert router.host.routes.forwards("192.0.2.10") is True
+
+
+def test_a_start_of_windows_takes_no_more_than_it_gives_back(router: Router, tmp_path: pathlib.Path) -> None:
+    router.there_are(a_node(0), a_node(1))
+    Machine(tmp_path, run_services=False).start_up()
+    assert router.host.routes.forwards("192.0.2.10") is False
+    router.begin()
+    router.pass_time(30)
+    assert [router.host.routes.forwards(each) for each in ("192.0.2.10", "10.244.0.2")] == [True, True]
+    assert router.routes() == ["10.244.1.0/24 over 192.0.2.11"]
     assert router.is_well()
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from agent.records import replaced
 from agent.sources.node_configuration.pod_network import Node, PodNetwork, pod_network
-from agent.spec import File
+from agent.spec import File, Key
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
+from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def test_the_nodes_own_network() -> None:
             "cbr0", NetworkType.L2BRIDGE, (Subnet("10.244.0.0/24", "10.244.0.1"),), address="192.0.2.10"
         ),
         HnsEndpoint("cbr0_ep", "cbr0", "10.244.0.2"),
+        IpForwarding("192.0.2.10", Key("hns_network", "cbr0")),
+        IpForwarding("10.244.0.2", Key("hns_endpoint", "cbr0_ep")),
     )
 
 
@@ -166,6 +169,11 @@ def test_without_its_own_node_nothing_is_known() -> None:
 def test_its_own_place_in_its_pods_network_is_no_network_of_the_machines() -> None:
     there = [*MACHINE, ("vEthernet (cbr0_ep)", "10.244.1.2/24")]
     assert routes(routed(a_node(1), machine=there)) == ["10.244.1.0/24 over 192.0.2.11"]
+
+
+def test_whoever_has_its_place_in_the_pods_network_is_in_it() -> None:
+    found = routed(a_node(1), machine=[*MACHINE, ("lab0", "10.244.0.2/24")])
+    assert (routes(found), found.left_out) == (["10.244.1.0/24 over 192.0.2.11"], {})
 
 
 def test_thousands_of_nodes_take_no_time_to_speak_of() -> None:
