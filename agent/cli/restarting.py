@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
-from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage
+from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.result import show_result
 from agent.cli.streams import tell
+from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotAService
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ def ended(request: Request, host: Host, done: Done, *texts: str) -> int:
     code = show_result(request, host, done, *texts)
     if code == GO_ON_AFTER_RESTART and request.has(options.ALLOW_REBOOT):
         _restart(request, host, "; ".join(done.awaiting.values()))
+    elif host.files.observe(StateFolder.of(host).continuing) is not None:
+        from service import continuing
+
+        # Of an earlier command, whose restart somebody has called off: at the next one, months later perhaps,
+        # it would make what it wanted of what this one has made.
+        continuing.forget(host)
     return code
 
 
@@ -90,7 +97,14 @@ def _go_on(request: Request) -> int:
     from service import continuing
 
     host, code = open_machine(request), DONE
-    if (put := continuing.read(host)) is not None:
+    try:
+        put = continuing.read(host)
+    except (HostError, ValueError, LookupError) as fault:
+        continuing.forget(host)
+        raise Failure(
+            "what was to be gone on with after a restart cannot be read: ask for it anew"
+        ) from fault
+    if put is not None:
         with suppress(OSError):
             os.chdir(put.folder)
         place = {name: value for name, value in request.values.items() if name in _OF_THE_PLACE}

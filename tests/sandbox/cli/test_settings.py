@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.port import RegistryKind, RegistryValue, ServiceState
+from agent.host.protection import PRIVATE_FILE
 from sandbox.cli.test_node_config import HEAD, given, picture
 from sandbox.cli.test_user_data import restart
 
@@ -170,6 +171,23 @@ def test_a_reset_before_the_restart_leaves_nothing_to_go_on_with(machine: Machin
     restart(machine)
     assert machine.wmcb("continue").code == 0
     assert machine.host.services.read("kubelet") is None
+
+
+@pytest.mark.parametrize("text", [SETTINGS, NAMED.replace("node-7", "node-8")], ids=["done", "waiting"])
+def test_what_another_command_came_after_is_not_gone_on_with(machine: Machine, text: str) -> None:
+    """Somebody has called the restart off."""
+    assert machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot").code == 1003
+    machine.wmcb("prepare", *given(machine, text))
+    assert not goes_on(machine)
+
+
+def test_what_cannot_be_read_is_not_tried_at_each_start(machine: Machine) -> None:
+    assert machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot").code == 1003
+    machine.host.files.write(CONTINUE, b"sealed by another machine", PRIVATE_FILE)
+    answer = go_on(machine)
+    assert answer.code == 1
+    assert "cannot be read: ask for it anew" in answer.err
+    assert not goes_on(machine)
 
 
 def test_what_is_read_from_standard_input_cannot_be_gone_on_with(machine: Machine) -> None:
