@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import time
@@ -90,11 +91,12 @@ def joiner(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) ->
     cluster.kubectl("delete", "--ignore-not-found", "-k", RIGHTS)
 
 
+AS_NODE = ("--as", "system:node:win9", "--as-group", "system:nodes", "--as-group", "system:authenticated")
+
+
 def may(cluster: Cluster, verb: str, what: str) -> bool:
-    """A node that is not this one's."""
-    as_node = ("--as", "system:node:win9", "--as-group", "system:nodes", "--as-group", "system:authenticated")
     try:
-        return cluster.kubectl("auth", "can-i", verb, what, *as_node).strip() == "yes"
+        return cluster.kubectl("auth", "can-i", verb, what, *AS_NODE).strip() == "yes"
     except RuntimeError:
         return False
 
@@ -111,6 +113,16 @@ def test_what_a_node_may_by_the_manifest_and_no_more(cluster: Cluster) -> None:
     finally:
         cluster.kubectl("delete", "-k", RIGHTS)
     assert more == {(verb, what) for verb in ("list", "watch") for what in ("nodes", "nodes/other")}
+
+
+def test_a_node_says_itself_what_its_pod_cidr_is(cluster: Cluster) -> None:
+    """So a document says `within` which networks the cluster's pods are."""
+    thing = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win9"}}
+    thing["spec"] = {"podCIDR": "10.96.0.0/12", "podCIDRs": ["10.96.0.0/12"]}
+    cluster.kubectl("create", "-f", "-", *AS_NODE, stdin=json.dumps(thing))
+    found = cluster.node("win9")
+    assert found is not None
+    assert found["spec"]["podCIDR"] == "10.96.0.0/12"
 
 
 @pytest.fixture

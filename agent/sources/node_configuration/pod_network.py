@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import TYPE_CHECKING
 
 from agent.records import field, frozen
-from agent.sources.forms import mapping, text
+from agent.sources.forms import mapping, text, texts
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration.kinds.cni_configurations import of_a_bridge
 from agent.spec import Specification
@@ -84,9 +84,11 @@ def pod_network(
     except _Unfit as fault:
         return PodNetwork(None, {f"Node {name}": f"it is this machine's own, and {fault}"})
     here = {address, *(str(each.ip) for each in interfaces)}
+    within = [IPv4Network(each) for each in texts(given.get("within"))]
     routes, left_out = list[Route](), {}
     for node in others:
         try:
+            _check_within(_network(node), within)
             routes.append(_route(node, taken, near, here))
         except _Unfit as fault:
             left_out[f"Node {node.name}"] = str(fault)
@@ -145,6 +147,13 @@ def _address(node: Node) -> str:
         except ValueError:
             continue
     raise _Unfit("it has no InternalIP of IPv4")
+
+
+def _check_within(network: IPv4Network, within: Collection[IPv4Network]) -> None:
+    if within and not any(network.subnet_of(each) for each in within):
+        raise _Unfit(
+            f"its podCIDR {network} is in none of the networks that the document gives the cluster's pods"
+        )
 
 
 def _route(node: Node, taken: _Taken, near: Iterable[IPv4Network], here: Collection[str]) -> Route:

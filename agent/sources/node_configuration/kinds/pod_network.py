@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import mapping
+from agent.sources.forms import ListOf, mapping, texts
 from agent.sources.node_configuration.kinds import cni_configurations
 from agent.sources.node_configuration.kinds.kind import Single
-from agent.sources.node_configuration.kinds.values import name_form
+from agent.sources.node_configuration.kinds.values import name_form, prefix_form
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
@@ -29,6 +30,13 @@ _POD_NETWORK = Table(
         "adapter": name_form(
             "The network card that it is on; where nothing is said, the one with the Node's InternalIP."
         ),
+        "within": ListOf(
+            prefix_form("All Nodes' pods, or some of them."),
+            "The cluster's pods. A Node with a podCIDR elsewhere gets no route: whoever makes a Node says"
+            " himself what its podCIDR is, and could draw to it what is meant for others.",
+            least=1,
+            most=50,
+        ),
         "cniConfiguration": cni_configurations.OF_A_BRIDGE,
     },
     "An l2bridge of the podCIDR of the machine's own Node, and a route to that of each other Node over its"
@@ -40,6 +48,10 @@ _POD_NETWORK = Table(
 
 def _wanted(checking: Checking, value: Value, place: Place) -> Iterator[Wanted]:
     given = mapping(value)
+    for number, each in enumerate(texts(given.get("within"))):
+        prefix = IPv4Network(each, strict=False)
+        if str(prefix) != each:
+            checking.wrong((*place, "within", number), f"there is no such network; is {prefix} meant?")
     if "cniConfiguration" in given:
         cni_configurations.check_of_a_bridge(
             checking, mapping(given["cniConfiguration"]), (*place, "cniConfiguration")

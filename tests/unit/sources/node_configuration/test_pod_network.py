@@ -133,6 +133,24 @@ def test_who_is_left_out_and_no_other(node: Node, reason: str) -> None:
     assert routes(found) == ["10.244.2.0/24 over 192.0.2.12"]
 
 
+def test_who_has_pods_elsewhere_is_left_out_where_it_is_said_where_they_are() -> None:
+    settings = json.dumps({"name": "cbr0", "within": ["10.244.0.0/16", "10.245.0.0/24"]})
+    nodes = [
+        OWN,
+        a_node(1),
+        a_node(2, pods="10.245.0.0/24"),
+        a_node(3, pods="10.96.0.0/12"),
+        a_node(4, pods="9.9.9.9/32"),
+    ]
+    found = pod_network(settings, "win0", nodes, MACHINE)
+    assert routes(found) == ["10.244.1.0/24 over 192.0.2.11", "10.245.0.0/24 over 192.0.2.12"]
+    why = "is in none of the networks that the document gives the cluster's pods"
+    assert found.left_out == {
+        "Node win3": f"its podCIDR 10.96.0.0/12 {why}",
+        "Node win4": f"its podCIDR 9.9.9.9/32 {why}",
+    }
+
+
 OVERLAPS = {"the same": "10.244.2.0/24", "a part of it": "10.244.2.128/25", "more": "10.244.2.0/23"}
 
 
