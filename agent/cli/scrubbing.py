@@ -37,7 +37,8 @@ _LOOKS_LIKE_ONE = tuple(
         # A key in PEM form, as lines or as one with \n in it; of one without an end all that may be of it.
         (rf"{_BEGIN}(?:(?!{_BEGIN}).){{0,20000}}?-----END [A-Z0-9 ]*PRIVATE KEY-----", REMOVED),
         (rf"{_BEGIN}(?:\\n|\\r|[\sA-Za-z0-9+/=])*", REMOVED),
-        (r"\b([a-z][a-z0-9+.-]*://)[^/\s\"'@]+@", rf"\1{REMOVED}@"),
+        # Up to the last @: a user may be of a domain.
+        (r"\b([a-z][a-z0-9+.-]*://)[^/\s\"']+@", rf"\1{REMOVED}@"),
         (r"\b([a-z][a-z0-9+.-]*://[^\s\"'?#]*)[?#][^\s\"']*", rf"\1?{REMOVED}"),
         (r"\b(bearer|basic|negotiate|digest)\s+[A-Za-z0-9+/=._~-]{6,}", rf"\1 {REMOVED}"),
         (r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}", REMOVED),

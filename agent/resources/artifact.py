@@ -112,7 +112,8 @@ def public(source: str) -> str:
     scheme, separator, rest = source.partition("://")
     if not separator:
         return source
-    return f"{scheme}://{rest.partition('?')[0].partition('#')[0].rpartition('@')[2]}"
+    server, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
+    return f"{scheme}://{server.rpartition('@')[2]}{slash}{path}"
 
 
 def _place(want: Artifact) -> State:

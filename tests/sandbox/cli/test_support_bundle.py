@@ -73,6 +73,7 @@ def _log(planted: Planted, which: str) -> str:
             f"-----BEGIN EC PRIVATE KEY-----\n{pem}\n-----END EC PRIVATE KEY-----",
             f'"-----BEGIN PRIVATE KEY-----\\n{secret("private key in JSON", "MIGeheim{:03}")}\\n"',
             f"GET https://user:{secret('password in a URL')}@example.com/kubelet.exe failed",
+            f"GET https://user@corp:{secret('password after a domain')}@example.com/kubelet.exe failed",
             f"GET https://x.blob.core.windows.net/a?sv=2024&sig={secret('signature in a URL')} failed",
             f'level=error password="{secret("password in quotes")} and more"',
             f"client-key-data: {secret('key data', 'R2VoZWlt{:03}')}",
