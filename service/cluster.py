@@ -206,6 +206,8 @@ class Watcher:
         self._way: tuple[str, Access, Proxies] | None = None
         self._following: Following | None = None
         self.trouble: str | None = None
+        self.is_forbidden = False
+        """What it is in trouble by: then somebody has to allow it."""
         self.pause_seconds = _FIRST_PAUSE_SECONDS
         """After the next failure."""
         threading.Thread(target=self._run, daemon=True).start()
@@ -222,6 +224,7 @@ class Watcher:
                 self._follow()
             except Exception as fault:  # noqa: BLE001 - whatever it is, it is to be followed further on
                 known = isinstance(fault, Failed | HostError | Unknown)
+                self.is_forbidden = isinstance(fault, Forbidden)
                 self._note(str(fault) if known else f"unexpected {type(fault).__name__} (please report it)")
                 self._over.wait(self.pause_seconds)
                 self.pause_seconds = min(2 * self.pause_seconds, _LONGEST_PAUSE_SECONDS)

@@ -60,7 +60,10 @@ class Nodes:
 
     @property
     def trouble(self) -> str | None:
-        return self._watcher.trouble if self._watcher is not None else None
+        if self._watcher is None or self._watcher.trouble is None:
+            return None
+        advice = "; packaging/manifests/pod-network allows it" if self._watcher.is_forbidden else ""
+        return f"{self._watcher.trouble}{advice}"
 
     def follow(self, path: PureWindowsPath | None) -> None:
         """By this kubeconfig from now on; None for nothing any more."""

@@ -24,7 +24,7 @@ _PATIENCE = 30.0
 
 
 class Collection:
-    """Answers lists and watches of one name."""
+    """Answers lists and watches of one name, and of all where that is expected."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -70,7 +70,6 @@ class Collection:
             _give(handler, self.refusal.status, self.refusal.body)
             return
         if "watch" in query:
-            assert name is not None
             self._stream(handler, name, int(query["resourceVersion"][0]))
             return
         self.lists += 1
@@ -89,7 +88,7 @@ class Collection:
                 del self._things[name]
             self._changed.notify_all()
 
-    def _stream(self, handler: BaseHTTPRequestHandler, name: str, since: int) -> None:
+    def _stream(self, handler: BaseHTTPRequestHandler, name: str | None, since: int) -> None:
         handler.send_response(200)
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
@@ -102,7 +101,7 @@ class Collection:
                     continue
             for version, kind, thing in news:
                 since = version
-                if thing["metadata"]["name"] == name:
+                if name in (None, thing["metadata"]["name"]):
                     line = json.dumps({"type": kind, "object": thing}).encode() + b"\n"
                     handler.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
 
