@@ -34,7 +34,7 @@ run: .venv/ready
 exe: .venv/ready
 	$(LAB) exe
 
-# The commit's exe once more, from a clone in another place: the same bytes?
+# The commit's exe and its bill of materials once more, from a clone in another place: the same bytes?
 same-exe: exe
 	$(LAB) exe --again
 

@@ -19,6 +19,7 @@ from lab import prefix as prefixes
 
 WORK = repository.ROOT / "build"
 _FINDINGS = WORK / "build" / "findings.json"
+REPRODUCED = ("wmcb.exe", "wmcb.cdx.json")
 LAUNCHER, LOG_RUNNER, SIGNED = "launcher.exe", "wmcb-log.exe", "signed.exe"
 # How build.spec is told what it cannot find out under Wine.
 _TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}", "WMCB_LOG_RUNNER": rf"build\{LOG_RUNNER}"}
@@ -56,7 +57,7 @@ def _copy(kept: Path, to: Path) -> None:
 
 
 def build_again() -> int:
-    """Whether another clone of the commit, in another place, gives the bytes of dist/wmcb.exe."""
+    """Whether another clone of the commit, in another place, gives the bytes of what is in dist."""
     commit, built = _git("rev-parse", "HEAD"), repository.ROOT / "dist" / "wmcb.exe"
     if _git("status", "--porcelain", "--untracked-files=no") or not built.exists():
         raise means.Missing("there is nothing to compare with: commit what has changed, then make exe")
@@ -69,10 +70,15 @@ def build_again() -> int:
         done = subprocess.run([sys.executable, "-c", program], cwd=clone, env=environment, check=False)
         if done.returncode != 0:
             return done.returncode
-        sums = [_sha256(built), _sha256(clone / "dist" / "wmcb.exe")]
+        compared = [_compare(built.parent, clone / "dist", name) for name in REPRODUCED]
+    return 0 if all(compared) else 1
+
+
+def _compare(dist: Path, again: Path, name: str) -> bool:
+    sums = [_sha256(dist / name), _sha256(again / name)]
     same = sums[0] == sums[1]
-    cache.say(f"{sums[0]}: built again, {'the same' if same else f'it is {sums[1]}'}")
-    return 0 if same else 1
+    cache.say(f"{sums[0]} {name}: built again, {'the same' if same else f'it is {sums[1]}'}")
+    return same
 
 
 def _sha256(file: Path) -> str:

@@ -16,6 +16,7 @@ from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.repository import ROOT
 from lab.standin_kubelet import StandinKubelet
+from unit.exe.cyclonedx import broken_rules, components
 from windows.exe import DIST, DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download, lay_out, unpacked
 
 if TYPE_CHECKING:
@@ -99,6 +100,34 @@ def test_the_shipped_file_is_small_and_has_its_checksum_beside_it() -> None:
     assert SHIPPED.stat().st_size <= 15 * MEGABYTE
     expected = f"{hashlib.sha256(SHIPPED.read_bytes()).hexdigest()} *wmcb.exe\n"
     assert (DIST / "wmcb.exe.sha256").read_text() == expected
+
+
+def test_the_bill_of_materials_names_all_that_is_laid_out() -> None:
+    bill = json.loads((DIST / "wmcb.cdx.json").read_bytes())
+    assert broken_rules(bill) == []
+    own = bill["metadata"]["component"]
+    commit = _version_texts(SHIPPED)["ProductVersion"].partition("+")[2]
+    assert (own["version"], own["properties"][0]["value"]) == (RELEASE, commit)
+    hashes = {each["name"]: each["hashes"][0]["content"] for each in components(bill) if "hashes" in each}
+    runner = hashes.pop("wmcb-log.exe")
+    assert runner == hashlib.sha256((ROOT / "build" / "wmcb-log.exe").read_bytes()).hexdigest()
+    laid_out = [path for path in PROGRAM.parent.rglob("*") if path.is_file()]
+    assert hashes == {
+        path.relative_to(PROGRAM.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in laid_out
+    }
+
+
+def test_the_bill_of_materials_names_the_versions_that_are_carried(machine: Node) -> None:
+    bill = json.loads((DIST / "wmcb.cdx.json").read_bytes())
+    named = {each["name"]: each.get("version") for each in bill["components"]}
+    facts = json.loads(machine.run(INSTALLED, "version", "--output", "json").out)
+    assert named["CPython"] == facts["python"]
+    assert f"OpenSSL {named['OpenSSL']} " in facts["openssl"]
+    told = machine.python(
+        "-c", "import psutil, tomlkit, yaml; print([m.__version__ for m in (psutil, tomlkit, yaml)])"
+    )
+    assert str([named["psutil"], named["tomlkit"], named["PyYAML"]]) == told.out.strip()
 
 
 # What it says

@@ -8,6 +8,7 @@ resources   what Explorer and the loader read in it: version, icon, manifest, ev
 payload     program and runtime into the section .payload of the shipped file
 image       sections into a program
 parts       what all of this is a part of, and under which licence
+materials   the bill of these parts, for those who watch for vulnerabilities
 signing     a signature, where there is a key
 assembly    all of these in order
 """

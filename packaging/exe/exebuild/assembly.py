@@ -14,7 +14,18 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exebuild import findings, freezing, image, modules, parts, payload, resources, signing, sources
+from exebuild import (
+    findings,
+    freezing,
+    image,
+    materials,
+    modules,
+    parts,
+    payload,
+    resources,
+    signing,
+    sources,
+)
 from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler
 from exebuild.modules import FrozenModule
 
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
     from exebuild.findings import Analysis, Findings
 
 PROGRAM = "wmcb.exe"
+LOG_PROGRAM = "wmcb-log.exe"
 RUNTIME = "runtime"
 RESIDENT = (
     "agent.cli.main",
@@ -86,18 +98,19 @@ _COMMIT = "WMCB_COMMIT"
 
 
 def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path], Analysis]) -> None:
-    """Leaves in `target` wmcb.exe, its checksum, and the folder that the exe lays out."""
+    """Leaves in `target` wmcb.exe, its checksum, its bill of materials, and the folder that it lays out."""
     own = sources.own(repository)
     found = findings.collect(sources.imported(own), work, analyse)
     commit = os.environ.get(_COMMIT) or commit_of(repository)
     carried = parts.of(repository, release_of(repository), found)
 
+    log_runner = _log_runner(work)
     code = {
         **_kept(work, found),
         **freezing.freeze(own, optimize=freezing.KEEP_ALL),
         "wmcb_built": _facts(commit, found),
         "wmcb_licenses": _carried("wmcb_licenses", "TEXT", parts.licenses(carried)),
-        "wmcb_log_runner": _carried("wmcb_log_runner", "PROGRAM", _log_runner(work)),
+        "wmcb_log_runner": _carried("wmcb_log_runner", "PROGRAM", log_runner),
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
     # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
@@ -110,6 +123,8 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     runtime = {name: path.read_bytes() for name, path in found.files().items()}
     packed = payload.build(program, runtime, _packing(work))
     _deliver(target, program, runtime, image.add_section(launcher, payload.SECTION, packed))
+    programs = {PROGRAM: program, LOG_PROGRAM: log_runner}
+    (target / materials.NAME).write_bytes(materials.bill(carried, commit, programs, runtime))
 
 
 def commit_of(repository: Path) -> str:

@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import re
+import struct
 import sys
 import sysconfig
 from importlib import metadata
@@ -41,6 +42,8 @@ class Part(NamedTuple):
     """The part that it is compiled into, or that brings its files along."""
     package: str = ""
     """As package URLs call it (pkg:...), where there is such a name."""
+    cpe: str = ""
+    """As lists of vulnerabilities call it, where they do and its version is known."""
 
 
 class _Brought(NamedTuple):
@@ -53,34 +56,51 @@ class _Brought(NamedTuple):
     """A pattern of the carried files that it is in."""
     text: str
     """A file of LICENSES; or, with a colon, what of CPython's own licence is about it."""
-    version: Callable[[str], str]
-    """Of the licence of the part that brings it."""
+    version: Callable[[str, Path], str]
+    """Of the licence of the part that brings it, and its first file."""
+    vendor: str = ""
+    """With the product, as lists of vulnerabilities call it."""
 
 
-def _untold(_: str) -> str:
+def _untold(_: str, __: Path) -> str:
     return ""
 
 
-def _of_module(module: str, name: str) -> Callable[[str], str]:
-    def told(_: str) -> str:
+def _of_module(module: str, name: str) -> Callable[[str, Path], str]:
+    def told(_: str, __: Path) -> str:
         value = getattr(importlib.import_module(module), name)
         return str(value() if callable(value) else value)
 
     return told
 
 
-def _openssl(_: str) -> str:
+def _openssl(_: str, __: Path) -> str:
     # OpenSSL 3.0.15 3 Sep 2024
     return str(importlib.import_module("ssl").OPENSSL_VERSION).split()[1]
 
 
-def _bzip2(license_text: str) -> str:
+def _bzip2(license_text: str, _: Path) -> str:
     found = re.search(r"libbzip2 version (\S+)", license_text)
     return found[1] if found else ""
 
 
+def _of_resource(_: str, file: Path) -> str:
+    """The numbers of a version resource, found by their signature."""
+    numbers = file.read_bytes().partition(struct.pack("<I", 0xFEEF04BD))[2]
+    minor, major, private, build = struct.unpack_from("<4H", numbers, 4)
+    return f"{major}.{minor}.{build}.{private}"
+
+
 _BROUGHT = (
-    _Brought("OpenSSL", "Apache-2.0", PYTHON, r"lib(crypto|ssl)-3.*\.dll", ":Apache License", _openssl),
+    _Brought(
+        "OpenSSL",
+        "Apache-2.0",
+        PYTHON,
+        r"lib(crypto|ssl)-3.*\.dll",
+        ":Apache License",
+        _openssl,
+        vendor="openssl:openssl",
+    ),
     _Brought("libffi", "MIT", PYTHON, r"libffi-8\.dll", ":libffi - Copyright", _untold),
     _Brought(
         "Microsoft Visual C++ runtime",
@@ -88,9 +108,9 @@ _BROUGHT = (
         PYTHON,
         r"vcruntime140(_1)?\.dll",
         ":Microsoft Distributable Code",
-        _untold,
+        _of_resource,
     ),
-    _Brought("bzip2", "bzip2-1.0.6", PYTHON, r"_bz2\.pyd", ':"libbzip2"', _bzip2),
+    _Brought("bzip2", "bzip2-1.0.6", PYTHON, r"_bz2\.pyd", ':"libbzip2"', _bzip2, vendor="bzip:bzip2"),
     _Brought("liblzma", "in the public domain", PYTHON, r"_lzma\.pyd", "liblzma.txt", _untold),
     _Brought(
         "libmpdec",
@@ -101,7 +121,13 @@ _BROUGHT = (
         _of_module("_decimal", "__libmpdec_version__"),
     ),
     _Brought(
-        "zlib", "Zlib", PYTHON, r"python3\d+\.dll", "zlib.txt", _of_module("zlib", "ZLIB_RUNTIME_VERSION")
+        "zlib",
+        "Zlib",
+        PYTHON,
+        r"python3\d+\.dll",
+        "zlib.txt",
+        _of_module("zlib", "ZLIB_RUNTIME_VERSION"),
+        vendor="zlib:zlib",
     ),
     _Brought("HACL*", "MIT", PYTHON, r"python3\d+\.dll", "hacl.txt", _untold),
     _Brought("mimalloc", "MIT", PYTHON, r"python3\d+\.dll", "mimalloc.txt", _untold),
@@ -115,6 +141,7 @@ _BROUGHT = (
         r"yaml\._yaml\.pyd",
         "libyaml.txt",
         _of_module("yaml._yaml", "get_version_string"),
+        vendor="pyyaml:libyaml",
     ),
 )
 _PYTHONS_OWN = re.compile(r"(python3\d*\.dll|[A-Za-z0-9_]+\.pyd)")
@@ -129,7 +156,7 @@ def of(repository: Path, release: str, found: Findings) -> list[Part]:
     by_distribution = _by_distribution([source.path for source in found.modules], files)
     whole = [_python(by_distribution.pop("", [])), *_distributions(by_distribution)]
     texts = {part.name: part.text for part in whole}
-    brought = [part for each in _BROUGHT for part in _brought(each, sorted(files), texts)]
+    brought = [part for each in _BROUGHT for part in _brought(each, files, texts)]
     return [own, *whole, *brought]
 
 
@@ -186,7 +213,8 @@ def _python(files: list[str]) -> Part:
         if name not in own and not any(re.fullmatch(pattern, name) for pattern in others):
             raise UnknownPart(f"{name} is carried: say in {Path(__file__).name} what it is a part of")
     version = platform.python_version()
-    return Part(PYTHON, version, "Python-2.0", tuple(own), text, package=f"pkg:generic/python@{version}")
+    package, cpe = f"pkg:generic/python@{version}", _cpe("python:python", version)
+    return Part(PYTHON, version, "Python-2.0", tuple(own), text, package=package, cpe=cpe)
 
 
 def _python_license() -> Path:
@@ -215,8 +243,8 @@ def _distributions(by_name: dict[str, list[str]]) -> Iterator[Part]:
         )
 
 
-def _brought(each: _Brought, files: list[str], texts: dict[str, str]) -> Iterator[Part]:
-    carried = tuple(name for name in files if re.fullmatch(each.files, name))
+def _brought(each: _Brought, files: dict[str, Path], texts: dict[str, str]) -> Iterator[Part]:
+    carried = tuple(name for name in sorted(files) if re.fullmatch(each.files, name))
     if not carried:
         return
     by = texts[each.by]
@@ -227,7 +255,14 @@ def _brought(each: _Brought, files: list[str], texts: dict[str, str]) -> Iterato
         text = f"Its licence is in that of {each.by}, above."
     else:
         raise UnknownPart(f"the licence of {each.by} says nothing of {each.name}: add its own")
-    yield Part(each.name, each.version(by), each.license, carried, text, within=each.by)
+    version = each.version(by, files[carried[0]])
+    cpe = _cpe(each.vendor, version) if each.vendor and version else ""
+    package = f"pkg:generic/{each.vendor.partition(':')[2]}@{version}" if cpe else ""
+    yield Part(each.name, version, each.license, carried, text, each.by, package, cpe)
+
+
+def _cpe(vendor_and_product: str, version: str) -> str:
+    return f"cpe:2.3:a:{vendor_and_product}:{version}:*:*:*:*:*:*:*"
 
 
 def _read(path: Path) -> str:

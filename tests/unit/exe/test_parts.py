@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import struct
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,17 +39,23 @@ def _of_distribution(name: str) -> Source:
 MODULES = [_of_distribution(name) for name in ("psutil", "tomlkit", "yaml")]
 
 
-def _found(*more: str) -> Findings:
+def _with_version_resource(folder: Path) -> Path:
+    library = folder / "vcruntime140.dll"
+    library.write_bytes(b"MZ..." + struct.pack("<I4x4H", 0xFEEF04BD, 42, 14, 3, 34226) + b"...")
+    return library
+
+
+def _found(runtime: Path, *more: str) -> Findings:
     extensions = {
         name.removesuffix(".pyd"): Path("/python/DLLs", name) for name in OF_PYTHON if name.endswith(".pyd")
     }
     yaml = importlib.util.find_spec("yaml._yaml")
     assert yaml is not None and yaml.origin is not None
-    libraries = ("python3.dll", "python313.dll", "libcrypto-3.dll", "libffi-8.dll", "vcruntime140.dll", *more)
+    libraries = ("python3.dll", "python313.dll", "libcrypto-3.dll", "libffi-8.dll", *more)
     return Findings(
         [*MODULES, Source("json", Path("/python/Lib/json/__init__.py"), True)],
         {**extensions, "yaml._yaml": Path(yaml.origin)},
-        {name: Path("/python", name) for name in libraries},
+        {"vcruntime140.dll": runtime, **{name: Path("/python", name) for name in libraries}},
     )
 
 
@@ -63,8 +70,13 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def made_of(python: Path) -> dict[str, Part]:  # noqa: ARG001 - read by the build
-    return {part.name: part for part in parts.of(REPOSITORY, "1.2.3", _found())}
+def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return _found(_with_version_resource(tmp_path_factory.mktemp("runtime")))
+
+
+@pytest.fixture(scope="module")
+def made_of(python: Path, found: Findings) -> dict[str, Part]:  # noqa: ARG001 - read by the build
+    return {part.name: part for part in parts.of(REPOSITORY, "1.2.3", found)}
 
 
 def test_every_part_is_named_with_its_files(made_of: dict[str, Part]) -> None:
@@ -87,8 +99,8 @@ def test_every_part_is_named_with_its_files(made_of: dict[str, Part]) -> None:
     }
 
 
-def test_every_carried_file_belongs_to_a_part(made_of: dict[str, Part]) -> None:
-    assert {file for part in made_of.values() for file in part.files} == set(_found().files())
+def test_every_carried_file_belongs_to_a_part(made_of: dict[str, Part], found: Findings) -> None:
+    assert {file for part in made_of.values() for file in part.files} == set(found.files())
 
 
 @pytest.mark.parametrize(
@@ -115,6 +127,15 @@ def test_none_is_without_a_text(made_of: dict[str, Part]) -> None:
 def test_versions_are_told_by_what_is_carried(made_of: dict[str, Part]) -> None:
     assert (made_of["wmcb"].version, made_of["bzip2"].version) == ("1.2.3", "1.0.8")
     assert made_of["PyYAML"].version.startswith("6.")
+    assert made_of["Microsoft Visual C++ runtime"].version == "14.42.34226.3"
+
+
+def test_lists_of_vulnerabilities_know_them_by_these_names(made_of: dict[str, Part]) -> None:
+    version = made_of["OpenSSL"].version
+    assert made_of["OpenSSL"].cpe == f"cpe:2.3:a:openssl:openssl:{version}:*:*:*:*:*:*:*"
+    assert made_of["OpenSSL"].package == f"pkg:generic/openssl@{version}"
+    assert made_of["PyYAML"].package == f"pkg:pypi/pyyaml@{made_of['PyYAML'].version}"
+    assert (made_of["libffi"].cpe, made_of["libffi"].package) == ("", "")
 
 
 def test_the_text_lists_all_and_then_has_each(made_of: dict[str, Part]) -> None:
@@ -130,9 +151,9 @@ def test_the_text_lists_all_and_then_has_each(made_of: dict[str, Part]) -> None:
 
 
 @pytest.mark.usefixtures("python")
-def test_a_library_of_nobody_stops_the_build() -> None:
+def test_a_library_of_nobody_stops_the_build(tmp_path: Path) -> None:
     with pytest.raises(parts.UnknownPart, match=r"^tcl86t\.dll is carried: say in parts\.py"):
-        parts.of(REPOSITORY, "1.2.3", _found("tcl86t.dll"))
+        parts.of(REPOSITORY, "1.2.3", _found(_with_version_resource(tmp_path), "tcl86t.dll"))
 
 
 def test_a_licence_that_says_nothing_of_a_library_stops_the_build(
@@ -141,4 +162,4 @@ def test_a_licence_that_says_nothing_of_a_library_stops_the_build(
     monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
     (tmp_path / "LICENSE.txt").write_text(PYTHONS_LICENSE.replace("libffi - Copyright", "of libffi nothing"))
     with pytest.raises(parts.UnknownPart, match=r"^the licence of CPython says nothing of libffi"):
-        parts.of(REPOSITORY, "1.2.3", _found())
+        parts.of(REPOSITORY, "1.2.3", _found(_with_version_resource(tmp_path)))
