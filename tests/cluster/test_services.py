@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PACKAGING = repository.ROOT / "packaging"
 PROFILE = PACKAGING / "profiles" / "services.yaml"
 DOCUMENT, DOWNLOADS = r"C:\given\node.yaml", r"C:\given\downloads"
+OTHER_KUBELET = r"C:\given\kubelet.exe"
 FLANNELD = r"C:\k\flanneld.exe"
 PROXY_LOG = r"C:\var\log\kube-proxy\kube-proxy.log"
 BELOW_FIRST = ("kubelet", "flanneld", "kube-proxy")
@@ -72,8 +73,8 @@ def joiner(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) ->
     cluster.kubectl("delete", "-k", rights)
 
 
-def say(joiner: Joiner, text: str) -> None:
-    joiner.machine.path(DOCUMENT).write_text(text.replace("win-1", joiner.name) + NETWORK)
+def prepare(joiner: Joiner) -> None:
+    joiner.machine.path(DOCUMENT).write_text(PROFILE.read_text().replace("win-1", joiner.name) + NETWORK)
     done = joiner.wmcb("prepare", "--node-config", DOCUMENT, "--artifacts", DOWNLOADS)
     assert done.code == 0, done.err
 
@@ -88,8 +89,7 @@ def test_kube_proxy_as_a_service_balances_again_when_hns_has_lost_all(joiner: Jo
     done = joiner.wmcb(*joiner.by_options())
     assert done.code == 0, done.err
     check_joined(joiner)
-    profile = PROFILE.read_text()
-    say(joiner, profile)
+    prepare(joiner)
     address = expose(cluster, 80)
     until_balanced(hns, address)
     asked = cluster.requests(program="kube-proxy.exe")
@@ -98,10 +98,11 @@ def test_kube_proxy_as_a_service_balances_again_when_hns_has_lost_all(joiner: Jo
     assert [str(each) for each in asked if each.code not in (200, 201)] == []
 
     before = processes(joiner)
-    say(joiner, profile.replace('"Type": "host-gw"', '"Type":"host-gw"'))
-    kubelet, *above = processes(joiner)
-    assert kubelet == before[0], "what is below flanneld goes on"
-    assert not set(above) & set(before), "flanneld and, since it lives by that, kube-proxy are new"
+    other = node.copy_in(kubernetes.kubelet(), OTHER_KUBELET)
+    other.write_bytes(other.read_bytes() + b"another one")
+    upgraded = joiner.wmcb("upgrade", "--kubelet", OTHER_KUBELET)
+    assert upgraded.code == 0, upgraded.err
+    assert not set(processes(joiner)) & set(before), "all that lives by the kubelet was stopped meanwhile"
     until_balanced(hns, address)
 
     assert joiner.wmcb("daemon", "install").code == 0

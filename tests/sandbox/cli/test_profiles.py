@@ -17,8 +17,11 @@ from agent.host.port import ServiceState
 from agent.host.sandbox import features
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.state import State
+from agent.sources import node_configuration
+from agent.spec import File, Inline
 from sandbox.cli.given import program
 from sandbox.cli.test_node_config import picture
+from sandbox.engine.test_desired_state import Download
 from unit.sources.node_configuration.json_schema import is_valid
 
 if TYPE_CHECKING:
@@ -121,3 +124,17 @@ def test_containerd_waits_for_the_restart_that_the_containers_feature_takes(bare
     machine.start_up()
     assert bare.wmcb(*words).code == 0
     assert bare.host.services.status("containerd").state is ServiceState.RUNNING
+
+
+def test_pods_get_their_network_alike_beside_services_and_beside_daemon_sets() -> None:
+    profile: Any = read_document((PACKAGING / "profiles" / "services.yaml").read_bytes()).value
+    alone = {name: profile[name] for name in ("apiVersion", "kind", "cniConfigurations")}
+    documents = node_configuration.read("node.yaml", json.dumps(alone).encode()).documents
+    made = node_configuration.compile_node(documents, Download(), "node.yaml").specification
+    assert made is not None
+    (written,) = (want.content for want in made.wants if isinstance(want, File))
+    assert isinstance(written, Inline)
+    bridge = b"".join(written.blocks())
+    overlay = bridge.replace(b"cbr0", b"flannel.4096").replace(b"win-bridge", b"win-overlay")
+    for way, expected in {"host-gw": bridge, "overlay": overlay}.items():
+        assert (PACKAGING / "manifests" / way / "10-flannel.conf").read_bytes() == expected
