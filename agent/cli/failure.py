@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +14,7 @@ FAILED = 1
 BAD_USAGE = 2
 REFUSED = 3
 
-_USER_IN_URL = re.compile(r"://[^/\s\\]*@")
+_USER_IN_URL = r"://[^/\s\\]*@"
 _ID, _SECRET = 6, 16
 """How long the parts of a bootstrap token are."""
 
@@ -25,7 +23,10 @@ def without_secret(word: str) -> str:
     """A bootstrap token that somebody gave in a wrong place, by its id alone, and a URL without its password:
     what is told may be kept.
     """
-    word = _USER_IN_URL.sub("://***@", word)
+    if "@" in word:
+        import re  # which no command needs to start
+
+        word = re.sub(_USER_IN_URL, "://***@", word)
     beginning, equals, end = word.rpartition("=")
     token_id, dot, secret = end.partition(".")
     is_token = dot and len(token_id) == _ID and len(secret) == _SECRET and (token_id + secret).isalnum()

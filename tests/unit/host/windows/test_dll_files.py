@@ -140,8 +140,9 @@ def test_a_journal_is_born_with_its_descriptor_and_flushed(
 
 def test_a_line_for_a_person_is_not_flushed(files: WindowsFiles, folder: PureWindowsPath, spy: Spy) -> None:
     files.append(folder / "log", b"x", PRIVATE_FILE, flushed=False)
-    assert same(spy.made().descriptor, PRIVATE_FILE)
-    assert not spy.of("flush")
+    (made,) = [call for call in spy.of("open") if call.descriptor]
+    assert same(made.descriptor, PRIVATE_FILE)
+    assert spy.calls[-1] == Call("write", made.handle)
 
 
 def test_a_file_is_flushed_before_it_is_moved_over_with_write_through(
