@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from agent.engine.repairing import Repaired
     from agent.engine.target import Record
     from agent.host.port import Host
+    from service.container_programs import ContainerPrograms
     from service.mending import Mending
     from service.pausing import Pause
     from service.routing import Routing
     from service.watching import Watches
 
+_CONTAINER_PROGRAM = "container_program"
 _FILES = ("file", "containerd_configuration")
 """Kinds of which one is known by its path."""
 FULL_LOOK_SECONDS = 600.0
@@ -60,6 +62,7 @@ class Errand(enum.Enum):
     COPIES = "keep copies of small files"
     CLUSTER = "do what the cluster wants"
     NODES = "reach the pods of the nodes there are"
+    NETWORKS = "see whether there is a network that containers wait for"
 
 
 class Wishes(Protocol):
@@ -116,6 +119,7 @@ class Keeping:
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
         self._renewals = Renewals(host)
+        self._containers: ContainerPrograms | None = None
         self._starts: dict[Key, Starts] = {}
         self._repeats = Repeats()
         self._attempts = Repeats()
@@ -203,12 +207,14 @@ class Keeping:
         if Errand.ALL in due:
             self._follow_all()  # before the look: what happens after it is told
         hung = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
-        bereft = self._renewals.due(self._records)
+        renewed = self._renewals.renewed(self._records)
+        bereft = self._renewals.due(self._records, renewed)
         if Errand.ALL in due:
             self._tell_what_is_kept()
         keys = self._chosen(due)
         if keys is None or keys or hung or bereft:
             self._look(keys, hung, bereft)
+        self._end_bereft_containers(renewed)
         if Errand.COPIES in due:
             put_by(self._host)
         self._put_down_what_comes_again(due)
@@ -385,6 +391,20 @@ class Keeping:
         self._tell_of(chosen, ends, repaired)
         if self._mending is not None:
             self._mending.tidy()
+
+    def _end_bereft_containers(self, renewed: Collection[str]) -> None:
+        """After the look: what stands in their way is gone, and networks of ours are there."""
+        records = {key: record for key, record in self._records.items() if key.kind == _CONTAINER_PROGRAM}
+        if not records and self._containers is None:
+            return
+        if self._containers is None:
+            from service.container_programs import ContainerPrograms  # few documents have one
+
+            self._containers = ContainerPrograms(self._host)
+        for key, why in self._containers.end_bereft(records, renewed):
+            self._telling.tell(Event.BEREFT, f"{key} was ended, and starts anew: {why}")
+        if self._containers.again_seconds is not None:
+            self._agenda.after(self._containers.again_seconds, Errand.NETWORKS)
 
     def _without_what_is_fetched_first(self, chosen: list[Drift]) -> list[Drift]:
         """What is fetched is told when it is there, or cannot be had."""

@@ -9,7 +9,7 @@ from agent.host.port import ServiceState
 from agent.resources import kind_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent.engine.target import Record
     from agent.host.port import Host
@@ -35,12 +35,15 @@ class Renewals:
         """What may be lost with it."""
         return [key for key in records if kind_named(key.kind).kept_by == service]
 
-    def due(self, records: Mapping[Key, Record]) -> Mapping[Key, str]:
-        """Which of our services are to be restarted because one of those was, and why. Told once."""
-        renewed = {name for name in self.services(records) if self._is_renewed(name)}
+    def renewed(self, records: Mapping[Key, Record]) -> Collection[str]:
+        """Those that have started anew. Told once."""
+        return {name for name in self.services(records) if self._is_renewed(name)}
+
+    def due(self, records: Mapping[Key, Record], renewed: Collection[str]) -> Mapping[Key, str]:
+        """Which of our services are to be restarted because those were, and why."""
         found = {}
         for key, record in records.items():
-            causes = renewed.intersection(_restarts_with(record))
+            causes = set(_restarts_with(record)).intersection(renewed)
             if causes and self._now(key.name)[0]:
                 found[key] = f"service {', '.join(sorted(causes))}, which it depends on, has started anew"
         return found

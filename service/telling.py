@@ -56,7 +56,7 @@ class Event(enum.IntEnum):
     PENDING = 26
     """A change waits for this node's turn, or for a restart of the machine."""
     BEREFT = 27
-    """A service was restarted, because another one that it lives by, as hns, had started anew."""
+    """A service, or a container's program, was restarted: what it lives by, as hns, had started anew."""
     UNROUTED = 28
     """Pods here do not reach those of some Node, or there is no network for them, for a minute now."""
 

@@ -13,6 +13,7 @@ from agent.cli.wording import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
+from agent.resources.container_processes import SHIM
 from agent.resources.trees import remove_tree
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _PATIENCE = 60.0
 _END_SECONDS = 10.0
 
-_SHIM = "containerd-shim-runhcs-v1.exe"
 _SHIMS_OF_PODS = PureWindowsPath(r"containerd\state\io.containerd.runtime.v2.task\k8s.io")
 """In ProgramData, where containerd keeps them unless its configuration says otherwise: a folder for each
 task, and in that of a pod its shim's process id. What other programs have containerd run is beside it."""
@@ -297,7 +297,7 @@ def _shims(host: Host) -> Sequence[int]:
 
 
 def _is_shim(program: PureWindowsPath) -> bool:
-    return program.name.lower() == _SHIM
+    return program.name.lower() == SHIM
 
 
 def _end(host: Host, shims: Sequence[int]) -> None:

@@ -50,15 +50,21 @@ class Hns:
         """Has the next calls of this name (CreateNetwork) fail with these HRESULTs, one after the other."""
         (self.node.path(_FOLDER) / "faults.json").write_text(json.dumps({call: codes}))
 
-    def lose_networks(self) -> None:
-        """As some reboots do; what was attached to this machine stays behind. While it is off."""
+    def lose_networks(self, *, with_endpoint: str | None = None) -> None:
+        """As some reboots do; what was attached to this machine stays behind, or the endpoint of that name.
+        While it is off.
+        """
         kept = self._kept()
-        attached = [each for each in kept["Endpoints"] or [] if each.get("HostComputeNamespace")]
+        attached = [
+            each
+            for each in kept["Endpoints"] or []
+            if each.get("HostComputeNamespace") or each["Name"] == with_endpoint
+        ]
         self._file().write_text(json.dumps({**kept, "Networks": [], "Endpoints": attached}))
 
-    def call(self, name: str, identifier: str, settings: Document) -> str:
+    def call(self, name: str, identifier: str, settings: Document, network: str = "") -> str:
         """One call, as a container runtime would make it; its HRESULT in hexadecimal, and what was told."""
-        result = self.node.run(_PROGRAM, "call", name, identifier, json.dumps(settings))
+        result = self.node.run(_PROGRAM, "call", name, identifier, json.dumps(settings), network)
         assert result.code == 0, result.err
         return result.out
 

@@ -31,6 +31,7 @@ def _compile(into: Path) -> None:
         ("pdh.c", "pdh.dll", "-shared"),
         ("planted.c", "planted.dll", "-shared"),
         ("run.c", "run.exe", "-municode", "-ladvapi32"),
+        ("shim.c", "shim.exe", "-municode"),
         ("scm.c", "scm.exe", "-municode", "-ladvapi32"),
     ):
         toolchains.compile_c([STANDINS / source], into / output, *options)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab import routes
+from lab import programs, routes, wine
 from lab.hns import Hns
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
@@ -41,6 +41,29 @@ services:
   reads: [{{network: cbr0}}]
   restartsWith: [hns]
 """
+SHIM = r"C:\Program Files\containerd\containerd-shim-runhcs-v1.exe"
+FLANNEL, CONTAINERS_PROXY = r"C:\hpc\flannel\flanneld.exe", r"C:\hpc\kube-proxy\kube-proxy.exe"
+CONTAINERS = """apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+containerPrograms:
+- name: flanneld.exe
+  makes: [{network: cbr0, hostEndpoint: cbr0_ep}]
+- name: kube-proxy.exe
+  needs: [cbr0]
+"""
+FLANNELS, FLANNELS_ENDPOINT = "6d1f7c2e-0c1b-4c83-9a55-0d2f6ad1c001", "6d1f7c2e-0c1b-4c83-9a55-0d2f6ad1c002"
+SCHEMA = {"Major": 2, "Minor": 0}
+FLANNELS_NETWORK = {
+    "Name": "cbr0",
+    "Type": "L2Bridge",
+    "SchemaVersion": SCHEMA,
+    "Ipams": [{"Type": "Static", "Subnets": [{"IpAddressPrefix": "10.244.7.0/24"}]}],
+}
+ENDPOINT = {
+    "Name": "cbr0_ep",
+    "IpConfigurations": [{"IpAddress": "10.244.7.2", "PrefixLength": 24}],
+    "SchemaVersion": SCHEMA,
+}
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 ROUTE = {"10.244.3.0/24 over 10.77.0.33": 256}
 FORWARDING = {"eth0": True, "eth0peer": True}
@@ -73,6 +96,14 @@ def endpoints_adapter() -> Iterator[None]:
         yield
     finally:
         subprocess.run(["ip", "addr", "del", *address], check=True)
+
+
+@contextmanager
+def started(node: Node, *commands: tuple[str, ...]) -> Iterator[None]:
+    running = [node.start(*command) for command in commands]
+    yield
+    for each in running:
+        assert not each.ended
 
 
 def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
@@ -126,6 +157,51 @@ def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
         assert machine.wmcb("reset").code == 0
     assert (hns.networks, hns.endpoints, routes.made(node)) == ([], [], {})
     assert routes.forwarding(node) == {"eth0": False, "eth0peer": False}
+
+
+def test_programs_of_containers_start_anew_in_order_when_hns_has_forgotten(node: Node) -> None:
+    hns, machine = Hns(node), Machine(node)
+    node.path(DOCUMENT).write_text(CONTAINERS)
+    node.copy_in(wine.outside(programs.PLACE) / "shim.exe", SHIM)
+    flannel = StandinKubelet(node, FLANNEL, address="127.0.0.1:10257")
+    proxy = StandinKubelet(node, CONTAINERS_PROXY, address="127.0.0.1:10256")
+    another = StandinKubelet(node, PROXY, address="127.0.0.1:10258")
+    assert machine.bootstrap("--node-config", DOCUMENT).code == 0
+    assert machine.wmcb("daemon", "install").code == 0
+    hns.call("CreateNetwork", FLANNELS, FLANNELS_NETWORK)
+    with started(node, (SHIM, FLANNEL), (SHIM, CONTAINERS_PROXY), (PROXY,)):
+        until(lambda: all(each.starts for each in (flannel, proxy, another)), "they run", SOON_SECONDS)
+        node.start_service(SERVICE)
+        until(lambda: "keeping" in _log(node), "the resident service has begun", SOON_SECONDS)
+        hns.crash()
+        crashed = time.monotonic()
+        until(
+            lambda: (len(flannel.starts), len(proxy.starts)) == (2, 2),
+            "both are",
+            SOON_SECONDS,
+            lambda: _log(node),
+        )
+        assert time.monotonic() - crashed < AT_ONCE_SECONDS
+
+        hns.call("DeleteNetwork", FLANNELS, {})
+        hns.crash()
+        until(lambda: len(flannel.starts) == 3, "its network is lost", SOON_SECONDS, lambda: _log(node))
+        assert len(proxy.starts) == 2, "it would find no network"
+        hns.call("CreateNetwork", FLANNELS, FLANNELS_NETWORK)
+        until(lambda: len(proxy.starts) == 3, "it is there again", SOON_SECONDS, lambda: _log(node))
+        assert len(another.starts) == 1, "it is in no container"
+
+    hns.call("CreateEndpoint", FLANNELS_ENDPOINT, ENDPOINT, FLANNELS)
+    assert hns.endpoint("cbr0_ep") is not None
+    node.power_off()
+    hns.lose_networks(with_endpoint="cbr0_ep")
+    node.boot()
+    until(
+        lambda: hns.endpoint("cbr0_ep") is None,
+        "nothing is in flanneld's way",
+        SOON_SECONDS,
+        lambda: _log(node),
+    )
 
 
 def test_without_the_feature_it_is_said_in_one_line_what_to_do(machine: Machine) -> None:

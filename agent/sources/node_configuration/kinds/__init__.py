@@ -31,6 +31,7 @@ OF_THE_NODE = (
     "networks",
     "routes",
     "podNetwork",
+    "containerPrograms",
     "services",
     "eventSources",
     "commands",

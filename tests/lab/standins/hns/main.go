@@ -4,7 +4,8 @@
 // computenetwork.dll and vmcompute.dll (the C sources beside this) hand each call on to it, as Windows' own do. So what
 // it knows is shared by all programs, and goes where the real one's goes: with its process, or with a reboot.
 //
-// hns.exe is the service; `hns.exe call NAME GUID JSON` makes one call, for a test that plays a container runtime.
+// hns.exe is the service; `hns.exe call NAME GUID JSON [NETWORK]` makes one call, for a test that plays a container
+// runtime, or Flannel.
 package main
 
 import (
@@ -19,8 +20,8 @@ const folder = `C:\ProgramData\Microsoft\Windows\HNS`
 
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == "call" {
-		words := append(os.Args[2:], "", "")
-		answer, err := ask(strings.Join([]string{words[0], words[1], "", words[2]}, "\x00"))
+		words := append(os.Args[2:], "", "", "")
+		answer, err := ask(strings.Join([]string{words[0], words[1], words[3], words[2]}, "\x00"))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "hns:", err)
 			os.Exit(1)

@@ -1,0 +1,37 @@
+"""A program in HostProcess containers, remembered: the resident service ends what has to start anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.networks import HNS
+from agent.resources.kind import Kind
+from agent.spec.container_program import ContainerProgram
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State
+    from agent.spec import Want
+
+
+class ContainerProgramResource(Kind):
+    firm = frozenset[str]()
+    kept_by = HNS
+
+    def wanted(self, want: Want) -> State:  # noqa: ARG002 - whether it is there is its cluster's affair
+        return {}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - as above
+        return {}
+
+    def manner(self, want: Want) -> State:
+        assert isinstance(want, ContainerProgram)
+        return {"makes": list(want.makes), "needs": list(want.needs)}
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None: ...
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        return None
+
+
+KIND = ContainerProgramResource()

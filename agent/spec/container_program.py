@@ -1,0 +1,26 @@
+"""A program in HostProcess containers that tells Windows' Host Networking Service what that forgets."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class ContainerProgram(Want):
+    """Somebody else brings it. When what it told is lost its process is ended; its container starts anew."""
+
+    kind: ClassVar[str] = "container_program"
+
+    name: str
+    """Its file's: kube-proxy.exe."""
+    makes: tuple[str, ...] = ()
+    """Networks that it makes when it starts."""
+    needs: tuple[str, ...] = ()
+    """Networks that have to be there when it starts."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)

@@ -1,0 +1,23 @@
+"""The machine's own endpoint in a container network that a program in containers makes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from agent.records import frozen
+from agent.spec.want import Key, Want
+
+
+@frozen
+class ForeignEndpoint(Want):
+    """Not to be made, but out of the way when its network is lost: the program makes no other beside it."""
+
+    kind: ClassVar[str] = "foreign_endpoint"
+
+    name: str
+    program: str
+    """The file name of who makes it."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, f"{self.name} of {self.program}")
