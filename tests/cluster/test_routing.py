@@ -39,7 +39,7 @@ podNetwork:
 COUNT, ALONE, AT_ONCE = 50, 5, 8
 FORWARDING = {"eth0": True, "eth0peer": True}
 AT_MOST_SECONDS = 5.0
-"""Meant is one second, and where nothing else runs it takes less, also in a burst."""
+"""Meant is one second, as measured on a machine that was busy and not overloaded; there it takes longer."""
 MEGABYTE = 1 << 20
 
 
