@@ -58,7 +58,8 @@ class Hns:
         attached = [
             each
             for each in kept["Endpoints"] or []
-            if each.get("HostComputeNamespace") or each["Name"] == with_endpoint
+            # kube-proxy gives those of other machines' pods no name.
+            if each.get("HostComputeNamespace") or (with_endpoint and each.get("Name") == with_endpoint)
         ]
         self._file().write_text(json.dumps({**kept, "Networks": [], "Endpoints": attached}))
 
