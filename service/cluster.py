@@ -114,12 +114,32 @@ class Asking(Protocol):
     def tell(self) -> None: ...
 
 
-class Cluster:
-    def __init__(self, host: Host, followed: Followed, signals: Signals) -> None:
+class AsKubelet:
+    """Asks by the kubelet's kubeconfig, as soon as there is one, and tells by a signal what is new."""
+
+    def __init__(self, host: Host, signals: Signals, source: Source) -> None:
         self._host = host
-        self._followed = followed
         self._signals = signals
+        self._source = source
         self._path: PureWindowsPath | None = None
+
+    def identity(self) -> tuple[str, Access]:
+        """Raises Failed, HostError, Unknown."""
+        if self._path is None:
+            raise Unknown("this machine is no node")
+        return identity(self._host, self._path)
+
+    def proxies(self) -> Proxies:
+        return proxies_of(self._host)
+
+    def tell(self) -> None:
+        self._signals.put(Signal(self._source))
+
+
+class Cluster(AsKubelet):
+    def __init__(self, host: Host, followed: Followed, signals: Signals) -> None:
+        super().__init__(host, signals, Source.CLUSTER)
+        self._followed = followed
         self._watchers: list[Watcher] = []
         self.config_map: Seen | None = None
         """None until anything is known of it."""
@@ -145,18 +165,6 @@ class Cluster:
                 Watcher(self, lambda _: (config_maps, name), only(self._take_config_map)),
                 Watcher(self, lambda node: (NODES, node), only(self._take_node)),
             ]
-
-    def identity(self) -> tuple[str, Access]:
-        """Raises Failed, HostError, Unknown."""
-        if self._path is None:
-            raise Unknown("this machine is no node")
-        return identity(self._host, self._path)
-
-    def proxies(self) -> Proxies:
-        return proxies_of(self._host)
-
-    def tell(self) -> None:
-        self._signals.put(Signal(Source.CLUSTER))
 
     def _take_config_map(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         self._changed(config_map=Seen(thing))

@@ -19,10 +19,10 @@ from agent.sources.node_configuration.pod_network import TITLE, Node, pod_networ
 from agent.spec import Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
-from service.cluster import NODES, Unknown, Watcher, identity, kubeconfig_of, proxies_of
+from service.cluster import NODES, AsKubelet, Watcher, kubeconfig_of
 from service.failing import why
 from service.routed import PART
-from service.signals import Signal, Source
+from service.signals import Source
 from service.telling import Event
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.engine.planning import Plan
-    from agent.fetch.proxies import Proxies
     from agent.host.port import Host
-    from agent.kube.access import Access
     from agent.kube.answers import Object
     from agent.kube.following import State
     from agent.spec import Key
@@ -47,13 +45,11 @@ _UNREACHABLE, _NOT_MADE = "nodes unreachable", "pod network"
 _SHOWN = 5
 
 
-class Nodes:
+class Nodes(AsKubelet):
     """All there are, and which of them is this machine's."""
 
     def __init__(self, host: Host, signals: Signals) -> None:
-        self._host = host
-        self._signals = signals
-        self._path: PureWindowsPath | None = None
+        super().__init__(host, signals, Source.NODES)
         self._watcher: Watcher | None = None
         self.seen: tuple[str, State] | None = None
         """The name of the machine's own, and what there is; None until anything is known."""
@@ -74,17 +70,6 @@ class Nodes:
         self._path, self._watcher, self.seen = path, None, None
         if path is not None:
             self._watcher = Watcher(self, lambda _: (NODES, ""), self._take, what_counts)
-
-    def identity(self) -> tuple[str, Access]:
-        if self._path is None:
-            raise Unknown("this machine is no node")
-        return identity(self._host, self._path)
-
-    def proxies(self) -> Proxies:
-        return proxies_of(self._host)
-
-    def tell(self) -> None:
-        self._signals.put(Signal(Source.NODES))
 
     def _take(self, name: str, state: State) -> None:
         self.seen = (name, state)

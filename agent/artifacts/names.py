@@ -13,8 +13,6 @@ from agent.sources.windows_paths import name_fault
 from agent.spec import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agent.spec import Unpacking
 
 _LONGEST = 2_000
@@ -81,16 +79,6 @@ def told(member: str) -> str:
     """What a stranger wrote, fit for a console."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in member[:100])
     return f"{plain}..." if len(member) > len(plain) else plain
-
-
-def check_names(names: Iterable[str]) -> str | None:
-    """What Windows has against one of the names that a person gave, below a folder."""
-    for name in names:
-        try:
-            _check(name, _plain(name).split("/"))
-        except Unusable as fault:
-            return str(fault)
-    return None
 
 
 def _plain(member: str) -> str:

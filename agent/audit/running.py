@@ -6,6 +6,7 @@ The service may run it itself, under a log runner, or by NSSM and a script, as P
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from agent.host.errors import HostError
 from agent.records import field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent.documents import Value
     from agent.host.port import Host, InstalledService
@@ -37,22 +38,20 @@ class Running:
     """What the service runs, the scripts among them."""
     flags: Mapping[str, str]
     """The last one of each name; a flag without a value is "true"."""
+    read: Callable[[], Mapping[str, Value]] = field(shown=False)
 
     @property
     def configuration_path(self) -> PureWindowsPath | None:
-        return self._path("config")
+        return _path(self.flags, "config")
 
     @property
     def kubeconfig(self) -> PureWindowsPath | None:
-        return self._path("kubeconfig")
+        return _path(self.flags, "kubeconfig")
 
     @property
     def configuration(self) -> Mapping[str, Value]:
         """Empty where there is none. Raises HostError, documents.NotReadable."""
-        path = self.configuration_path
-        if path is None:
-            return {}
-        return documents.read_document(self.host.files.read(path, _LARGEST)).value
+        return self.read()
 
     def setting(self, name: str, flag: str) -> Value:
         """By its path in the configuration, or by the flag, which has the say; None for neither."""
@@ -67,9 +66,6 @@ class Running:
         """Of the clients that it trusts."""
         told = self.setting("authentication.x509.clientCAFile", "client-ca-file")
         return local_path(told) if isinstance(told, str) and told else None
-
-    def _path(self, flag: str) -> PureWindowsPath | None:
-        return local_path(self.flags[flag]) if self.flags.get(flag) else None
 
 
 def local_path(told: str) -> PureWindowsPath:
@@ -94,7 +90,17 @@ def running(host: Host, service: str) -> Running | None:
         programs += [PureWindowsPath(found) for found in _paths_in(text, program)]
         if _FLAGS_OF_KUBEADM.name in text:
             flags = _flags_of_kubeadm(host) | flags
-    return Running(host, installed, tuple(dict.fromkeys(programs)), flags)
+    # Once: each control asks for it.
+    read = cache(lambda: _configuration(host, _path(flags, "config")))
+    return Running(host, installed, tuple(dict.fromkeys(programs)), flags, read)
+
+
+def _path(flags: Mapping[str, str], name: str) -> PureWindowsPath | None:
+    return local_path(flags[name]) if flags.get(name) else None
+
+
+def _configuration(host: Host, path: PureWindowsPath | None) -> Mapping[str, Value]:
+    return {} if path is None else documents.read_document(host.files.read(path, _LARGEST)).value
 
 
 def _words_of_nssm(host: Host, service: str) -> Sequence[str]:

@@ -25,8 +25,6 @@ EXCLUDED = (
     # Python's own tools, tests and second implementations
     "_pydatetime", "_pydecimal", "_pyio", "_pyrepl", "bdb", "cmd", "code", "codeop", "doctest", "lib2to3",
     "pdb", "pydoc", "pydoc_data", "rlcompleter", "test", "tkinter", "unittest", "xmlrpc",
-    # pywin32's windows and dialogs
-    "commctrl", "dde", "pywin", "win32traceutil", "win32ui", "win32uiole",
 )  # fmt: skip
 
 # Of the hundred codecs those that are named somewhere: by Python as it starts, by its socket module, by us.
@@ -37,9 +35,6 @@ ENCODINGS = frozenset({
 
 _OF_WINDOWS = re.compile(r"(api-ms-win-.*|ext-ms-.*|ucrtbase)\.dll", re.IGNORECASE)
 _OF_PYINSTALLER = re.compile(r"(pyimod|pyi_|_pyi_|PyInstaller)")
-# pywin32 has two modules in DLLs of their own, and Python code to find these: here they are known by name.
-_PYWIN32 = re.compile(r"(pywintypes|pythoncom)\d+\.dll", re.IGNORECASE)
-_FINDERS_OF_PYWIN32 = {"pywintypes", "pythoncom", "_win32sysloader"}
 
 
 class Analysis(Protocol):
@@ -62,15 +57,14 @@ class Findings(NamedTuple):
 
     def files(self) -> dict[str, Path]:
         """All that is not Python, by the file name that it gets in the one folder for it."""
-        return {**{_file(name, path): path for name, path in self.extensions.items()}, **self.libraries}
+        return {**{_file(name): path for name, path in self.extensions.items()}, **self.libraries}
 
     def files_of_extensions(self) -> dict[str, str]:
-        return {name: _file(name, path) for name, path in sorted(self.extensions.items())}
+        return {name: _file(name) for name in sorted(self.extensions)}
 
 
-def _file(module: str, path: Path) -> str:
-    # A DLL keeps its name: the other modules of pywin32 are linked with its two.
-    return path.name.lower() if path.suffix.lower() == ".dll" else f"{module}.pyd"
+def _file(module: str) -> str:
+    return f"{module}.pyd"
 
 
 def collect(program: str, work: Path, analyse: Callable[[Path], Analysis]) -> Findings:
@@ -99,13 +93,7 @@ def collect(program: str, work: Path, analyse: Callable[[Path], Analysis]) -> Fi
 
 def of_analysis(analysis: Analysis) -> Findings:
     found = sorted({*_modules(analysis.pure), *_base_modules(analysis.datas)})
-    packages = {source.name for source in found if source.is_package}
-    extensions = dict(_extensions(analysis.binaries, packages))
-    libraries = dict(_libraries(analysis.binaries))
-    for name in list(libraries):
-        if _PYWIN32.fullmatch(name):
-            extensions[re.sub(r"\d+\.dll$", "", name)] = libraries.pop(name)
-    return Findings(found, extensions, libraries)
+    return Findings(found, dict(_extensions(analysis.binaries)), dict(_libraries(analysis.binaries)))
 
 
 def _modules(pure: Iterable[Entry]) -> Iterator[Source]:
@@ -135,20 +123,15 @@ def _is_wanted(name: str) -> bool:
         return rest in ENCODINGS
     # What python313.dll carries itself need not be carried twice.
     in_python = name in _imp._frozen_module_names()  # type: ignore[attr-defined]
-    return not in_python and name not in _FINDERS_OF_PYWIN32 and not _OF_PYINSTALLER.match(name)
+    return not in_python and not _OF_PYINSTALLER.match(name)
 
 
-def _extensions(binaries: Iterable[Entry], packages: set[str]) -> Iterator[tuple[str, Path]]:
+def _extensions(binaries: Iterable[Entry]) -> Iterator[tuple[str, Path]]:
     for name, path, kind in binaries:
         if kind != "EXTENSION":
             continue
         parts = PureWindowsPath(name).parts
-        module = parts[-1].partition(".")[0]
-        folder = ".".join(parts[:-1])
-        # pywin32's folders are no packages but on sys.path.
-        module = f"{folder}.{module}" if folder in packages else module
-        if module not in _FINDERS_OF_PYWIN32:
-            yield module, Path(path)
+        yield ".".join([*parts[:-1], parts[-1].partition(".")[0]]), Path(path)
 
 
 def _libraries(binaries: Iterable[Entry]) -> Iterator[tuple[str, Path]]:

@@ -27,16 +27,12 @@ FOUND = Analysis(
         ("encodings.utf_8", "/lib/encodings/utf_8.py", "PYMODULE"),
         ("encodings.cp1252", "/lib/encodings/cp1252.py", "PYMODULE"),
         ("pyimod02_importers", "/pyi/pyimod02_importers.py", "PYMODULE"),
-        ("pywintypes", "/site/win32/lib/pywintypes.py", "PYMODULE"),
     ],
     binaries=[
         ("python313.dll", "/python/python313.dll", "BINARY"),
         ("VCRUNTIME140.dll", "/python/vcruntime140.dll", "BINARY"),
         ("api-ms-win-crt-runtime-l1-1-0.dll", "/windows/api-ms-win-crt-runtime-l1-1-0.dll", "BINARY"),
-        (r"pywin32_system32\pywintypes313.dll", "/site/pywin32_system32/pywintypes313.dll", "BINARY"),
         ("_ssl.pyd", "/python/DLLs/_ssl.pyd", "EXTENSION"),
-        (r"win32\win32api.pyd", "/site/win32/win32api.pyd", "EXTENSION"),
-        (r"win32\_win32sysloader.pyd", "/site/win32/_win32sysloader.pyd", "EXTENSION"),
         (r"psutil\_psutil_windows.cp313-win_amd64.pyd", "/site/psutil/_psutil_windows.pyd", "EXTENSION"),
     ],
     datas=[],
@@ -57,15 +53,13 @@ def test_extensions_lie_in_one_folder_under_the_name_they_are_imported_by() -> N
     assert findings.of_analysis(FOUND).files_of_extensions() == {
         "_ssl": "_ssl.pyd",
         "psutil._psutil_windows": "psutil._psutil_windows.pyd",
-        "pywintypes": "pywintypes313.dll",
-        "win32api": "win32api.pyd",
     }
 
 
 def test_libraries_are_taken_but_for_those_of_windows() -> None:
     files = findings.of_analysis(FOUND).files()
     libraries = {name for name in files if name.endswith(".dll")}
-    assert libraries == {"python313.dll", "vcruntime140.dll", "pywintypes313.dll"}
+    assert libraries == {"python313.dll", "vcruntime140.dll"}
 
 
 def test_pyinstaller_is_asked_again_only_when_the_imports_change(
