@@ -45,6 +45,7 @@ distinguished_name = nothing
 
 CLIENT = "clientAuth"
 SERVER = "serverAuth"
+PROGRAMS = "codeSigning"
 
 
 class Authority:
@@ -80,6 +81,10 @@ class Authority:
         return self._issue(
             SERVER, valid_for, "-subj", "/CN=server", "-addext", f"subjectAltName={','.join(names)}"
         )
+
+    def signer(self, name: str) -> str:
+        """Of somebody who signs programs, likewise."""
+        return self._issue(PROGRAMS, _A_YEAR, "-subj", f"/CN={name}")
 
     def _issue(self, usage: str, valid_for: timedelta, *request_options: str) -> str:
         with tempfile.TemporaryDirectory() as place:

@@ -2,78 +2,98 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from exebuild import signing
+from exebuild import image, payload, signing
 from lab import means
-from windows.exe import INSTALLED, PROGRAM, lay_out
+from lab.certificates import Authority
+from lab.services import State
+from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, SHIPPED
+from windows.test_fetching import trust
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lab.node import Node
 
+PUBLISHER = "Somebody who publishes"
+ALTERED = 0x80096010
+"""TRUST_E_BAD_DIGEST"""
+JUDGE = """
+import sys
+from pathlib import PureWindowsPath
+from agent.host.errors import HostError
+from agent.host.windows.signatures import WindowsSignatures
+for path in sys.argv[1:]:
+    try:
+        print(WindowsSignatures().signer(PureWindowsPath(path)).common_name)
+    except HostError as error:
+        print(f"{type(error).__name__} {error.code:#x}")
+"""
+"""What the product asks Windows of an artifact that has to be signed."""
+
 
 @pytest.fixture
-def certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Named, with its key, by the variables that signing goes by."""
+def publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+    """The authority of a publisher, named with its key by the variables that signing goes by."""
     means.ensure("openssl", "osslsigncode")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=somebody",
-    ]
-    usage = ["-addext", "extendedKeyUsage=codeSigning"]
-    subprocess.run(
-        [*command, *usage, "-keyout", str(key), "-out", str(certificate)], capture_output=True, check=True
-    )
-    monkeypatch.setenv(signing.CERTIFICATE, str(certificate))
-    monkeypatch.setenv(signing.KEY, str(key))
-    return certificate
+    authority = Authority.make(tmp_path, "An authority of publishers")
+    pair = tmp_path / "publisher.pem"
+    pair.write_text(authority.signer(PUBLISHER) + authority.certificate.read_text())
+    monkeypatch.setenv(signing.CERTIFICATE, str(pair))
+    monkeypatch.setenv(signing.KEY, str(pair))
+    return authority
 
 
-def verified(file: Path, certificate: Path) -> bool:
-    command = ["osslsigncode", "verify", "-CAfile", str(certificate), "-in", str(file)]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def signed_release() -> tuple[bytes, bytes]:
+    """The program, and the shipped file with that in it: what a build with a key makes of this one."""
+    program = signing.signed(PROGRAM.read_bytes())
+    launcher, _ = image.split_last_section(SHIPPED.read_bytes())
+    runtime = {file.name: file.read_bytes() for file in (PROGRAM.parent / "runtime").iterdir()}
+    packed = payload.build(program, runtime, lambda content: content)
+    return program, signing.signed(image.add_section(launcher, payload.SECTION, packed))
 
 
-def test_a_signed_program_is_the_same_and_runs(node: Node, certificate: Path, tmp_path: Path) -> None:
-    assert signing.wanted()
-    program = PROGRAM.read_bytes()
-    signed = signing.signed(program)
-    assert signing.is_signed_copy(signed, program)
-
-    file = tmp_path / "signed.exe"
-    file.write_bytes(signed)
-    assert verified(file, certificate)
-    lay_out(node)
-    node.copy_in(file, INSTALLED)
-    result = node.run(INSTALLED, "version")
-    assert (result.code, result.err) == (0, "")
+def judged(node: Node, *paths: str) -> list[str]:
+    result = node.python("-c", JUDGE, *paths, folder=r"Z:\repo")
+    assert result.code == 0, result.err
+    return result.out.splitlines()
 
 
-def test_a_program_changed_after_signing_is_noticed(certificate: Path, tmp_path: Path) -> None:
-    program = PROGRAM.read_bytes()
-    changed = bytearray(signing.signed(program))
-    changed[len(program) // 2] ^= 1
-    assert not signing.is_signed_copy(bytes(changed), program)
-    file = tmp_path / "changed.exe"
-    file.write_bytes(changed)
-    assert not verified(file, certificate)
+def with_another_byte(content: bytes, at: int) -> bytes:
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-@pytest.mark.usefixtures("certificate")
+def test_a_signed_release_is_vouched_for_and_installs_itself_as_it_is(
+    node: Node, publishing: Authority
+) -> None:
+    """One test for all, since each node and each signature cost seconds."""
+    program, shipped = signed_release()
+    node.path(DOWNLOADED).parent.mkdir()
+    node.path(DOWNLOADED).write_bytes(shipped)
+    trust(node, publishing)
+
+    done = node.run(DOWNLOADED, "daemon", "install")
+    assert done.code == 0, done.err
+    assert node.path(INSTALLED).read_bytes() == program
+    assert judged(node, DOWNLOADED, INSTALLED) == [PUBLISHER, PUBLISHER]
+    for place in (DOWNLOADED, INSTALLED):
+        result = node.run(place, "version")
+        assert (result.code, result.err) == (0, "")
+    node.start_service(SERVICE)
+    node.wait_for_service(SERVICE, State.RUNNING)
+
+    changed = r"C:\download\changed.exe"
+    node.path(changed).write_bytes(with_another_byte(shipped, len(shipped) // 2))
+    assert judged(node, changed) == [f"AlteredSinceSigned {ALTERED:#x}"]
+    refused = node.run(changed, "version")
+    assert refused.code == 1
+    assert "this file is damaged; fetch it again" in refused.err
+
+
+@pytest.mark.usefixtures("publishing")
 def test_a_key_that_is_none_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(signing.KEY, "/nothing/here.pem")
     with pytest.raises(signing.SigningError, match="osslsigncode ended with"):

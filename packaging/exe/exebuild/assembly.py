@@ -119,10 +119,11 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     table = modules.build([FrozenModule(name, code[name], name in packages) for name in order])
 
     launcher = _launcher(repository, work, commit)
-    program = _signed_since(image.add_section(launcher, modules.SECTION, table))
+    program = _signed_program(image.add_section(launcher, modules.SECTION, table))
     runtime = {name: path.read_bytes() for name, path in found.files().items()}
     packed = payload.build(program, runtime, _packing(work))
-    _deliver(target, program, runtime, image.add_section(launcher, payload.SECTION, packed))
+    shipped = image.add_section(launcher, payload.SECTION, packed)
+    _deliver(target, program, runtime, _signed(shipped))
     programs = {PROGRAM: program, LOG_PROGRAM: log_runner}
     (target / materials.NAME).write_bytes(materials.bill(carried, commit, programs, runtime))
 
@@ -157,7 +158,7 @@ def make_log_runner(compiler: Compiler) -> bytes:
     before = os.environ.get(_SIGNED_LOG_RUNNER)
     if before and signing.is_signed_copy(Path(before).read_bytes(), program):
         return Path(before).read_bytes()
-    return signing.signed(program) if signing.wanted() else program
+    return _signed(program)
 
 
 def _launcher(repository: Path, work: Path, commit: str) -> bytes:
@@ -173,10 +174,14 @@ def _log_runner(work: Path) -> bytes:
     return Path(made).read_bytes() if made else make_log_runner(Compiler(work / "log-runner"))
 
 
-def _signed_since(program: bytes) -> bytes:
+def _signed(program: bytes) -> bytes:
+    return signing.signed(program) if signing.wanted() else program
+
+
+def _signed_program(program: bytes) -> bytes:
     place = os.environ.get(_SIGNED)
     if not place:
-        return program
+        return _signed(program)
     signed = Path(place).read_bytes()
     if not signing.is_signed_copy(signed, program):
         raise signing.SigningError(f"{place} is not the program of this build with a signature")
