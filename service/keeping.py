@@ -27,7 +27,7 @@ from service.patience import Repeats, Starts
 from service.renewals import Renewals
 from service.routed import PART
 from service.signals import Signal, Signals, Source
-from service.telling import Event, Telling
+from service.telling import LEFT, Event, Telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -422,7 +422,7 @@ class Keeping:
         otherwise = {drift.key for drift in drifts}
         for key in self._records if keys is None else keys:
             if key not in otherwise:
-                for topic in ("stops", "again", "left"):
+                for topic in ("stops", "again", LEFT):
                     self._telling.is_over((topic, key))
                 self._attempts.forget(key)
                 if key in self._starts:
@@ -442,7 +442,7 @@ class Keeping:
                 f"{drift.key} keeps stopping ({self._end_of(drift)}); started again after {pause:g} seconds"
             )
             self._telling.tell_once(("stops", drift.key), Event.STOPS_AGAIN, text)
-        elif not self._telling.stands(("left", drift.key)):
+        elif not self._telling.stands((LEFT, drift.key)):
             text = (
                 f"{drift.key} is changed again and again ({_named(drift.fields)}); repaired every ten minutes"
             )
@@ -483,7 +483,7 @@ class Keeping:
         why = why or "; ".join(line for line in trouble if key.name in line)
         text = f"{key} is not as it was made ({_named(fields)}), and could not be put right"
         advice = "make the node again with the options that made it"
-        self._telling.tell_once(("left", key), Event.NOT_REPAIRED, f"{text}: {why or advice}")
+        self._telling.tell_once((LEFT, key), Event.NOT_REPAIRED, f"{text}: {why or advice}")
         self._agenda.after(0.0 if fields == ("state",) else FULL_LOOK_SECONDS, key)
 
     def _tell_of_unseen(self, lines: Sequence[str]) -> None:

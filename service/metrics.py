@@ -18,7 +18,7 @@ from agent.release import RELEASE, build
 from agent.resources.kind import CannotBeSo
 from service import pausing, standing
 from service.standing import State
-from service.telling import Event
+from service.telling import LEFT, Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,6 +106,8 @@ class Metrics:
         folder.check()
         resources = Inventory.load(folder).records
         yield _gauge("wmcb_resources", "What is kept on this machine; 0 where it is no node.", len(resources))
+        left = sum(key in resources for key in self._telling.subjects(LEFT))
+        yield _gauge("wmcb_resources_left", "What is not as it was made, and could not be put right.", left)
         yield _gauge("wmcb_paused", "Whether repairs are paused.", pausing.read(self._host) is not None)
         reasons = self._host.power.reboot_pending()
         yield _gauge("wmcb_reboot_pending", "Whether Windows wants to be restarted.", bool(reasons))
@@ -143,6 +145,11 @@ class Metrics:
         with suppress(Failed, Unknown):
             certificate = identity(self._host, path)[1].own_certificate()
             if certificate is not None:
+                yield _gauge(
+                    "wmcb_kubelet_certificate_start_timestamp_seconds",
+                    "From when on the kubelet's certificate holds, since 1970.",
+                    certificate.first.timestamp(),
+                )
                 yield _gauge(
                     "wmcb_kubelet_certificate_expiry_timestamp_seconds",
                     "When the kubelet's certificate is over, since 1970.",

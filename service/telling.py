@@ -11,11 +11,13 @@ from agent.host.errors import HostError
 from agent.host.port import EventLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent.host.port import Host
 
 SOURCE = "wmcb"
+LEFT = "left"
+"""Of a topic: what could not be put right, with its key."""
 
 
 class Event(enum.IntEnum):
@@ -109,6 +111,10 @@ class Telling:
 
     def stands(self, topic: object) -> bool:
         return topic in self._standing
+
+    def subjects(self, kind: str) -> Sequence[object]:
+        """Of the topics of that kind that stand; for whoever asks in another thread, too."""
+        return [topic[1] for topic in tuple(self._standing) if isinstance(topic, tuple) and topic[0] == kind]
 
     def is_over(self, topic: object) -> bool:
         """From now on it would be told anew. Whether it stood."""

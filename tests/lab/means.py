@@ -21,6 +21,7 @@ DEBIAN_PACKAGES = {
     "ip": "iproute2",
     "openssl": "openssl",
     "osslsigncode": "osslsigncode",
+    "promtool": "prometheus",
     "unshare": "util-linux",
 }
 

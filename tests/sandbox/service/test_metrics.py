@@ -16,11 +16,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from agent.cli.main import run
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
+from agent.host.protection import PROGRAM_FILE
 from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from lab.waiting import until
 from sandbox.engine import nodes
 from sandbox.service.follower import HEAD, Follower
+from sandbox.service.keeper import Keeper
 from sandbox.service.live_api import own
 from sandbox.service.test_cluster import CONF, write_credentials
 from service import installation
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent.host.port import Host
-    from sandbox.service.keeper import Keeper
 
 Labels = frozenset[tuple[str, str]]
 
@@ -77,6 +78,17 @@ def test_what_is_kept_and_repaired_is_told(keeper: Keeper) -> None:
     assert one(told(keeper), "wmcb_paused") == 1
 
 
+def test_what_could_not_be_put_right_is_told_until_it_is_right(tmp_path: pathlib.Path, host: Host) -> None:
+    keeper = Keeper(tmp_path, host)
+    keeper.make(nodes.node(program=b"MZ" + bytes(1 << 20)))
+    content = host.files.read(nodes.KUBELET)
+    assert one(told(keeper), "wmcb_resources_left") == 0
+    for held, left in ((b"MZ", 1), (content, 0)):
+        host.files.write(nodes.KUBELET, held, PROGRAM_FILE)
+        keeper.touched(nodes.KUBELET)
+        assert one(told(keeper), "wmcb_resources_left") == left
+
+
 def test_what_is_followed_is_told(tmp_path: pathlib.Path, host: Host) -> None:
     follower = Follower(tmp_path, host)
     follower.make_node()
@@ -102,9 +114,11 @@ def test_when_the_kubelets_certificate_is_over(host: Host) -> None:
     wants = [Directory(program.parent, Protection.PROGRAM), File(program, Inline(b"MZ")), kubelet]
     make_so(host, Specification.of(wants), "test", Silent())
     found = read(text(Metrics(host, Telling(host, lambda _: None), None).all()))
-    ends = own().certificate.not_valid_after_utc.timestamp()
-    name = "wmcb_kubelet_certificate_expiry_timestamp_seconds"
-    assert one(found, name) == pytest.approx(ends, abs=3600)
+    certificate = own().certificate
+    times = {"start": certificate.not_valid_before_utc, "expiry": certificate.not_valid_after_utc}
+    for what, at in times.items():
+        name = f"wmcb_kubelet_certificate_{what}_timestamp_seconds"
+        assert one(found, name) == pytest.approx(at.timestamp(), abs=3600)
 
 
 def test_a_machine_that_is_no_node_tells_what_there_is(host: Host) -> None:
