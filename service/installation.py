@@ -15,6 +15,7 @@ from agent.host.errors import (
     AlreadyExists,
     InUse,
     NotFound,
+    ServiceAlreadyRunning,
     ServiceCannotAccept,
     ServiceFailed,
     ServiceNotRunning,
@@ -29,6 +30,7 @@ from agent.host.port import (
     SidType,
 )
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.records import frozen
 from service.program import STOP_SECONDS
 
 if TYPE_CHECKING:
@@ -68,6 +70,14 @@ def definition(host: Host, arguments: Sequence[str] = ()) -> ServiceDefinition:
     )
 
 
+@frozen
+class Installed:
+    unsupported: Sequence[str]
+    """What this Windows would not keep of the registration."""
+    is_another: bool
+    """Whether anything of the program is another than before."""
+
+
 def arguments(host: Host) -> Sequence[str]:
     """What the service is told at its start: which ConfigMap to follow."""
     there = host.services.read(SERVICE)
@@ -76,36 +86,45 @@ def arguments(host: Host) -> Sequence[str]:
 
 def install(
     host: Host, program: PureWindowsPath, arguments: Sequence[str] = (), *, as_kubeadm: bool = False
-) -> Sequence[str]:
+) -> Installed:
     """Lays out what lies around the running `program`, and registers the service to start with Windows, told
     these `arguments`.
 
-    Returns what this Windows would not keep of the registration. Done again, it brings everything up to date,
-    with `as_kubeadm` or without: once there, a kubeadm.exe stays.
+    Done again, it brings all up to date, with `as_kubeadm` or without: once there, a kubeadm.exe stays.
     """
-    lay_out(host, program, as_kubeadm=as_kubeadm)
+    is_another = lay_out(host, program, as_kubeadm=as_kubeadm)
     target = place(host)
     registered = _texts_of_events(host)
     if registered is None or host.files.observe(registered) is None:
         # Else a node has its own, which stays when this goes.
         host.events.register(SERVICE, target / PROGRAM)
     wanted = definition(host, arguments)
-    if host.services.read(SERVICE) is None:
-        return host.services.create(wanted)
-    return host.services.change(wanted)
+    there = host.services.read(SERVICE)
+    unsupported = host.services.create(wanted) if there is None else host.services.change(wanted)
+    return Installed(unsupported, is_another)
 
 
-def lay_out(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -> None:
-    """The same without the service: for people, and for a machine that is no node yet."""
+def lay_out(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -> bool:
+    """The same without the service: for people, and for a machine that is no node yet.
+
+    Whether anything of the program is another than before.
+    """
     target = place(host)
-    if target != program.parent:
-        _lay_out(host.files, program, target)
+    is_another = target != program.parent and _lay_out(host.files, program, target)
     if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
         _put(host.files, target / PROGRAM, target / KUBEADM)
+    return is_another
+
+
+def have_it_run(host: Host, seconds: float) -> None:
+    """Whether or not it does; waits until it does."""
+    with suppress(ServiceAlreadyRunning):
+        host.services.start(SERVICE)
+    host.services.wait(SERVICE, ServiceState.RUNNING, seconds)
 
 
 def restart(host: Host, seconds: float) -> None:
-    """If it runs, so that it goes by what it is told now."""
+    """If it runs, so that it goes by what it is now, and by what it is told."""
     if host.services.status(SERVICE).state is ServiceState.RUNNING:
         _stop(host, seconds)
         host.services.start(SERVICE)
@@ -119,19 +138,19 @@ def _texts_of_events(host: Host) -> PureWindowsPath | None:
     return None
 
 
-def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> None:
+def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> bool:
     source = program.parent / RUNTIME
     names = files.list(source)
     for folder in (target, target / RUNTIME):
         _ensure_folder(files, folder)
     others = set(files.list(target / RUNTIME)) - set(names)
     # The program last: what it loads is there when it can first be started.
-    for name in names:
-        _put(files, source / name, target / RUNTIME / name)
-    _put(files, program, target / PROGRAM)
+    written = [_put(files, source / name, target / RUNTIME / name) for name in names]
+    written.append(_put(files, program, target / PROGRAM))
     for name in others:
         if not _remove(files, target / RUNTIME / name):
             files.remove_at_reboot(target / RUNTIME / name)
+    return any(written) or bool(others)
 
 
 def _ensure_folder(files: Files, folder: PureWindowsPath) -> None:
@@ -141,14 +160,16 @@ def _ensure_folder(files: Files, folder: PureWindowsPath) -> None:
         files.set_descriptor(folder, PROGRAM_DIRECTORY)
 
 
-def _put(files: Files, source: PureWindowsPath, target: PureWindowsPath) -> None:
+def _put(files: Files, source: PureWindowsPath, target: PureWindowsPath) -> bool:
+    """Whether it had to be written."""
     content = files.read(source)
     if files.observe(target) is not None and files.read(target) == content:
         files.set_descriptor(target, PROGRAM_FILE)  # and what runs from it need not be put aside
-        return
+        return False
     aside = files.write(target, content, PROGRAM_FILE)
     if aside is not None:
         files.remove_at_reboot(aside)
+    return True
 
 
 def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[PureWindowsPath]:

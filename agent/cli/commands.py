@@ -187,10 +187,11 @@ COMMANDS = (
             options.PUBLIC_KEY,
             options.UNFOLLOW,
             options.METRICS_PORT,
+            options.START,
             *options.OF_CONTENTS,
         ),
         examples=(
-            "wmcb daemon install",
+            "wmcb daemon install --start",
             "wmcb daemon install --config-map kube-system/windows-nodes",
         ),
     ),

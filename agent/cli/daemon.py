@@ -199,18 +199,21 @@ def install(request: Request) -> int:
     elsewhere = _elsewhere(request, host, former)
     arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port), *elsewhere)
     with running_program(request, host) as program:
-        unsupported = installation.install(
-            host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM)
-        )
-    if arguments != former:
+        installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
+    if arguments != former or installed.is_another:
         installation.restart(host, STOP_WITHIN_SECONDS)
-    for setting in unsupported:
+    for setting in installed.unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
     place = installation.place(host)
     kubeadm = host.files.observe(place / installation.KUBEADM) is not None
     programs = f"{installation.PROGRAM} and {installation.KUBEADM} are" if kubeadm else "the program is"
     now = f"wmcb {SANDBOX_RUN.name} daemon run" if is_sandbox(request) else f"sc start {SERVICE}"
-    say(f"{programs} in {place}\nthe service {SERVICE} starts with Windows, or now by: {now}")
+    say(f"{programs} in {place}")
+    if request.has(options.START):
+        installation.have_it_run(host, START_WITHIN_SECONDS)
+        say(f"the service {SERVICE} runs, and starts with Windows")
+    else:
+        say(f"the service {SERVICE} starts with Windows, or now by: {now}")
     if request.has(options.UNFOLLOW):
         _give_back(request, host)
     elif followed is not None:

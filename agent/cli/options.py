@@ -54,6 +54,7 @@ CA_BUNDLE = Option("--ca-bundle", "not heeded: it trusts what Windows does", pla
 CERT_DIR = Option("--cert-dir", "not heeded: it asks by the kubeconfig", placeholder="DIR")
 CERT_DURATION = Option("--cert-duration", "not heeded, as --cert-dir", placeholder="1h")
 METRICS_PORT = Option("--metrics-port", "tell Prometheus on 127.0.0.1:N; 0: do not", placeholder="N")
+START = Option("--start", "and start it, if it does not run")
 UNFOLLOW = Option("--unfollow", "follow none, and take away what it made")
 ALLOW_REBOOT = Option("--allow-reboot", "restart Windows if need be, and go on")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")

@@ -97,7 +97,7 @@ def pods(cluster: Cluster, way: str) -> Iterator[dict[str, Any]]:
             yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, "installing"])
 def test_pods_pass_where_the_namespaces_have_their_labels_and_nowhere_else(
     flannel: Cluster, way: str
 ) -> None:

@@ -50,6 +50,19 @@ def test_it_runs_until_it_is_stopped(wmcb: list[str], host: Host) -> None:
     assert (stopped.exit_code, stopped.service_exit_code) == (0, 0)
 
 
+def test_told_to_it_runs_when_the_command_has_ended_and_goes_on_where_it_does(
+    wmcb: list[str], host: Host
+) -> None:
+    pids = set()
+    for _ in range(2):
+        assert run([*wmcb, "daemon", "install", "--start"]) == 0
+        status = host.services.status("wmcb")
+        assert status.state is ServiceState.RUNNING
+        pids.add(status.pid)
+    assert len(pids) == 1
+    assert run([*wmcb, "daemon", "uninstall"]) == 0
+
+
 def test_what_install_put_there_uninstall_takes_away(wmcb: list[str], host: Host) -> None:
     before = list(everything(host, C))
     assert run([*wmcb, "daemon", "install", "--kubeadm"]) == 0

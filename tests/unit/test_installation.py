@@ -51,7 +51,7 @@ def installed(host: Host) -> dict[str, bytes]:
 
 
 def test_the_program_is_laid_out_under_program_files(host: Host) -> None:
-    assert not installation.install(host, PROGRAM)
+    assert installation.install(host, PROGRAM) == installation.Installed((), is_another=True)
     assert installed(host) == {
         "wmcb.exe": b"program 1",
         r"runtime\_ssl.pyd": b"_ssl.pyd",
@@ -108,7 +108,8 @@ def test_installed_again_it_is_brought_up_to_date(host: Host) -> None:
     installation.install(host, PROGRAM)
     host.files.remove(UNPACKED / "runtime" / "_ssl.pyd")
     unpack(host, "2", "_hashlib.pyd")
-    installation.install(host, PROGRAM)
+    assert installation.install(host, PROGRAM).is_another
+    assert not installation.install(host, PROGRAM).is_another
     assert installed(host) == {
         "wmcb.exe": b"program 2",
         r"runtime\_hashlib.pyd": b"_hashlib.pyd",

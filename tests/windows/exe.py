@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.release import RELEASE
+from exebuild import image, payload
 from lab import repository
+from lab.exe import LAUNCHER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,3 +46,16 @@ def unpacked(node: Node) -> list[Path]:
     """What any run has unpacked and not removed, wherever that could be: the lock files too."""
     places = [node.c / "windows", *(node.c / "users").iterdir()]
     return sorted(found for place in places for found in place.rglob("wmcb-*"))
+
+
+def of_release(release: str) -> bytes:
+    """The shipped file as one of another release.
+
+    The program's modules lie in it as they were compiled, so that the name can be exchanged there.
+    """
+    was, now = (struct.pack("<I", len(each)) + each.encode() for each in (RELEASE, release))
+    program = PROGRAM.read_bytes()
+    assert (len(was), program.count(was)) == (len(now), 1)
+    runtime = {path.name: path.read_bytes() for path in (PROGRAM.parent / "runtime").iterdir()}
+    packed = payload.build(program.replace(was, now), runtime, lambda content: content)
+    return image.add_section((repository.ROOT / "build" / LAUNCHER).read_bytes(), payload.SECTION, packed)
