@@ -5,7 +5,7 @@ LAB := PYTHONPATH=tests $(BIN)/python -m lab
 SUITES := suite-contract suite-unit
 SOURCES := agent service tests packaging/exe docs
 
-.PHONY: test lint suites exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
+.PHONY: test lint suites docs exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
 
 .venv/ready: packaging/locks/linux-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -29,6 +29,10 @@ suites: .venv/ready
 # A Windows machine that is a folder becomes a node, is changed by hand and made right again, told step by step.
 run: .venv/ready
 	$(BIN)/python tests/sandbox/demo.py build/sandbox
+
+# The pages as a site in build/site; a link that leads nowhere is an error.
+docs: .venv/ready
+	$(BIN)/mkdocs build --quiet --strict
 
 # Wine, a Windows Python and PyInstaller, all of them made here and kept in the lab's cache; leaves dist/wmcb.exe.
 exe: .venv/ready

@@ -10,7 +10,7 @@ lock() {
         --no-annotate --python-platform "$target" --python-version "$python" -o "packaging/locks/$name.txt" "$@"
 }
 lock linux 3.11 linux-runtime pyproject.toml
-lock linux 3.11 linux-dev pyproject.toml --extra test --extra lab --extra lint
+lock linux 3.11 linux-dev pyproject.toml --extra test --extra lab --extra docs --extra lint
 lock windows 3.13 windows-runtime pyproject.toml
 lock windows 3.13 windows-dev pyproject.toml --extra build --extra test
 lock linux 3.11 lab packaging/locks/lab.in

@@ -81,7 +81,7 @@ def archive(name: str, **members: bytes) -> bytes:
     return packed.getvalue()
 
 
-def put_downloads(folder: Path, file: Path) -> None:
+def put_downloads(folder: Path, file: Path, containerd: bytes = program()) -> None:
     """What the profile fetches, with the checksums beside it."""
     folder.mkdir()
     for document in documents(file):
@@ -89,7 +89,8 @@ def put_downloads(folder: Path, file: Path) -> None:
         for artifact in value.get("artifacts", ()):
             source, checksums = (artifact[name].rpartition("/")[2] for name in ("source", "checksums"))
             is_containerd = artifact["name"] == "containerd"
-            content = archive(source, **{"bin__containerd" if is_containerd else "crictl": program()})
+            members = {"bin__containerd": containerd} if is_containerd else {"crictl": program()}
+            content = archive(source, **members)
             (folder / source).write_bytes(content)
             (folder / checksums).write_text(f"{hashlib.sha256(content).hexdigest()}  {source}\n")
 

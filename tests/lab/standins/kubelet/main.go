@@ -3,7 +3,7 @@
 // It is written in Go, and with golang.org/x/sys/windows/svc, because the real kubelet is: towards the Service
 // Control Manager it then behaves as that does, down to what the package does on its own.
 //
-// It takes any arguments, as it gets the real kubelet's, and heeds only --windows-service and --version. What it is to do stands in a file beside it (behaviour.go).
+// It takes any arguments, as it gets the real kubelet's, and heeds only --windows-service (or containerd's --run-service, for whom it stands, too) and --version. What it is to do stands in a file beside it (behaviour.go).
 // Each start appends a line of JSON to a second file beside it: arguments, environment and all else that a test may
 // want to know of how it was started.
 package main
@@ -52,7 +52,7 @@ func run() error {
 		return nil
 	}
 	// As the real kubelet has it. x/sys can find out by itself whether it is a service, but not under Wine.
-	service := slices.Contains(os.Args, "--windows-service")
+	service := slices.Contains(os.Args, "--windows-service") || slices.Contains(os.Args, "--run-service")
 	if err := record(behaviour.Starts, service); err != nil {
 		return err
 	}

@@ -1,0 +1,33 @@
+"""Which files become the site: a hook of mkdocs' (mkdocs.yml).
+
+Pages lead to others by their places in the repository, README to docs and docs to packaging, and so they do
+in the site. What is linked to and no page, as a manifest, comes along.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mkdocs.config.defaults import MkDocsConfig
+
+ROOT = Path(__file__).parents[1]
+PLACES = ("README.md", "ARCHITECTURE.md", "docs", "packaging", "tests/lab")
+SHOWN = {".md", ".svg", ".yaml", ".json", ".conf", ".cmd", ".env"}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    of_the_theme = [file for file in files if file.src_dir != config.docs_dir]
+    pages = [File(path, str(ROOT), config.site_dir, use_directory_urls=False) for path in _paths()]
+    return Files([*of_the_theme, *pages])
+
+
+def _paths() -> Iterator[str]:
+    for place in PLACES:
+        found = [ROOT / place] if (ROOT / place).is_file() else sorted((ROOT / place).rglob("*"))
+        yield from (each.relative_to(ROOT).as_posix() for each in found if each.suffix in SHOWN)

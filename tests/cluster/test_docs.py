@@ -1,0 +1,78 @@
+"""The commands of README and docs that need a cluster, run beside a real control plane as pages have them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from documentation import blocks, on_windows
+from documentation.blocks import Command, Place
+from lab import kubernetes
+from lab.cluster.control_plane import KUBERNETES
+from lab.features import Features
+from lab.firewall import Firewall
+from lab.standin_kubelet import StandinKubelet
+from sandbox.cli.test_profiles import PACKAGING, put_downloads
+from windows.exe import SHIPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lab.cluster.cluster import Cluster
+    from lab.cluster.runtime import ContainerRuntime
+    from lab.node import Node
+
+PAGES = ("README.md",)
+DOWNLOADS = r"C:\downloads"
+
+
+def test_no_page_is_left_out() -> None:
+    has_any = [page for page in blocks.pages() if _commands(page)]
+    assert has_any == list(PAGES)
+
+
+def _commands(page: str) -> list[Command]:
+    steps = blocks.steps(blocks.of_page(page), Place.CLUSTER)
+    return [each for each in steps if isinstance(each, Command)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_what_is_printed(
+    page: str, cluster: Cluster, container_runtime: ContainerRuntime, node: Node
+) -> None:
+    give_what_readers_have(node)
+    admin = {
+        "KUBECONFIG": str(KUBERNETES / "admin.conf"),
+        "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
+    }
+    on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
+
+
+def give_what_readers_have(node: Node) -> None:
+    """The exe, the profile for containerd, and what both would fetch from the projects' own servers."""
+    node.copy_in(SHIPPED, r"C:\wmcb.exe")
+    profile = PACKAGING / "profiles" / "containerd.yaml"
+    node.copy_in(profile, r"C:\containerd.yaml")
+    runtime = StandinKubelet(
+        node, r"C:\given\containerd.exe", address="127.0.0.1:10999", starts=r"C:\given\starts"
+    )
+    put_downloads(node.path(DOWNLOADS), profile, runtime.content)
+    node.copy_in(kubernetes.kubelet(), rf"{DOWNLOADS}\kubelet.exe")
+    digest = hashlib.sha256(kubernetes.kubelet().read_bytes()).hexdigest()
+    node.path(rf"{DOWNLOADS}\kubelet.exe.sha256").write_text(digest)
+    Firewall(node)
+    Features(node)
+
+
+def in_the_lab(cluster: Cluster, runtime: ContainerRuntime) -> Mapping[str, str]:
+    """What pages call by examples' names; and what the lab has in place of others' servers and of a pipe."""
+    return {
+        "wmcb.exe prepare": rf"wmcb.exe prepare --artifacts {DOWNLOADS}",
+        "wmcb.exe join": f"wmcb.exe join --cri-socket {runtime.endpoint}",
+        "10.0.0.10:6443": cluster.address,
+        "abcdef.0123456789abcdef": cluster.fresh_bootstrap_token(),
+        f"sha256:{'0123456789abcdef' * 4}": cluster.ca_hash,
+    }

@@ -1,0 +1,78 @@
+"""A page's commands in the command interpreter of a Windows node, by the built exe."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from documentation import blocks, output
+from documentation.blocks import SHELL, Command, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from documentation.blocks import Place
+    from lab.node import Node
+    from lab.running import Result
+
+_EXIT_CODE = "echo %ERRORLEVEL%"
+_RESTART = "shutdown /r /t 0"
+"""Which Wine refuses: the machine is switched off and on."""
+_OF_WINE = "wmcb: warning: windows-build:"
+"""It calls itself a Windows 10, which no reader has."""
+
+
+def check(
+    page: str,
+    place: Place,
+    node: Node,
+    real: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Each command of the page that is for this place does and prints what the page shows.
+
+    `real`: what is called otherwise here than in the page, or has to be said besides. What stands behind the
+    prompt of another system is run there, in that environment.
+    """
+    steps = blocks.steps(blocks.of_page(page), place)
+    last = 0
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        if isinstance(step, Written):
+            node.path(step.file).write_text(step.content, "utf-8", newline="\r\n")
+            continue
+        text = output.put_in(step.text, real)
+        if step.text == _EXIT_CODE:
+            code, printed = 0, f"{last}\n"
+        elif step.text == _RESTART:
+            node.reboot()
+            code, printed = 0, ""
+        elif step.prompt == SHELL:
+            code, printed = _there(text, environment)
+        else:
+            done = _here(node, text)
+            lines = done.out.splitlines(keepends=True)
+            code, printed = done.code, "".join(line for line in lines if not line.startswith(_OF_WINE))
+        last = code
+        told = output.complaint(step, code, printed)
+        next_command = following if isinstance(following, Command) else None
+        assert code == 0 or output.expects_a_code(next_command), told
+        assert output.is_as_shown([output.put_in(line, real) for line in step.shown], printed), told
+
+
+def _here(node: Node, text: str) -> Result:
+    """With /s, all between the first quote and the last is the line, whatever is quoted in it."""
+    line = text.replace("^\n", "")
+    return node.run_line(f'cmd.exe /s /c "{line} 2>&1"', seconds=240)
+
+
+def _there(text: str, environment: Mapping[str, str] | None) -> tuple[int, str]:
+    done = subprocess.run(
+        ["sh", "-c", text],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(errors="replace")

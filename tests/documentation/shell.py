@@ -1,0 +1,84 @@
+"""A page's commands in one shell, so that what one sets holds for the next, as for a reader."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import psutil
+
+from documentation.blocks import ROOT, Command, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_END = "--- the end of command"
+_LEFT_OUT = frozenset((".venv", "build", "dist"))
+"""Of the repository: what a page makes is to be new."""
+
+
+def readers_folder(folder: Path) -> Path:
+    """The repository as a reader has it who has built nothing yet."""
+    folder.mkdir()
+    for entry in ROOT.iterdir():
+        if entry.name not in _LEFT_OUT:
+            (folder / entry.name).symlink_to(entry)
+    # As if `make .venv/ready` had just been run: pages do so at their beginning.
+    (folder / ".venv").mkdir()
+    for entry in (ROOT / ".venv").iterdir():
+        if entry.name != "ready":
+            (folder / ".venv" / entry.name).symlink_to(entry)
+    (folder / ".venv" / "ready").touch()
+    return folder
+
+
+def run(steps: Sequence[Command | Written], folder: Path) -> list[tuple[int, str]]:
+    """Of each command its exit code, and what it printed on both streams."""
+    script = folder / "build" / "page.sh"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text("\n".join(_lines(steps)), "utf-8")
+    try:
+        done = subprocess.run(
+            ["sh", str(script)],
+            cwd=folder,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        _end_what_was_left(folder)
+    printed, results = "", []
+    for line in done.stdout.decode(errors="replace").splitlines(keepends=True):
+        if line.startswith(_END):
+            results.append((int(line.removeprefix(_END)), printed))
+            printed = ""
+        else:
+            printed += line
+    return results
+
+
+def _end_what_was_left(folder: Path) -> None:
+    """A page that does not do what it says may leave a resident service."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if any(word.startswith(str(folder)) for word in process.cmdline()):
+                process.kill()
+
+
+def _lines(steps: Sequence[Command | Written]) -> list[str]:
+    lines = []
+    for step in steps:
+        if isinstance(step, Written):
+            lines.append(
+                f"cat > {step.file} <<'the end of {step.file}'\n{step.content}the end of {step.file}"
+            )
+        else:
+            # The exit code stays what it was for a command that shows it.
+            lines.append(f"{step.text}\n_code=$?; echo; echo '{_END}' $_code; (exit $_code)")
+    return lines
