@@ -1,4 +1,4 @@
-"""SHA-256, by OpenSSL, whose library takes longer to load than any module of ours: only when it is needed."""
+"""Hashes, by OpenSSL, whose library takes longer to load than any module of ours: only when one is needed."""
 
 from __future__ import annotations
 
@@ -11,3 +11,10 @@ def new_sha256(data: bytes = b"") -> _Hash:
     import hashlib
 
     return hashlib.sha256(data)
+
+
+def thumbprint(certificate: bytes) -> str:
+    """By which Windows knows a certificate. SHA-1: it finds one, and proves nothing."""
+    import hashlib
+
+    return hashlib.sha1(certificate, usedforsecurity=False).hexdigest().upper()

@@ -28,7 +28,8 @@ from service.standing import Standing, State
 from service.telling import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import PureWindowsPath
 
     from agent.engine.planning import Plan
     from agent.engine.progress import Progress
@@ -93,6 +94,10 @@ class Adopting:
         if (reason := self._standing.paused_by_document) is not None:
             return _because(str(self._followed), reason)
         return None
+
+    @property
+    def files(self) -> Sequence[PureWindowsPath]:
+        return ()
 
     @property
     def trouble(self) -> str | None:

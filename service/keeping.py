@@ -76,6 +76,10 @@ class Wishes(Protocol):
         """Who wants nothing to be changed or repaired, and why; None for nobody."""
 
     @property
+    def files(self) -> Sequence[PureWindowsPath]:
+        """What it goes by beside the cluster: a change of one is a reason to adopt."""
+
+    @property
     def trouble(self) -> str | None:
         """Why nothing is heard of the cluster just now; None where it is."""
 
@@ -184,6 +188,8 @@ class Keeping:
         own = self._folder.path
         if path == own or path.parent == own:
             self._agenda.after(0.0, Errand.OWN)
+        if self._wishes is not None and path in self._wishes.files:
+            self._agenda.after(SETTLE_SECONDS, Errand.CLUSTER)
         folders = [Key("directory", str(each)) for each in (path, path.parent)]
         files = [Key(kind, str(path)) for kind in _FILES]
         for key in (*files, *folders):
@@ -305,7 +311,8 @@ class Keeping:
     def _places(self) -> Iterable[PureWindowsPath]:
         kinds = (*_FILES, "directory")
         places = [PureWindowsPath(key.name).parent for key in self._records if key.kind in kinds]
-        return dict.fromkeys([*self._own_places, *places])
+        others = [] if self._wishes is None else [path.parent for path in self._wishes.files]
+        return dict.fromkeys([*self._own_places, *others, *places])
 
     def _read_memory(self) -> bool:
         """Whether it says something else than before."""

@@ -7,16 +7,19 @@ operator sees to; then its services; and when the Node is Ready, it is told whic
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack
+from agent.host.errors import HostError
 from agent.kube.answers import at, items_at, text_at
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.failing import why
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
+    believed_by,
     configuration_of,
     make_environment,
     make_services,
@@ -27,13 +30,13 @@ from service.signals import Signal, Source
 from service.telling import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import PureWindowsPath
 
     from agent.engine.inventory import Inventory
     from agent.engine.planning import Plan
     from agent.fetch.proxies import Proxies
-    from agent.host.port import Host
+    from agent.host.port import FileState, Host
     from agent.kube.access import Access
     from agent.kube.answers import Json, Object
     from agent.sources.services_configmap import ServicesConfigMap
@@ -47,6 +50,7 @@ _SAME_AGAIN_SECONDS = 120.0
 _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
 _CHANGES_ALL_THE_TIME = ("conditions", "images", "volumesInUse", "volumesAttached")
+_TRUSTED = "trusted_certificate"
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
 
 
@@ -150,14 +154,18 @@ class Operated:
         marks: Marks,
         telling: Telling,
         version: str,
+        bundle: PureWindowsPath | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """`environment` is what this process was started with: what it lacks, all that runs lacks."""
+        """`bundle` is a file with certificates that the machine is to believe, which the operator brings;
+        `environment` is what this process was started with: what it lacks, all that runs lacks.
+        """
         self._host = host
         self._cluster = cluster
         self._marks = marks
         self._telling = telling
         self._version = version
+        self._bundle = bundle
         self._environment = {name.upper(): value for name, value in environment.items()}
         self._made_of: object = None
         self._tried: object = None
@@ -174,6 +182,10 @@ class Operated:
     @property
     def trouble(self) -> str | None:
         return self._cluster.trouble
+
+    @property
+    def files(self) -> Sequence[PureWindowsPath]:
+        return () if self._bundle is None else (self._bundle,)
 
     def report(self, *, is_paused: bool) -> None:
         """All is told when it is done."""
@@ -193,7 +205,7 @@ class Operated:
         cluster = self._cluster
         if cluster.node is None or cluster.config_map is None or self._awaits_restart():
             return False
-        sight, now = (cluster.node, cluster.config_map), self._host.clock.monotonic()
+        sight, now = (cluster.node, cluster.config_map, self._sight_of_bundle()), self._host.clock.monotonic()
         if sight == self._made_of:
             self._tell_version()
             if now < self._made_at + _SAME_AGAIN_SECONDS:
@@ -219,22 +231,30 @@ class Operated:
         """Whether anything was changed. Raises Refused, TakenBack."""
         found, node = self._configuration(), self._cluster.node
         assert node is not None
-        make_environment(self._host, found, self._version, progress)
-        if self._lacks(found):
+        believed = believed_by(self._host, self._bundle)
+        make_environment(self._host, found, believed, self._version, progress)
+        if self._lacks(found) or progress.has_changed(_TRUSTED):
             self._telling.tell_once(
                 _NOT_DONE,
                 Event.PENDING,
-                "variables were changed: the operator is asked to restart this machine",
+                "variables or root certificates were changed: the operator is asked to restart this machine",
             )
             self._marks.put({REBOOT_REQUIRED: ""})
             return bool(progress.changes)
-        make_services(self._host, found, found.services, node, self._version, progress, is_whole=True)
+        services, version = found.services, self._version
+        make_services(self._host, found, services, node, version, progress, believed, is_whole=True)
         self._telling.is_over(_NOT_DONE)
         if progress.changes:
             self._telling.tell(Event.APPLIED, f"{found.name} was made so: {', '.join(progress.changes)}")
         self._tell_of_files(found)
         self._tell_version()
         return bool(progress.changes)
+
+    def _sight_of_bundle(self) -> FileState | None:
+        """What is wrong with it is told by whoever reads it."""
+        with suppress(HostError):
+            return None if self._bundle is None else self._host.files.observe(self._bundle)
+        return None
 
     def _configuration(self) -> ServicesConfigMap:
         seen, place = self._cluster.config_map, self._cluster.place
@@ -276,9 +296,14 @@ class _LettingGo(Silent):
 
     def __init__(self, let_go: Callable[[], None]) -> None:
         self._let_go = let_go
+        self._kinds: set[str] = set()
         self.changes: list[str] = []
+
+    def has_changed(self, kind: str) -> bool:
+        return kind in self._kinds
 
     def planned(self, plan: Plan) -> None:
         if plan.changes and not self.changes:
             self._let_go()
+        self._kinds.update(each.target.key.kind for each in plan.changes)
         self.changes += [f"{each.action.value} {each.target.key}" for each in plan.changes]

@@ -12,10 +12,12 @@ from agent.engine.run import make_so
 from agent.host.errors import HostError, TimedOut
 from agent.records import replaced
 from agent.sources.services_configmap import compile_services, read, scripts, stages
+from agent.spec import Specification
 from service.refusing import Refused, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import PureWindowsPath
 
     from agent.documents import Value
     from agent.engine.progress import Progress
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.sources.report import Place
     from agent.sources.services_configmap import Script, ServicesConfigMap, WindowsService
+    from agent.spec.trusted_certificate import TrustedCertificate
 
 PART = "services"
 """Of what is on the machine, what the operator's ConfigMap wants."""
 
 _SCRIPT_SECONDS = 600.0
 _LONGEST_OUTPUT = 1 << 16
+_LARGEST_BUNDLE = 4 << 20
 
 
 def configuration_of(name: str, data: Mapping[str, str]) -> ServicesConfigMap:
@@ -39,9 +43,17 @@ def configuration_of(name: str, data: Mapping[str, str]) -> ServicesConfigMap:
     return outcome.configuration
 
 
-def make_environment(host: Host, configuration: ServicesConfigMap, version: str, progress: Progress) -> Done:
-    """Its variables alone: what runs gets them with the next start of Windows. Raises as `make_so` does."""
-    return _made(host, configuration, (), {}, {}, version, progress, is_whole=False)
+def make_environment(
+    host: Host,
+    configuration: ServicesConfigMap,
+    believed: Sequence[TrustedCertificate],
+    version: str,
+    progress: Progress,
+) -> Done:
+    """Its variables alone, and whom the machine believes: what runs goes by them with the next start of
+    Windows. Raises as `make_so` does.
+    """
+    return _made(host, configuration, (), {}, {}, version, progress, believed, is_whole=False)
 
 
 def make_services(
@@ -51,6 +63,7 @@ def make_services(
     node: Mapping[str, Value],
     version: str,
     progress: Progress,
+    believed: Sequence[TrustedCertificate] = (),
     *,
     is_whole: bool,
 ) -> Sequence[Done]:
@@ -69,8 +82,25 @@ def make_services(
             outputs[script.place] = _printed(host, configuration, script)
         so_far = tuple(service for row in rows[:number] for service in row)
         is_last = is_whole and number == len(rows)
-        made.append(_made(host, configuration, so_far, node, outputs, version, progress, is_whole=is_last))
+        one = _made(host, configuration, so_far, node, outputs, version, progress, believed, is_whole=is_last)
+        made.append(one)
     return made
+
+
+def believed_by(host: Host, bundle: PureWindowsPath | None) -> Sequence[TrustedCertificate]:
+    """The certificates in a file of the operator's. Raises Refused: a file that cannot be read takes nothing
+    from the machine.
+    """
+    if bundle is None:
+        return ()
+    from agent.sources.trusted_certificates import trusted
+
+    try:
+        return trusted(host.files.read(bundle, _LARGEST_BUNDLE).decode(errors="replace"))
+    except HostError as fault:
+        raise Refused(f"whom this machine is to believe is not known: {fault}") from fault
+    except ValueError as fault:
+        raise Refused(f"whom this machine is to believe is not known: {bundle}: {fault}") from fault
 
 
 def only_services(configuration: ServicesConfigMap) -> ServicesConfigMap:
@@ -96,13 +126,16 @@ def _made(
     outputs: Mapping[Place, str],
     version: str,
     progress: Progress,
+    believed: Sequence[TrustedCertificate],
     *,
     is_whole: bool,
 ) -> Done:
     compiled = compile_services(configuration, services, node, outputs)
     if compiled.desired is None:
         raise Refused(told(compiled.report.errors))
-    return make_so(host, compiled.desired.specification, version, progress, part=PART, beside=not is_whole)
+    wanted = compiled.desired.specification
+    whole = Specification.of((*believed, *wanted.wants), wanted.notes, wanted.title)
+    return make_so(host, whole, version, progress, part=PART, beside=not is_whole)
 
 
 def _printed(host: Host, configuration: ServicesConfigMap, script: Script) -> str:

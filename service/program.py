@@ -174,8 +174,8 @@ def _repeat(is_done: Callable[[], bool]) -> None:
         time.sleep(_PORT_AGAIN_SECONDS)
 
 
-def operated(kubeconfig: PureWindowsPath, namespace: str) -> Wishing:
-    """As OpenShift's operator wants it, by its ConfigMaps in that namespace."""
+def operated(kubeconfig: PureWindowsPath, namespace: str, bundle: PureWindowsPath | None = None) -> Wishing:
+    """As OpenShift's operator wants it, by its ConfigMaps in that namespace, and a file of certificates."""
 
     def wishing(host: Host, signals: Signals, telling: Telling) -> Wishes:
         from agent.release import RELEASE
@@ -183,7 +183,7 @@ def operated(kubeconfig: PureWindowsPath, namespace: str) -> Wishing:
         from service.reporting import Marks
 
         cluster = OperatorCluster(host, kubeconfig, namespace, signals)
-        return Operated(host, cluster, Marks(cluster), telling, RELEASE)
+        return Operated(host, cluster, Marks(cluster), telling, RELEASE, bundle)
 
     return wishing
 

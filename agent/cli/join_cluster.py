@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from agent.cli.given import GivenFile
     from agent.documents import Value
-    from agent.fetch.certificates import Certificate
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.kube.kubeconfig import Kubeconfig
     from agent.sources.kubeadm.model import JoinConfiguration
+    from agent.x509 import Certificate
 
     Notice = Callable[[str], None]
     Given = Callable[[str], GivenFile]
@@ -263,9 +263,10 @@ def pins_of(config: Kubeconfig) -> set[str]:
 
 
 def _certificates(config: Kubeconfig) -> list[Certificate]:
-    from agent.fetch import authorities, certificates
+    from agent import x509
+    from agent.fetch import authorities
 
-    return [certificates.read(der) for der in authorities.certificates_in(config.cluster().authority)]
+    return [x509.read(der) for der in authorities.certificates_in(config.cluster().authority)]
 
 
 def _of_another_cluster(own: Kubeconfig) -> Failure:

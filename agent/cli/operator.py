@@ -78,9 +78,10 @@ def bootstrap(request: Request) -> int:
 def controller(request: Request) -> int:
     """Keeps the machine as the operator's ConfigMap says, until it is stopped."""
     kubeconfig = PureWindowsPath(_needed(request, options.OPERATOR_KUBECONFIG))
-    wishing = operated(kubeconfig, _needed(request, options.NAMESPACE))
+    bundle = PureWindowsPath(text) if (text := request.value(options.CA_BUNDLE, "")) else None
+    wishing = operated(kubeconfig, _needed(request, options.NAMESPACE), bundle)
     largest = int(values.number(request, options.LOG_SIZE, _LOG_MEGABYTES)) * _MEGABYTE
-    for option in (options.CA_BUNDLE, options.CERT_DIR, options.CERT_DURATION):
+    for option in (options.CERT_DIR, options.CERT_DURATION):
         if request.has(option):
             tell(f"wmcb: {option.name} has no effect: {option.summary.partition(': ')[2]}")
 

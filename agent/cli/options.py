@@ -50,7 +50,7 @@ DESIRED_VERSION = Option("--desired-version", "of the services ConfigMap", place
 WINDOWS_SERVICE = Option("--windows-service", "Windows has started it")
 LOG_DIR = Option("--log-dir", "where it says what it does", placeholder="DIR")
 LOG_SIZE = Option("--log-file-max-size", "of that log, in megabytes", placeholder="N")
-CA_BUNDLE = Option("--ca-bundle", "not heeded: it trusts what Windows does", placeholder="FILE")
+CA_BUNDLE = Option("--ca-bundle", "certificates that Windows is to believe", placeholder="FILE")
 CERT_DIR = Option("--cert-dir", "not heeded: it asks by the kubeconfig", placeholder="DIR")
 CERT_DURATION = Option("--cert-duration", "not heeded, as --cert-dir", placeholder="1h")
 METRICS_PORT = Option("--metrics-port", "tell Prometheus on 127.0.0.1:N; 0: do not", placeholder="N")

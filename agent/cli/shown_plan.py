@@ -37,6 +37,8 @@ _DONE = {
     Action.REMOVE: "removed",
     Action.GIVE_BACK: "given back",
 }
+_SHOWN_WHEN_NEW = ("service", "trusted_certificate")
+"""Kinds whose name alone does not say what is put there."""
 _LONGEST_LINE = 300
 
 
@@ -148,7 +150,7 @@ def _change(change: Change, colours: Colours, *, details: bool) -> Iterator[str]
     sign, colour = _SIGNS[change.action]
     key = change.target.key
     yield colours.paint(colour, f"{sign} {change.action.value:<9} {key}")
-    if change.action is not Action.CREATE or details or key.kind == "service":
+    if change.action is not Action.CREATE or details or key.kind in _SHOWN_WHEN_NEW:
         is_there = change.found is not None
         lines = shown_values.lines(change.target, change.differences, is_there=is_there, details=details)
         yield from (f"    {line}" for line in lines)

@@ -32,7 +32,7 @@ def validities(specification: Specification | None) -> Sequence[Validity]:
 
 def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
     """What cannot be read here is the kubelet's to judge."""
-    from agent.fetch import certificates
+    from agent import x509
 
     wants = specification.by_key()
     for cluster in _clusters(wants):
@@ -41,7 +41,7 @@ def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
         try:
             text = base64.b64decode(inline) if inline else _content(wants, path)
             for block in _PEM.findall(text):
-                certificate = certificates.read(base64.b64decode(block))
+                certificate = x509.read(base64.b64decode(block))
                 yield certificate.first.timestamp(), certificate.last.timestamp()
         except ValueError:
             continue

@@ -6,13 +6,13 @@ import ssl
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agent.fetch import certificates
+from agent import x509
 from agent.fetch.failure import Doubt, Failed, NotTrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from agent.fetch.certificates import Certificate
+    from agent.x509 import Certificate
 
 # OpenSSL's X509_V_ERR_*; Python has no names for them.
 _NOT_IN_TIME = {9, 10}
@@ -126,10 +126,10 @@ def _unknown(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
 
 
 def _readable(found: Iterable[bytes]) -> list[Certificate]:
-    certificates_read = []
+    read = []
     for der in found:
         try:
-            certificates_read.append(certificates.read(der))
+            read.append(x509.read(der))
         except ValueError:
             continue
-    return certificates_read
+    return read

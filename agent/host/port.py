@@ -608,6 +608,26 @@ class Defender(Protocol):
         """Takes an exclusion back. NotFound where there is none."""
 
 
+ROOT_CERTIFICATES = r"SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
+"""The key of the registry in which Windows has those that were added to its store of roots."""
+
+
+class Roots(Protocol):
+    """Certificates that all programs of the machine believe: Windows' store ROOT of the local machine.
+
+    One is known by its thumbprint, and given in DER.
+    """
+
+    def read(self, thumbprint: str) -> bytes | None:
+        """Wherever Windows has it from: it was added, comes with Windows, or by a policy."""
+
+    def add(self, encoded: bytes) -> None:
+        """In the place of the same, if that is there."""
+
+    def remove(self, thumbprint: str) -> None:
+        """NotFound where there is none."""
+
+
 class FeatureState(enum.Enum):
     ENABLED = "enabled"
     DISABLED = "disabled"
@@ -836,6 +856,7 @@ class Host:
     proxies: Proxies
     firewall: Firewall
     defender: Defender
+    roots: Roots
     features: Features
     facts: Facts
     events: EventLog

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.fetch import authorities, certificates
+from agent import x509
+from agent.fetch import authorities
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.failure import NotUsable
 from agent.records import field, frozen
@@ -19,8 +20,8 @@ from agent.records import field, frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agent.fetch.certificates import Certificate
     from agent.fetch.messages import Headers
+    from agent.x509 import Certificate
 
 _NO_TOKEN = re.compile(r"[^\x21-\x7e]")
 
@@ -62,7 +63,7 @@ class Access:
     def own_certificate(self) -> Certificate | None:
         """What the client shows of itself, for people."""
         try:
-            return certificates.read(next(authorities.certificates_in(self.certificate)))
+            return x509.read(next(authorities.certificates_in(self.certificate)))
         except (FetchFailed, ValueError):
             return None
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.fetch import address, authorities, certificates
+from agent import x509
+from agent.fetch import address, authorities
 from agent.fetch.deadline import SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
@@ -41,12 +42,12 @@ from agent.records import replaced
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agent.fetch.certificates import Certificate
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
     from agent.kube.kept import Kept
     from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
     from agent.kube.tokens import BootstrapToken
+    from agent.x509 import Certificate
 
 CLUSTER_INFO = config_map("kube-public", "cluster-info")
 _LARGEST = 4 << 20
@@ -269,7 +270,7 @@ def _cluster(content: str, endpoint: str) -> Cluster:
 
 def _certificates(cluster: Cluster, endpoint: str) -> list[Certificate]:
     try:
-        return [certificates.read(der) for der in authorities.certificates_in(cluster.authority)]
+        return [x509.read(der) for der in authorities.certificates_in(cluster.authority)]
     except (FetchFailed, ValueError):
         raise NotProven(
             f"the certificate authority in cluster-info at {endpoint} is no certificate"

@@ -6,7 +6,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agent.fetch import authorities, certificates
+from agent import x509
+from agent.fetch import authorities
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.failure import NotTrusted, Unauthorized
@@ -70,7 +71,7 @@ def _subjects(pem: bytes) -> str:
     names = []
     try:
         for der in authorities.certificates_in(pem):
-            names.append(certificates.read(der).subject)
+            names.append(x509.read(der).subject)
     except (FetchFailed, ValueError):
         pass
     return " or ".join(dict.fromkeys(names))

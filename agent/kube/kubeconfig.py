@@ -7,8 +7,8 @@ import binascii
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from agent import documents
-from agent.fetch import address, authorities, certificates
+from agent import documents, x509
+from agent.fetch import address, authorities
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
@@ -207,7 +207,7 @@ class Kubeconfig:
     def _check_authority(self, cluster: Cluster) -> None:
         try:
             for der in authorities.certificates_in(cluster.authority) if cluster.authority else ():
-                certificates.read(der)
+                x509.read(der)
         except (FetchFailed, ValueError):
             self._refuse("cluster.certificate-authority", "it is no certificate in PEM form")
 

@@ -11,7 +11,7 @@ from agent.kube.failure import NotUsable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.fetch.certificates import Certificate
+    from agent.x509 import Certificate
 
 _PIN = re.compile(r"(?i:sha256):([0-9a-fA-F]{64})")
 _SHOWN = 80

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cluster.test_join import Joiner
+from lab import roots
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -28,6 +30,10 @@ LOGS = r"C:\var\log\wicd"
 PREFIX = "windowsmachineconfig.openshift.io/"
 NODES = "/api/v1/nodes"
 TURNS = r"C:\k\turns.txt"
+BUNDLE = r"C:\k\ca-bundle.crt"
+ROOTS = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
+EXAMPLE = (Path(__file__).parents[1] / "data" / "certificates" / "example-root.pem").read_text()
+THUMBPRINT = "F793B9AFDADEF1099F17694239BE478D8B336074"
 SOON_SECONDS = 60.0
 
 FIRST = {"name": "first", "path": r"C:\k\first.exe --windows-service", "bootstrap": True, "priority": 0}
@@ -68,6 +74,7 @@ class OfOperator(Joiner):
         self.machine.copy_in(SHIPPED, DAEMON)
         self.machine.path(LOGS).mkdir(parents=True)
         self.cluster.kubeconfig(self.machine.path(KUBECONFIG), "wicd", [])
+        self.machine.path(BUNDLE).write_text("# none yet\n")
         self.services = {
             name: StandinKubelet(
                 self.machine, rf"C:\k\{name}.exe", address=f"127.0.0.1:{20248 + number}", turns=TURNS
@@ -104,7 +111,7 @@ class OfOperator(Joiner):
     def begin(self) -> None:
         line = (
             f"{DAEMON} controller --windows-service --log-dir {LOGS} --log-file-max-size 10"
-            f" --kubeconfig {KUBECONFIG} --namespace {self.cluster.namespace}"
+            f" --kubeconfig {KUBECONFIG} --namespace {self.cluster.namespace} --ca-bundle {BUNDLE}"
         )
         self.machine.create_service(SERVICE, line, automatic=True)
         self.machine.start_service(SERVICE)
@@ -115,6 +122,11 @@ class OfOperator(Joiner):
 
     def version(self) -> str | None:
         return self.annotation("version")
+
+    def believes(self) -> bool:
+        """Whom the bundle names."""
+        found = self.machine.registry(ROOTS)
+        return found is not None and THUMBPRINT in found.keys
 
     def turns(self) -> list[str]:
         """Starts and stops of the operator's services since this was asked last, in their order."""
@@ -158,6 +170,11 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
     operated.machine.kill(process)
     operated.comes(lambda: operated.runs("first") and operated.runs("second"), "both run again")
     if watch:
+        roots.remember(operated.machine)
+        operated.machine.path(BUNDLE).write_text(EXAMPLE)
+        operated.comes(operated.believes, "the machine believes whom the bundle names")
+        operated.comes(lambda: operated.annotation("reboot-required") is not None, "a restart is asked for")
+        operated.annotate("reboot-required", None)
         operated.say("2", FIRST)
         operated.ask_for("2")
         operated.comes(lambda: operated.version() == "2", "the Node is told its version")
@@ -172,6 +189,7 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
     operated.daemon("cleanup")
     assert operated.machine.service("first") is None
     assert operated.version() is None
+    assert not operated.believes()
     operated.wait_until_ready()
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lab import roots
 from lab.registry import Value
 from lab.waiting import until
 from windows.exe import SERVICE
@@ -29,6 +32,9 @@ proxy:
   cluster: {podNetworks: [10.244.0.0/16]}
 dnsSuffixes: [example.com, corp.example.com]
 """
+CERTIFICATES = Path(__file__).parents[1] / "data" / "certificates"
+ROOTS = [(CERTIFICATES / f"{name}-root.pem").read_text() for name in ("example", "other")]
+BLOCKS = "".join(f"- |\n{textwrap.indent(pem, '  ')}" for pem in ROOTS)
 AGENT = r"HKLM\SOFTWARE\Contoso\Agent"
 ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 TCPIP = r"HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
@@ -54,6 +60,14 @@ with opened(r"SOFTWARE\Contoso\Agent") as key:
     winreg.DeleteValue(key, "Names")
 with opened(r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters") as key:
     winreg.SetValueEx(key, "SearchList", 0, winreg.REG_SZ, "elsewhere.example")
+with opened(r"SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates") as key:
+    winreg.DeleteKey(key, "F793B9AFDADEF1099F17694239BE478D8B336074")
+"""
+BELIEVED = """
+import ssl
+for encoded, _, purposes in ssl.enum_certificates("ROOT"):
+    if b"Example" in encoded and purposes is True:
+        print(ssl.DER_cert_to_PEM_cert(encoded), end="")
 """
 PROXY_BY_WINHTTP = """
 import sys
@@ -84,6 +98,12 @@ def path_of(node: Node) -> tuple[str, str]:
     return found["Path"].type, str(found["Path"].data)
 
 
+def believed(node: Node) -> set[str]:
+    """By whoever asks Windows, whom a document gave."""
+    told = node.python("-c", BELIEVED).out
+    return {pem for pem in ROOTS if pem in told}
+
+
 def is_made(node: Node) -> bool:
     found = node.registry(AGENT)
     return (
@@ -97,11 +117,16 @@ def is_made(node: Node) -> bool:
 def test_settings_are_made_kept_and_taken_back(machine: Machine) -> None:
     """One test for all, since each node costs seconds."""
     node = machine.node
+    roots.remember(node)
     (kind, path), winhttp = path_of(node), node.python("-c", PROXY_BY_WINHTTP).out
-    give(machine, TEXT)
+    give(machine, f"{TEXT}trustedCertificates:\n{BLOCKS}")
+    plan = machine.bootstrap("--node-config", DOCUMENT, "--dry-run")
+    assert "CN=Example Root, O=Example, until 2126-" in plan.out
+    assert believed(node) == set()
     result = machine.bootstrap("--node-config", DOCUMENT)
     assert result.code == 0, result.err
     assert is_made(node)
+    assert believed(node) == set(ROOTS)
     assert path_of(node) == (kind, rf"{path};C:\Tools"), "system32 was there in other letters"
     assert data(node, ENVIRONMENT, "HTTPS_PROXY") == URL
     without = "localhost,127.0.0.1,::1,.svc,.cluster.local,10.244.0.0/16"
@@ -123,11 +148,13 @@ def test_settings_are_made_kept_and_taken_back(machine: Machine) -> None:
     changed = node.python("-c", BY_AN_INSTALLER)
     assert changed.code == 0, changed.err
     until(lambda: is_made(node), "the settings are as they were made", 30, log.read_text)
+    until(lambda: believed(node) == set(ROOTS), "both are believed again", 30, log.read_text)
     assert path_of(node)[1].endswith(r";C:\Tools;C:\Installed"), "where it was"
 
     reset = machine.wmcb("reset")
     assert reset.code == 0, reset.err
     assert node.registry(r"HKLM\SOFTWARE\Contoso") is None
+    assert believed(node) == set()
     assert path_of(node) == (kind, rf"{path};C:\Installed")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"):
         assert data(node, ENVIRONMENT, name) is None

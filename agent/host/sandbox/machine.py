@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
 from agent.host.port import (
+    ROOT_CERTIFICATES,
     Host,
     Principal,
     RegistryKind,
@@ -35,6 +36,7 @@ from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sandbox.programs import Programs
 from agent.host.sandbox.proxies import SandboxProxies
 from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.roots import SandboxRoots
 from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import NEVER_STARTED, run
@@ -92,6 +94,7 @@ class Machine:
             proxies=SandboxProxies(state),
             firewall=SandboxFirewall(state),
             defender=SandboxDefender(state),
+            roots=SandboxRoots(registry),
             features=SandboxFeatures(state),
             facts=facts,
             events=SandboxEventLog(state, registry),
@@ -137,6 +140,7 @@ class Machine:
                 if self.host.files.observe(PureWindowsPath(path)) is None:
                     self.host.files.make_directory(PureWindowsPath(path), SecurityDescriptor.parse(text))
             self._environment.install()
+            self._registry.make_key(ROOT_CERTIFICATES)
             name = RegistryValue(RegistryKind.STRING, self.host.facts.host_name()[:15].upper())
             for key in COMPUTER_NAMES:
                 self._registry.write(key, "ComputerName", name)

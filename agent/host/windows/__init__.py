@@ -30,6 +30,7 @@ if sys.platform == "win32":
         from agent.host.windows.processes import WindowsProcesses
         from agent.host.windows.proxies import WindowsProxies
         from agent.host.windows.registry import WindowsRegistry
+        from agent.host.windows.roots import WindowsRoots
         from agent.host.windows.routes import WindowsRoutes
         from agent.host.windows.signatures import WindowsSignatures
 
@@ -46,6 +47,7 @@ if sys.platform == "win32":
             proxies=WindowsProxies(),
             firewall=WindowsFirewall(),
             defender=WindowsDefender(),
+            roots=WindowsRoots(),
             features=WindowsFeatures(clock),
             facts=facts,
             events=WindowsEventLog(registry),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.host.port import ServiceState
+from agent.host.port import ROOT_CERTIFICATES, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.sources.trusted_certificates import trusted
 from lab.waiting import until
 from sandbox.cli.given import program
 from sandbox.service.keeper import Keeper
@@ -70,6 +71,7 @@ class Worker(Keeper):
     def __init__(self, folder: pathlib.Path, host: Host, **ports: dict[str, Any]) -> None:
         self.cluster, self.marks = SaidCluster(), KeptMarks()
         self.environment = dict(ENVIRONMENT)
+        self.bundle: PureWindowsPath | None = None
         self.put(host, POWERSHELL, b"#!/bin/sh\necho printed\n")
         for service in json.loads(AWS["services"]):
             self.put(host, PureWindowsPath(service["path"].split()[0]), program())
@@ -91,6 +93,7 @@ class Worker(Keeper):
             self.marks,  # type: ignore[arg-type]
             telling,
             "test",
+            self.bundle,
             self.environment,
         )
         self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches, operated)  # type: ignore[arg-type]
@@ -287,3 +290,81 @@ def test_whoever_may_not_watch_looks_now_and_then(api: LiveApi, seen: OperatorCl
         "it is seen",
     )
     assert seen.trouble is None
+
+
+# Whom it believes
+
+
+CERTIFICATES = DATA.parent / "certificates"
+EXAMPLE, OTHER = ((CERTIFICATES / f"{name}-root.pem").read_text() for name in ("example", "other"))
+BUNDLE = PureWindowsPath(r"C:\k\ca-bundle.crt")
+
+
+@pytest.fixture
+def believing(worker: Worker) -> Worker:
+    worker.bundle = BUNDLE
+    worker.put(worker.host, BUNDLE, EXAMPLE.encode())
+    worker.begin()
+    worker.says()
+    return worker
+
+
+def believed(worker: Worker) -> set[str]:
+    given = {trusted(text)[0].key.name: name for name, text in (("example", EXAMPLE), ("other", OTHER))}
+    return {given[name] for name in worker.host.registry.keys(ROOT_CERTIFICATES)}
+
+
+def restart(worker: Worker) -> None:
+    """By the operator, who has been asked."""
+    worker.begin()
+    worker.says()
+
+
+def test_certificates_are_believed_after_a_restart_that_the_operator_is_asked_for(believing: Worker) -> None:
+    assert believed(believing) == {"example"}
+    assert believing.services() == {}
+    assert believing.marks.marks == [{f"{PREFIX}reboot-required": ""}]
+    restart(believing)
+    assert sorted(believing.services()) == ALL
+    assert len(believing.marks.marks) == 1, "one restart, and no other"
+
+
+def test_a_change_of_the_file_is_seen_at_once(believing: Worker) -> None:
+    restart(believing)
+    assert BUNDLE.parent in believing.watches.folders
+    believing.marks.marks.clear()
+    believing.put(believing.host, BUNDLE, (EXAMPLE + OTHER).encode())
+    believing.touched(BUNDLE)
+    assert believed(believing) == {"example", "other"}
+    assert believing.marks.marks == [{f"{PREFIX}reboot-required": ""}]
+    believing.put(believing.host, BUNDLE, OTHER.encode())
+    believing.touched(BUNDLE)
+    assert believed(believing) == {"other"}
+    assert sorted(believing.services()) == ALL
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param(None, "it does not exist", id="gone"),
+        pytest.param(EXAMPLE[:-30], "as if it were cut off", id="cut off"),
+        pytest.param(
+            EXAMPLE.replace("MII", "MIJ"), "the first of what it calls certificates is none", id="bad"
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_takes_nothing_away(
+    believing: Worker, content: str | None, line: str
+) -> None:
+    restart(believing)
+    believing.told()
+    if content is None:
+        believing.host.files.remove(BUNDLE)
+    else:
+        believing.put(believing.host, BUNDLE, content.encode())
+    believing.touched(BUNDLE)
+    assert believed(believing) == {"example"}
+    assert sorted(believing.services()) == ALL
+    ((event, text),) = believing.told()
+    assert event is Event.REFUSED
+    assert line in text

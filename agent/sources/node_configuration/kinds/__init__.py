@@ -27,6 +27,7 @@ OF_THE_NODE = (
     "timeService",
     "windowsFeatures",
     "defenderExclusions",
+    "trustedCertificates",
     "firewallRules",
     "networks",
     "routes",

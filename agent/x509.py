@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import ipaddress
 import re
 from datetime import UTC, datetime
@@ -20,6 +21,9 @@ _FIELDS = [_INTEGER, *5 * [_SEQUENCE]]
 """Serial number, algorithm, issuer, validity, subject, key."""
 _DNS_NAME, _ADDRESS = 0x82, 0x87
 
+_BLOCK = re.compile("-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \\1-----", re.DOTALL)
+_BEGINNING = "-----BEGIN "
+_CERTIFICATE = "CERTIFICATE"
 _LONGEST = 100
 _MOMENT = re.compile("([0-9]{4})" + 5 * "([0-9]{2})" + "Z")
 
@@ -48,6 +52,32 @@ def read(der: bytes) -> Certificate:
         return _read(der)
     except (IndexError, ValueError, OverflowError) as fault:
         raise ValueError("no certificate") from fault
+
+
+def in_pem(text: str) -> list[bytes]:
+    """The certificates of a PEM text, each in DER; what stands around them is for people.
+
+    Raises ValueError, in a line that quotes nothing: what was put there by mistake may be a key.
+    """
+    found = _BLOCK.findall(text)
+    if len(found) != text.count(_BEGINNING):
+        raise ValueError("what begins there does not end, as if it were cut off")
+    if any(label != _CERTIFICATE for label, _ in found):
+        raise ValueError("there is something else than certificates in it")
+    return [_der(number, block) for number, (_, block) in enumerate(found, 1)]
+
+
+def _der(number: int, block: str) -> bytes:
+    try:
+        der = binascii.a2b_base64("".join(block.split()), strict_mode=True)
+        read(der)
+    except ValueError:
+        raise ValueError(f"the {_ordinal(number)} of what it calls certificates is none") from None
+    return der
+
+
+def _ordinal(number: int) -> str:
+    return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
 
 
 class _Element(NamedTuple):

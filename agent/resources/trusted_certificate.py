@@ -1,0 +1,76 @@
+"""A certificate among those that Windows believes."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent.host.errors import NotFound
+from agent.host.port import ROOT_CERTIFICATES
+from agent.resources.kind import Kind, NotWell
+from agent.spec.trusted_certificate import TrustedCertificate
+
+if TYPE_CHECKING:
+    from agent.host.port import Host
+    from agent.resources.kind import Kept, State, Value
+    from agent.spec import Want
+
+_CERTIFICATE = "certificate"
+"""The whole of it, in base64: a kilobyte or two, and so it can come back when somebody has removed it."""
+
+
+class TrustedCertificateResource(Kind):
+    firm = frozenset({_CERTIFICATE})
+
+    def wanted(self, want: Want) -> State:
+        assert isinstance(want, TrustedCertificate)
+        return _state(want.encoded)
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        found = host.roots.read(name)
+        return None if found is None else _state(found)
+
+    def shown(self, field: str, value: Value, manner: State) -> str:
+        if value is None:
+            return super().shown(field, value, manner)
+        from agent import x509
+
+        certificate = x509.read(base64.b64decode(str(value)))
+        return f"{certificate.subject}, until {certificate.last:%Y-%m-%d}"
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
+        return (ROOT_CERTIFICATES,)
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
+        assert isinstance(want, TrustedCertificate)
+        _add(host, want.encoded)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is not None:
+            _add(host, base64.b64decode(str(before[_CERTIFICATE])))
+            return None
+        with suppress(NotFound):
+            host.roots.remove(name)
+        if host.roots.read(name) is not None:
+            return (
+                f"root certificate {name} is still believed: Windows, or a policy, has it from elsewhere, too"
+            )
+        return None
+
+
+def _state(encoded: bytes) -> State:
+    return {_CERTIFICATE: base64.b64encode(encoded).decode()}
+
+
+def _add(host: Host, encoded: bytes) -> None:
+    """Read back: Windows may say that it has it."""
+    host.roots.add(encoded)
+    key = TrustedCertificate(encoded).key
+    if host.roots.read(key.name) != encoded:
+        raise NotWell(
+            f"Windows took {key} and does not have it: a policy may keep it from that; ask for it there"
+        )
+
+
+KIND = TrustedCertificateResource()
