@@ -2,10 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
+RELEASING := PYTHONPATH=packaging/exe:packaging/release $(BIN)/python -m releasing
 SUITES := suite-contract suite-unit
-SOURCES := agent service tests packaging/exe docs
+SOURCES := agent service tests packaging/exe packaging/release docs
 
-.PHONY: test lint suites docs exe same-exe lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
+.PHONY: test lint suites docs exe same-exe installer lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
 
 .venv/ready: packaging/locks/linux-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -41,6 +42,10 @@ exe: .venv/ready
 # The commit's exe and its bill of materials once more, from a clone in another place: the same bytes?
 same-exe: exe
 	$(LAB) exe --again
+
+# dist/wmcb-VERSION.msi, by Debian's wixl and msitools.
+installer: exe
+	$(RELEASING) installer
 
 # All that the lab downloads and builds, Kubernetes too, so that nothing below waits for it.
 lab: .venv/ready

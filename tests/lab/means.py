@@ -19,10 +19,12 @@ DEBIAN_PACKAGES = {
     "debootstrap": "debootstrap",
     "etcd": "etcd-server",
     "ip": "iproute2",
+    "msibuild": "msitools",
     "openssl": "openssl",
     "osslsigncode": "osslsigncode",
     "promtool": "prometheus",
     "unshare": "util-linux",
+    "wixl": "wixl",
 }
 
 

@@ -1,0 +1,177 @@
+"""The MSI, by Wine's msiexec: installed, exchanged for a higher version, removed; seen from outside."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.release import RELEASE
+from exebuild import resources, signing
+from lab import means
+from lab.services import State
+from releasing import installer
+from windows.exe import DIST, INSTALLED, SERVICE, SHIPPED
+from windows.test_fetching import trust
+from windows.test_signing import PUBLISHER, judged, publishing, with_another_byte
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab.certificates import Authority
+    from lab.node import Node
+    from lab.snapshot import Snapshot
+
+__all__ = ["publishing"]
+
+PLACE = r"C:\Program Files\wmcb-command"
+PROGRAM = rf"{PLACE}\wmcb.exe"
+ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+PRODUCTS = r"HKLM\Software\Microsoft\Windows\CurrentVersion\Uninstall"
+HIGHER = "100.0.1"
+"""Above 127 Wine takes the first number for a negative one."""
+ANOTHER_VERSION = 1603
+"""What msiexec ends with where a launch condition does not hold."""
+_WINES_OWN = "|".join(
+    [
+        r"C:\\windows\\Installer: ",
+        r"HKEY_LOCAL_MACHINE\\Software\\(Classes|Microsoft\\Windows\\[a-z]+)\\Installer\b.*: new, a key",
+        r"HKEY_LOCAL_MACHINE\\(Hardware\\DEVICEMAP|System\\[^\\]+\\(Control\\Video|Hardware Profiles))",
+        r"HKEY_LOCAL_MACHINE\\System\\[^\\]+\\Control\\Session Manager\\Environment\\PATH:",
+        r"HKEY_USERS\\",
+    ]
+)
+"""Empty folders and keys for the next product, a screen, and Path, which is looked at by itself."""
+
+
+@pytest.fixture
+def machine(node: Node) -> Node:
+    means.ensure("msibuild", "wixl")
+    # A custom action's program gets a console, and Wine's want a screen; this one is none.
+    named = (r"HKCU\Software\Wine\Drivers", "/v", "Graphics", "/d", "null", "/f")
+    assert node.run("reg.exe", "add", *named).code == 0
+    return node
+
+
+def of_another_release(exe: bytes, release: str) -> bytes:
+    """The same program, which tells Windows another version."""
+    bill = json.loads((DIST / "wmcb.cdx.json").read_text())
+    commit = bill["metadata"]["component"]["properties"][0]["value"]
+    own = resources.version(RELEASE, commit)
+    assert exe.count(own) == 1
+    # A shorter commit for a longer release: nothing behind it moves.
+    another = resources.version(release, commit[: len(commit) - 2 * (len(release) - len(RELEASE))])
+    return exe.replace(own, another.ljust(len(own), b"\0"))
+
+
+def made(folder: Path, release: str) -> Path:
+    """An installer of this build, called so."""
+    exe, target = folder / "wmcb.exe", folder / installer.file_name(release)
+    content = SHIPPED.read_bytes()
+    exe.write_bytes(content if release == RELEASE else of_another_release(content, release))
+    installer.build(exe, target, release)
+    return target
+
+
+def msiexec(node: Node, action: str, msi: Path, *properties: str) -> int:
+    place = rf"C:\download\{msi.name}"
+    node.copy_in(msi, place)
+    return node.run("msiexec.exe", action, place, "/qn", *properties).code
+
+
+def on_path(node: Node) -> list[str]:
+    """Wine leaves the semicolon of an entry that it takes away."""
+    environment = node.registry(ENVIRONMENT)
+    assert environment is not None
+    return [entry for entry in str(environment.data("Path")).split(";") if entry]
+
+
+def products(node: Node) -> list[tuple[object, object, object]]:
+    """What Windows lists under installed programs."""
+    listed = node.registry(PRODUCTS)
+    keys = [node.registry(rf"{PRODUCTS}\{name}") for name in (listed.keys if listed else [])]
+    return [
+        (key.data("DisplayName"), key.data("DisplayVersion"), key.data("Publisher")) for key in keys if key
+    ]
+
+
+def left_behind(before: Snapshot, after: Snapshot) -> list[str]:
+    return [line for line in before.changes_until(after) if not re.match(_WINES_OWN, line, re.IGNORECASE)]
+
+
+def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Node, tmp_path: Path) -> None:
+    """One test for all, since each node costs seconds."""
+    this, higher = made(tmp_path, RELEASE), made(tmp_path, HIGHER)
+    for msi in (this, higher):
+        machine.copy_in(msi, rf"C:\download\{msi.name}")
+    before, path = machine.snapshot(), on_path(machine)
+
+    assert msiexec(machine, "/i", this) == 0
+    assert machine.path(PROGRAM).read_bytes() == SHIPPED.read_bytes()
+    assert on_path(machine) == [*path, PLACE + "\\"]
+    assert products(machine) == [("wmcb", RELEASE, "The wmcb authors")]
+    told = machine.run_line("cmd.exe /c wmcb version")
+    assert told.out.startswith(f"wmcb {RELEASE} "), told
+    assert machine.service(SERVICE) is None
+
+    assert msiexec(machine, "/i", higher) == 0
+    assert machine.path(PROGRAM).read_bytes() == of_another_release(SHIPPED.read_bytes(), HIGHER)
+    assert on_path(machine) == [*path, PLACE + "\\"]
+    assert products(machine) == [("wmcb", HIGHER, "The wmcb authors")]
+    assert msiexec(machine, "/i", this) == ANOTHER_VERSION
+
+    assert msiexec(machine, "/x", higher) == 0
+    assert on_path(machine) == path
+    assert left_behind(before, machine.snapshot()) == []
+
+
+def test_the_resident_service_comes_and_goes_with_it_where_that_is_asked_for(
+    machine: Node, tmp_path: Path
+) -> None:
+    this, higher = made(tmp_path, RELEASE), made(tmp_path, HIGHER)
+    assert msiexec(machine, "/i", this, "DAEMON=1") == 0
+    first = machine.service(SERVICE)
+    assert first is not None
+    assert first.state is State.RUNNING
+
+    assert msiexec(machine, "/i", higher) == 0
+    second = machine.service(SERVICE)
+    assert second is not None
+    assert second.state is State.RUNNING
+    assert second.pid != first.pid
+
+    assert msiexec(machine, "/x", higher) == 0
+    assert machine.service(SERVICE) is None
+    for place in (PLACE, INSTALLED):
+        assert not machine.path(place).exists()
+
+
+def test_a_service_that_came_without_it_stays_without_it(machine: Node, tmp_path: Path) -> None:
+    this = made(tmp_path, RELEASE)
+    assert msiexec(machine, "/i", this) == 0
+    assert machine.run(PROGRAM, "daemon", "install").code == 0
+    assert msiexec(machine, "/x", this) == 0
+    assert not machine.path(PLACE).exists()
+    machine.start_service(SERVICE)
+    machine.wait_for_service(SERVICE, State.RUNNING)
+
+
+def test_a_signed_one_is_vouched_for(machine: Node, publishing: Authority, tmp_path: Path) -> None:
+    msi = made(tmp_path, RELEASE)
+    signing.sign(msi)
+    trust(machine, publishing)
+    assert msiexec(machine, "/i", msi) == 0
+    assert judged(machine, rf"C:\download\{msi.name}") == [PUBLISHER]
+
+    # Wine looks at an installer's certificates only, not at whether they fit it.
+    assert verified(msi, publishing)
+    msi.write_bytes(with_another_byte(msi.read_bytes(), msi.stat().st_size // 2))
+    assert not verified(msi, publishing)
+
+
+def verified(file: Path, authority: Authority) -> bool:
+    command = ["osslsigncode", "verify", "-CAfile", str(authority.certificate), "-in", str(file)]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
