@@ -4,7 +4,7 @@ BIN := .venv/bin
 LAB := PYTHONPATH=tests $(BIN)/python -m lab
 RELEASING := PYTHONPATH=packaging/exe:packaging/release $(BIN)/python -m releasing
 SUITES := suite-contract suite-unit
-SOURCES := agent service tests packaging/exe packaging/release docs
+SOURCES := agent service tests packaging/ansible packaging/exe packaging/release docs
 
 .PHONY: test lint suites docs exe same-exe installer lab test-windows $(SUITES) test-nodes test-cluster test-differential bench run lock clean
 
@@ -20,6 +20,7 @@ lint: .venv/ready
 	$(BIN)/mypy --platform linux $(SOURCES)
 	$(BIN)/mypy --platform win32 agent service
 	$(BIN)/lint-imports
+	cd packaging/ansible && PATH="$(CURDIR)/$(BIN):$$PATH" ansible-lint -q
 
 test: lint suites
 

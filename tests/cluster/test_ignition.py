@@ -72,8 +72,11 @@ CONFIGURATION = {
 }
 
 
-def worker_ignition(cluster: Cluster) -> str:
-    """As a machine config server writes it for the workers of this cluster, with a fresh token."""
+def worker_ignition(cluster: Cluster, token: str | None = None, **settings: Any) -> str:
+    """As a machine config server writes it for the workers of this cluster, with a fresh token of its own.
+
+    `settings` are added to the kubelet's configuration.
+    """
     authority = cluster.ca_certificate.encode()
     kubeconfig = f"""\
 apiVersion: v1
@@ -86,14 +89,14 @@ clusters:
 users:
 - name: kubelet
   user:
-    token: {cluster.fresh_bootstrap_token()}
+    token: {token or cluster.fresh_bootstrap_token()}
 contexts:
 - name: kubelet
   context: {{cluster: local, user: kubelet}}
 current-context: kubelet
 """
     files = {
-        "/etc/kubernetes/kubelet.conf": json.dumps(CONFIGURATION).encode(),
+        "/etc/kubernetes/kubelet.conf": json.dumps({**CONFIGURATION, **settings}).encode(),
         "/etc/kubernetes/kubeconfig": kubeconfig.encode(),
         "/etc/kubernetes/kubelet-ca.crt": authority,
         "/etc/kubernetes/kubelet-env": b"CLASS=batch\nKUBELET_LOG_LEVEL=2\n",

@@ -23,6 +23,7 @@ DEBIAN_PACKAGES = {
     "openssl": "openssl",
     "osslsigncode": "osslsigncode",
     "promtool": "prometheus",
+    "ssh": "openssh-client",
     "unshare": "util-linux",
     "wixl": "wixl",
 }

@@ -1,0 +1,71 @@
+"""What our actions share: the machine that a task is about, and how they fail."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.wmcb.windows.plugins.module_utils import sources
+from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster, Unanswered
+from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine, Unfit
+from ansible_collections.wmcb.windows.plugins.module_utils.shells import Unquotable
+from ansible_collections.wmcb.windows.plugins.module_utils.sources import Unusable
+
+CLUSTER: dict[str, Any] = {
+    "kubectl": {"type": "str", "default": "kubectl"},
+    "kubeconfig": {"type": "path"},
+}
+
+
+class Acting(ActionBase):  # type: ignore[misc] # Ansible has no types
+    """An action that needs nothing on the machine but its shell."""
+
+    _supports_check_mode = True
+    _supports_async = False
+    options: ClassVar[dict[str, Any]] = {}
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(argument_spec=self.options)
+        try:
+            result.update(self.act(given))
+        except (Unfit, Unquotable, Unusable, Unanswered) as fault:
+            raise AnsibleActionFail(str(fault)) from None
+        return result
+
+    @abstractmethod
+    def act(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Does it; what Ansible is to know of it."""
+
+    @property
+    def checking(self) -> bool:
+        return bool(self._task.check_mode)
+
+    @property
+    def folder(self) -> Path:
+        """On the control host: for this run of Ansible and its owner alone, and removed after it."""
+        return Path(constants.DEFAULT_LOCAL_TMP)
+
+    def machine(self) -> Machine:
+        family = self._connection._shell.SHELL_FAMILY
+        if family not in ("cmd", "powershell"):
+            text = "this host is not reached as Windows is: set ansible_shell_type to cmd (SSH) or powershell"
+            raise Unfit(text)
+        return Machine(self._connection, self._low_level_execute_command, family)
+
+    def cluster(self, given: dict[str, Any]) -> Cluster:
+        return Cluster(given["kubectl"], given["kubeconfig"])
+
+    def fetched(self, machine: Machine, path: str) -> Path | None:
+        """A copy of a file of the machine's; None where it cannot be had."""
+        copy = sources.private_file(b"", self.folder)
+        try:
+            machine.fetch(path, copy)
+        except AnsibleError:
+            return None
+        return copy

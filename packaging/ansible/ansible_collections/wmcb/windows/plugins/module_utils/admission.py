@@ -1,0 +1,92 @@
+"""A node's way into the cluster: its requests for certificates are answered, until it answers itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import (
+    API,
+    CLIENT,
+    approved,
+    fault_of,
+    is_about,
+    is_pending,
+)
+from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import Expected
+    from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
+
+_PAUSE = 1.0
+
+
+@dataclass
+class Admission:
+    """`refused` says why, by the name of a request; `missing` is empty when the node is in."""
+
+    cluster: Cluster
+    expected: Expected
+    approved: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    missing: str = "not looked yet"
+
+    def wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while True:
+            self.look()
+            if not self.missing or time.monotonic() > end:
+                return
+            time.sleep(_PAUSE)
+
+    def look(self, *, approving: bool = True) -> None:
+        """Once. Without `approving` it only tells."""
+        name = self.expected.node_name
+        node = self.cluster.find("node", name)
+        is_ready = node is not None and _is_ready(node)
+        if approving:
+            for request in self.cluster.items("certificatesigningrequests"):
+                if is_pending(request) and is_about(request, name):
+                    self._answer(request, is_ready=is_ready)
+        if node is None:
+            self.missing = f"there is no Node {name}"
+        elif not is_ready:
+            self.missing = f"the Node {name} is not Ready: {_why(node)}"
+        else:
+            self.missing = self._silence()
+
+    def _answer(self, request: Mapping[str, Any], *, is_ready: bool) -> None:
+        name = request["metadata"]["name"]
+        kind = "client" if request["spec"]["signerName"] == CLIENT else "serving"
+        fault = fault_of(request, self.expected, is_ready=is_ready)
+        if fault:
+            self.refused[name] = f"the request {name} for a {kind} certificate is not approved: {fault}"
+            return
+        self.cluster.replace_raw(f"{API}/{name}/approval", approved(request))
+        self.approved.append(f"approve {kind} certificate {name}")
+
+    def _silence(self) -> str:
+        """Until it has its serving certificate a kubelet cannot be asked for logs, and runs no exec."""
+        name = self.expected.node_name
+        try:
+            self.cluster.raw(f"/api/v1/nodes/{name}/proxy/healthz")
+        except Unanswered as fault:
+            return f"the kubelet of {name} does not answer the API server: {fault}"
+        return ""
+
+
+def _is_ready(node: Mapping[str, Any]) -> bool:
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in _conditions(node))
+
+
+def _why(node: Mapping[str, Any]) -> str:
+    return next((c["message"] for c in _conditions(node) if c["type"] == "Ready"), "it has said nothing yet")
+
+
+def _conditions(node: Mapping[str, Any]) -> list[dict[str, Any]]:
+    conditions: list[dict[str, Any]] = node.get("status", {}).get("conditions", [])
+    return conditions

@@ -1,0 +1,79 @@
+"""What wmcb.exe says it did, or would do, in Ansible's words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ansible_collections.wmcb.windows.plugins.module_utils.machine import Ended
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`fault` is empty where it went well. `awaiting`: what Windows has to be restarted for."""
+
+    document: dict[str, Any]
+    fault: str = ""
+    details: Sequence[str] = ()
+
+    @property
+    def changes(self) -> Sequence[str]:
+        """A line each."""
+        return [_line(change) for change in self.document.get("changes", ())]
+
+    @property
+    def awaiting(self) -> Sequence[str]:
+        return [*self.document.get("awaiting", ())]
+
+    @property
+    def plan(self) -> str:
+        """As a person reads it."""
+        lines = [
+            line
+            for change in self.document.get("changes", ())
+            for line in (_line(change), *_differences(change))
+        ]
+        if not lines:
+            lines = ["nothing to do"]
+        remarks = [f"note: {remark}" for remark in self.document.get("remarks", ())]
+        return "".join(f"{line}\n" for line in [*lines, *remarks])
+
+
+def read(ended: Ended) -> Outcome:
+    """Decided by the document alone: SSH cuts exit codes."""
+    try:
+        document = json.loads(ended.out)
+    except ValueError:
+        last = (ended.err.strip() or ended.out.strip() or f"exit code {ended.code}").splitlines()
+        return Outcome({}, f"wmcb.exe could not be run: {last[-1]}", last[-10:-1])
+    if document.get("format") != _FORMAT:
+        return Outcome({}, f"this collection does not know wmcb's format {document.get('format')}")
+    if error := document.get("error"):
+        others = [other["message"] for other in error["others"]]
+        return Outcome(document, "; ".join([*others, error["message"]]), error["details"])
+    failed = [c for c in document.get("checks", ()) if c["verdict"] == "error"]
+    if failed:
+        return Outcome(document, "; ".join(f"{check['id']}: {check['text']}" for check in failed))
+    return Outcome(document)
+
+
+def _line(change: dict[str, Any]) -> str:
+    kind, name = change["resource"]
+    return f"{change['action']} {kind} {name}"
+
+
+def _differences(change: dict[str, Any]) -> Iterator[str]:
+    if change["action"] == "create":
+        return
+    for each in change["differences"]:
+        yield f"  {each['field']}: {_shown(each['found'])} -> {_shown(each['wanted'])}"
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,110 @@
+"""SSH into a node, as OpenSSH on Windows serves it: cmd.exe for commands, SFTP for files.
+
+Whoever knows the key is let in, under any name, and is the administrator whom the node's programs run as.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ntpath
+import os
+import posixpath
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from lab.namespace import ADDRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lab.node import Node
+
+HOME = r"C:\users\root"
+_SECONDS = 240.0
+
+
+@dataclass
+class Door:
+    """`commands` as they came."""
+
+    port: int
+    key: Path
+    known_hosts: Path
+    commands: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def serving(node: Node, folder: Path) -> Iterator[Door]:
+    """On a port of the lab's address. The key, and what the server is known by, lie in the folder."""
+    ours, its = asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519")
+    key, authorized, known = folder / "key", folder / "authorized_keys", folder / "known_hosts"
+    ours.write_private_key(key)
+    key.chmod(0o600)
+    ours.write_public_key(authorized)
+    door = Door(0, key, known)
+
+    async def run(process: asyncssh.SSHServerProcess[bytes]) -> None:
+        command = process.command or ""
+        door.commands.append(command)
+        # As Windows' sshd does; cmd.exe takes the first quote and the last one away.
+        line = f'cmd.exe /c "{command}"'
+        ended = await asyncio.to_thread(node.run_line, line, folder=HOME, seconds=_SECONDS)
+        process.stdout.write(ended.stdout)
+        process.stderr.write(ended.stderr)
+        process.exit(ended.code)
+
+    async def listen() -> asyncssh.SSHAcceptor:
+        return await asyncssh.listen(
+            ADDRESS,
+            0,
+            server_host_keys=[its],
+            authorized_client_keys=str(authorized),
+            process_factory=run,
+            sftp_factory=lambda channel: _Drive(channel, node),
+            encoding=None,
+        )
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="ssh", daemon=True)
+    thread.start()
+    acceptor = asyncio.run_coroutine_threadsafe(listen(), loop).result()
+    door.port = acceptor.get_port()
+    public = its.export_public_key().decode().strip()
+    known.write_text(f"[{ADDRESS}]:{door.port} {public}\n")
+    try:
+        yield door
+    finally:
+        asyncio.run_coroutine_threadsafe(_close(acceptor), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _close(acceptor: asyncssh.SSHAcceptor) -> None:
+    acceptor.close()
+    await acceptor.wait_closed()
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+class _Drive(asyncssh.SFTPServer):
+    """/C:/folder/file is the node's, names found in any letters."""
+
+    def __init__(self, channel: asyncssh.SSHServerChannel[bytes], node: Node) -> None:
+        super().__init__(channel)
+        self._node = node
+
+    def realpath(self, path: bytes) -> bytes:
+        home = "/" + HOME.replace("\\", "/")
+        return posixpath.normpath(posixpath.join(os.fsencode(home), path))
+
+    def map_path(self, path: bytes) -> bytes:
+        windows = os.fsdecode(self.realpath(path)).lstrip("/").replace("/", "\\")
+        return os.fsencode(self._node.path(ntpath.normpath(windows)))

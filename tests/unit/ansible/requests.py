@@ -1,0 +1,52 @@
+"""Requests for certificates, as kubelets and others make them."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
+SERVING = "kubernetes.io/kubelet-serving"
+_USAGES = {CLIENT: ["digital signature", "client auth"], SERVING: ["digital signature", "server auth"]}
+
+
+def request_for(
+    name: str,
+    *,
+    signer: str = CLIENT,
+    organization: str = "system:nodes",
+    alternatives: Sequence[x509.GeneralName] = (),
+    usages: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """The spec of one, without what the API server writes into it: who has asked."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = [
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization),
+        x509.NameAttribute(NameOID.COMMON_NAME, name),
+    ]
+    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(subject))
+    if alternatives:
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    return {
+        "signerName": signer,
+        "request": base64.b64encode(pem).decode(),
+        "usages": [*(_USAGES[signer] if usages is None else usages)],
+    }
+
+
+def address(text: str) -> x509.GeneralName:
+    return x509.IPAddress(ipaddress.ip_address(text))
+
+
+def dns(text: str) -> x509.GeneralName:
+    return x509.DNSName(text)
