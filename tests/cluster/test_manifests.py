@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from cluster.test_networks import PLUGINS, bring_plugins
+from cluster.network_users import PLUGINS, bring_plugins
 from lab import kubernetes, repository
 from lab.waiting import until
 
@@ -238,11 +238,11 @@ POD_ADDRESS = {
 WRITTEN = r"C:\written.yaml"
 
 
-def mount(cluster: Cluster, node: Node, name: str, at: str) -> None:
+def mount(cluster: Cluster, node: Node, name: str, at: str, way: str = "overlay") -> None:
     """The files of a ConfigMap, as the cluster keeps them."""
     (found,) = [
         thing
-        for thing in things(said(cluster, MANIFESTS / "overlay"))
+        for thing in things(said(cluster, MANIFESTS / way))
         if thing["kind"] == "ConfigMap" and thing["metadata"]["name"].startswith(f"{name}-")
     ]
     folder = node.path(at)

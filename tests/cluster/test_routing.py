@@ -7,14 +7,15 @@ import statistics
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cluster.test_join import Joiner
-from cluster.test_networks import SOON_SECONDS, log
-from lab import repository, routes
+from cluster.network_users import SOON_SECONDS, Users, configuration_of, log, put_downloads
+from cluster.test_join import Joiner, check_joined
+from lab import kubernetes, repository, routes
 from lab.cluster.fleet import NODES
 from lab.hns import Hns
 from lab.waiting import until
@@ -29,12 +30,32 @@ if TYPE_CHECKING:
     from lab.node import Node
 
 RIGHTS = str(repository.ROOT / "packaging" / "manifests" / "pod-network")
-DOCUMENT = r"C:\given\node.yaml"
-TEXT = r"""apiVersion: wmcb.internal/v1beta1
+DOCUMENT, DOWNLOADS = r"C:\given\node.yaml", r"C:\given\downloads"
+CNI = r"C:\etc\cni\net.d\10-l3.conf"
+PROXY, KUBECONFIG = r"C:\proxy\kube-proxy.exe", r"C:\proxy\kubeconfig"
+TEXT = rf"""apiVersion: wmcb.internal/v1beta1
 kind: NodeConfiguration
 podNetwork:
   name: cbr0
-  cniConfiguration: {path: 'C:\etc\cni\net.d\10-l3.conf', notTranslated: [10.244.0.0/16]}
+  cniConfiguration: {{path: '{CNI}', notTranslated: [10.244.0.0/16]}}
+"""
+PROFILE = repository.ROOT / "packaging" / "profiles" / "l3-routing.yaml"
+WITHIN = "within: [10.244.0.0/16"
+PROXY_BESIDE = rf"""files:
+- path: C:\proxy\kube-proxy.conf
+  text: |
+    apiVersion: kubeproxy.config.k8s.io/v1alpha1
+    kind: KubeProxyConfiguration
+    mode: kernelspace
+    hostnameOverride: win1
+    clientConnection: {{kubeconfig: {KUBECONFIG}}}
+    winkernel: {{networkName: cbr0, rootHnsEndpointName: cbr0_ep}}
+services:
+- name: kube-proxy
+  program: {PROXY}
+  arguments: [--config=C:\proxy\kube-proxy.conf, --windows-service]
+  reads: [{{file: C:\proxy\kube-proxy.conf}}]
+  restartsWith: [hns]
 """
 COUNT, ALONE, AT_ONCE = 50, 5, 8
 FORWARDING = {"eth0": True, "eth0peer": True}
@@ -84,7 +105,6 @@ def joiner(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) ->
     made = Joiner(cluster, container_runtime, node)
     made.install()
     node.path(r"C:\given").mkdir()
-    node.path(DOCUMENT).write_text(TEXT)
     routes.install(node)
     cluster.kubectl("apply", "--server-side", "-k", RIGHTS)
     yield made
@@ -125,11 +145,12 @@ def test_a_node_says_itself_what_its_pod_cidr_is(cluster: Cluster) -> None:
     assert found["spec"]["podCIDR"] == "10.96.0.0/12"
 
 
-@pytest.fixture
-def routed(joiner: Joiner) -> Iterator[Hns]:
+@contextmanager
+def pod_network(joiner: Joiner, document: str) -> Iterator[Hns]:
     """With a network of its own, and no route yet."""
     node, hns = joiner.machine, Hns(joiner.machine)
-    done = joiner.wmcb(*joiner.by_options(), "--node-config", DOCUMENT)
+    node.path(DOCUMENT).write_text(document)
+    done = joiner.wmcb(*joiner.by_options(), "--node-config", DOCUMENT, "--artifacts", DOWNLOADS)
     assert done.code == 0, done.err
     pods = until(lambda: joiner.node()["spec"].get("podCIDR"), "the cluster gives it a podCIDR")
     # As Windows gives it to the adapter that it makes of the endpoint.
@@ -142,6 +163,12 @@ def routed(joiner: Joiner) -> Iterator[Hns]:
         yield hns
     finally:
         subprocess.run(["ip", "addr", "del", *address], check=True)
+
+
+@pytest.fixture
+def routed(joiner: Joiner) -> Iterator[Hns]:
+    with pod_network(joiner, TEXT) as hns:
+        yield hns
 
 
 def test_routes_follow_fifty_nodes(joiner: Joiner, routed: Hns, figure: Figure) -> None:
@@ -202,3 +229,26 @@ def test_routes_follow_fifty_nodes(joiner: Joiner, routed: Hns, figure: Figure) 
     until(lambda: routes.made(node) == left, "it follows again", SOON_SECONDS, lambda: log(node))
     assert joiner.wmcb("reset", "--end-pods").code == 0
     assert (dict(routes.made(node)), routed.networks, routed.endpoints) == ({}, [], [])
+
+
+def test_a_service_and_a_pod_have_a_network_again_whatever_hns_has_lost(
+    joiner: Joiner, figure: Figure
+) -> None:
+    node, cluster = joiner.machine, joiner.cluster
+    put_downloads(node.path(DOWNLOADS))
+    node.copy_in(kubernetes.windows() / "kube-proxy.exe", PROXY)
+    cluster.kubeconfig(node.path(KUBECONFIG), "system:kube-proxy", [])
+    Others(cluster).come(1)
+    profile = PROFILE.read_text().replace(WITHIN, f"{WITHIN}, 10.245.0.0/16")
+    with pod_network(joiner, profile + PROXY_BESIDE) as hns:
+        check_joined(joiner)
+        there = {route_to(1): 256}
+        until(lambda: routes.made(node) == there, "there is a route", SOON_SECONDS, lambda: log(node))
+        users = Users(joiner, hns, configuration_of(node, CNI))
+        users.until_balanced()
+        users.outlive_a_crash(figure, "L3")
+        users.outlive_a_start(figure, "L3")
+        assert (routes.made(node), routes.forwarding(node)) == (there, FORWARDING)
+        check_joined(joiner)
+        assert joiner.wmcb("reset", "--end-pods").code == 0
+        assert (hns.networks, hns.load_balancers, dict(routes.made(node))) == ([], [], {})

@@ -179,7 +179,7 @@ def test_programs_of_containers_start_anew_in_order_when_hns_has_forgotten(node:
             lambda: (len(flannel.starts), len(proxy.starts)) == (2, 2),
             "both are",
             SOON_SECONDS,
-            lambda: _log(node),
+            lambda: (flannel.starts, proxy.starts, _log(node)),
         )
         assert time.monotonic() - crashed < AT_ONCE_SECONDS
 

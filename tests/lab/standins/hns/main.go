@@ -5,7 +5,7 @@
 // it knows is shared by all programs, and goes where the real one's goes: with its process, or with a reboot.
 //
 // hns.exe is the service; `hns.exe call NAME GUID JSON [NETWORK]` makes one call, for a test that plays a container
-// runtime, or Flannel.
+// runtime. Under the name flanneld.exe it plays Flannel's daemon (flannel.go).
 package main
 
 import (
@@ -19,6 +19,10 @@ import (
 const folder = `C:\ProgramData\Microsoft\Windows\HNS`
 
 func main() {
+	if playsFlannel() {
+		fmt.Fprintln(os.Stderr, "flanneld:", flannel())
+		os.Exit(1)
+	}
 	if len(os.Args) > 2 && os.Args[1] == "call" {
 		words := append(os.Args[2:], "", "", "")
 		answer, err := ask(strings.Join([]string{words[0], words[1], words[3], words[2]}, "\x00"))
