@@ -112,6 +112,8 @@ class Asking(Protocol):
 
     def proxies(self) -> Proxies: ...
     def tell(self) -> None: ...
+    def rest(self) -> None:
+        """The thread that asked is going to wait for long."""
 
 
 class AsKubelet:
@@ -134,6 +136,9 @@ class AsKubelet:
 
     def tell(self) -> None:
         self._signals.put(Signal(self._source))
+
+    def rest(self) -> None:
+        self._host.processes.rest()
 
 
 class Cluster(AsKubelet):
@@ -253,6 +258,7 @@ class Watcher:
                     return
                 self._following.let_go()  # for minutes nothing else is asked
                 self._take(identity[0], state)
+                self._cluster.rest()
                 is_seen = True
         except Forbidden:
             if not is_seen:

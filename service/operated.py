@@ -101,6 +101,9 @@ class OperatorCluster:
     def tell(self) -> None:
         self._signals.put(Signal(Source.CLUSTER))
 
+    def rest(self) -> None:
+        self._host.processes.rest()
+
     def _take_node(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         if thing is None:
             return  # its kubelet makes it anew

@@ -29,8 +29,9 @@ class Watches:
     def __init__(self, host: Host, signals: Signals) -> None:
         self._host = host
         self._signals = signals
-        self._services = _Follower(host.services.watch, self._tell_of_service)
-        self._places = _Follower(self._watch_places, self._tell_of_place)
+        rest = host.processes.rest
+        self._services = _Follower(host.services.watch, self._tell_of_service, rest)
+        self._places = _Follower(self._watch_places, self._tell_of_place, rest)
 
     def follow(
         self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
@@ -81,9 +82,15 @@ class Watches:
 class _Follower:
     """One watch, and the thread that waits at it."""
 
-    def __init__(self, watch: Callable[[Sequence[Any]], Watch[Any]], tell: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        watch: Callable[[Sequence[Any]], Watch[Any]],
+        tell: Callable[[Any], None],
+        rest: Callable[[], None],
+    ) -> None:
         self._open = watch
         self._tell = tell
+        self._rest = rest
         self._followed: Sequence[Any] = ()
         self._watch: Watch[Any] | None = None
         self._thread: threading.Thread | None = None
@@ -113,6 +120,7 @@ class _Follower:
         self._followed = subjects
 
     def _run(self, watch: Watch[Any]) -> None:
+        self._rest()
         try:
             while news := watch.wait(_LONG_SECONDS):
                 for each in news:

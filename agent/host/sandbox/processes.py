@@ -128,6 +128,9 @@ class SandboxProcesses:
     def is_held(self, name: str) -> bool:
         return self._state.is_held(f"exclusive-{name}")
 
+    def rest(self) -> None:
+        """Other systems see to that themselves."""
+
     def _file(self, program: str) -> str:
         """A path with a drive is the sandbox's, any other the operating system's own."""
         path = PureWindowsPath(program)

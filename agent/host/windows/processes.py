@@ -22,6 +22,7 @@ from agent.host.windows.api.processes import (
     image_path,
     snapshot,
 )
+from agent.host.windows.api.stack import give_back_stack
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import opened
 
@@ -109,6 +110,9 @@ class WindowsProcesses:
             return True  # so Windows says to a plain user of what is there
         except (NotFound, InUse):
             return False  # the other: it is being let go
+
+    def rest(self) -> None:
+        give_back_stack()
 
 
 def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
