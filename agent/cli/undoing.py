@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _NAMED = 3
 _SECONDS_FOR_VERSION = 10.0
 _KUBELET = "kubelet.exe"
+_TOLD_OTHERWISE = ("directory", "file", "service", "windows_feature")
+"""A feature stays as it is, which the run itself tells."""
 
 
 def results(host: Host, steps: Sequence[Step]) -> Iterator[str]:
@@ -37,7 +39,7 @@ def results(host: Host, steps: Sequence[Step]) -> Iterator[str]:
     for key, state in before.items():
         if key.kind == "service" and state is not None:
             yield _service(host, key)
-        elif key.kind not in ("directory", "file", "service") and state is not None:
+        elif key.kind not in _TOLD_OTHERWISE and state is not None:
             yield f"{key} is again as it was"
     yield from _gone(before)
 

@@ -262,7 +262,7 @@ def at_rest(host: Host) -> Iterator[bool]:
 
 
 def take_back(host: Host, progress: Progress) -> Undone | None:
-    """Undoes what an interrupted run had done; None if there is none."""
+    """Undoes what an interrupted run had done; None if there is none. What was fetched for it goes, too."""
     with alone(host):
         folder = StateFolder.of(host)
         folder.secure()
@@ -271,7 +271,11 @@ def take_back(host: Host, progress: Progress) -> Undone | None:
         journal = unfinished(folder, inventory)
         if journal is None:
             return None
-        return _take_back(host, folder, inventory, journal, progress)
+        outcome = _take_back(host, folder, inventory, journal, progress)
+        if not outcome.trouble and is_somebodys(journal.part):
+            with suppress(HostError):
+                folder.forget_given()
+        return outcome
 
 
 def take_back_part(host: Host, progress: Progress) -> Undone | None:

@@ -242,6 +242,11 @@ class StateFolder:
         else:
             self.remove(path)
 
+    def forget_given(self) -> None:
+        """What was fetched for a run that nobody wants any more."""
+        with suppress(NotFound):
+            remove_tree(self.host.files, self.given)
+
     def dissolve(self, *, but_given: bool = False) -> None:
         """Takes the folder away, unless something else is in it: the logs, or what somebody has just fetched
         for a run that is to begin.
@@ -249,9 +254,11 @@ class StateFolder:
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
-        for folder in (self.made, self.fetched, self.mending, *(() if but_given else (self.given,))):
+        for folder in (self.made, self.fetched, self.mending):
             with suppress(NotFound):
                 remove_tree(self.host.files, folder)
+        if not but_given:
+            self.forget_given()
         # The copy first: alone it would count.
         own = (self.inventory_copy, self.inventory, self.journal, self._reserve, self.pause, self.following)
         for path in (*own, self.continuing):

@@ -183,17 +183,26 @@ class Node:
 
         An AssertionError where it ended before that.
         """
+        result, was_killed = self.run_unless(condition, *arguments, **circumstances)
+        if not was_killed:
+            raise AssertionError(f"{arguments} ended too soon: {result}")
+        return result
+
+    def run_unless(
+        self, condition: Callable[[], object], *arguments: str, **circumstances: Unpack[Circumstances]
+    ) -> tuple[Result, bool]:
+        """The same of one that may end before that; and whether it was killed."""
         running = self.start(*arguments, **circumstances)
         name = PureWindowsPath(arguments[0]).name
         while not condition():
             if running.ended:
-                raise AssertionError(f"{running.line} ended too soon: {running.wait()}")
+                return running.wait(), False
             time.sleep(0.001)  # what it does next must not be done
         for process in self.processes(name):
             with suppress(ProcessLookupError):  # of two, one may end because the other one has
                 os.kill(process.pid, signal.SIGKILL)
         until(lambda: not self.processes(name), f"{name} is gone")
-        return running.wait()
+        return running.wait(), True
 
     def python(self, *arguments: str, **circumstances: Unpack[Circumstances]) -> Result:
         """Runs the lab's Windows Python."""

@@ -1,126 +1,226 @@
-"""`wmcb prepare` on a bare Windows machine: a kubelet from a mirror over TLS, containerd by a document."""
+"""`wmcb prepare` on a bare Windows machine, by a document that wants something of each kind.
+
+From a mirror over TLS, behind the proxy that the document is about: made, kept, killed, taken back.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
-import tomllib
 from typing import TYPE_CHECKING
 
-from lab import repository
-from lab.firewall import Firewall
+import pytest
+
 from lab.services import State
-from lab.standin_kubelet import StandinKubelet
-from lab.web import Page
-from windows.exe import DOWNLOADED, INSTALLED, download
-from windows.test_fetching import WINDOWS_TRUST
+from lab.waiting import until
+from windows.bare_machine import (
+    DOCUMENT,
+    GIVEN,
+    KUBELET,
+    PARTS,
+    PUBLISHED,
+    BareMachine,
+    change_by_hand,
+    left,
+    otherwise,
+)
+from windows.exe import DOWNLOADED, INSTALLED, SERVICE
+from windows.test_networks import endpoints_adapter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lab.certificates import Authority
     from lab.node import Node
-    from lab.web import Web
+    from lab.web import Proxy, Web
 
-KUBELET = r"C:\k\kubelet.exe"
-RUNTIME = r"C:\Program Files\containerd\containerd.exe"
-CONFIGURATION = r"C:\Program Files\containerd\config.toml"
-DOCUMENT = r"C:\given\node.yaml"
-GIVEN = r"C:\given\kubelet.exe"
-PUBLISHED = "/mirror/v1.36.3/bin/windows/amd64/kubelet.exe"
-TEXT = rf"""apiVersion: wmcb.internal/v1beta1
-kind: NodeConfiguration
-containerdConfiguration:
-  version: 2
-  cniPrograms: C:\opt\cni\bin
-  withoutSystemdCgroup: true
-services:
-- name: containerd
-  program: {RUNTIME}
-  arguments: [--windows-service]
-  reads: [{{containerdConfiguration: '{CONFIGURATION}'}}]
-"""
-BEFORE = (repository.ROOT / "tests" / "data" / "containerd" / "config-2.toml").read_bytes()
-CRI = "io.containerd.grpc.v1.cri"
-PATH = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+LOG, MADE = r"C:\ProgramData\wmcb\logs\wmcb.log", r"C:\ProgramData\wmcb\made"
+SOON_SECONDS = 60.0
 _OF_OTHERS = "|".join(
     [
         r"C:\\(given|standins|users)\\",
+        r"C:\\ProgramData\\Microsoft\\Windows\\HNS\\asked",
         r"C:\\Program Files\\containerd\\config\.toml: file, mode",  # its values are the same
         r"HKEY_USERS\\",
         r"HKEY_LOCAL_MACHINE\\Hardware\\",
+        r"HKEY_LOCAL_MACHINE\\Software\\(Lab|standins)",
+        r"HKEY_LOCAL_MACHINE\\Software\\Microsoft\\Windows Defender",  # its stand-in
+        # WinHTTP writes down, too, that there is no proxy.
+        r"HKEY_LOCAL_MACHINE\\Software\\Microsoft\\Windows\\CurrentVersion\\Internet Settings\\Connections",
         r"HKEY_LOCAL_MACHINE\\Software\\.*SystemCertificates",  # Wine makes a store for whoever looks
         r"HKEY_LOCAL_MACHINE\\System\\[^\\]+\\(Control\\Video|Hardware Profiles)",
         r"HKEY_LOCAL_MACHINE\\System\\[^\\]+\\Services\\SharedAccess",  # the firewall's stand-in
+        r"HKEY_LOCAL_MACHINE\\System\\[^\\]+\\Services\\Tcpip\\Parameters\\PersistentRoutes: new, a key",
     ]
 )
 """What the stand-ins, and Wine at the first program that needs them, have made meanwhile."""
 
 
-def bare(node: Node, authority: Authority) -> None:
-    """With what it is given to be prepared with."""
-    download(node)
-    StandinKubelet(node, GIVEN, version="1.36.3")
-    StandinKubelet(node, RUNTIME, address="127.0.0.1:10999", starts=r"C:\given\containerd.txt")
-    node.path(CONFIGURATION).write_bytes(BEFORE)
-    node.path(DOCUMENT).write_text(TEXT)
-    node.copy_in(authority.certificate, r"C:\given\authority.crt")
-    assert node.python("-c", WINDOWS_TRUST, r"C:\given\authority.crt").code == 0
+@pytest.fixture
+def machine(node: Node, secure_web: Web, web_authority: Authority, proxy: Proxy) -> Iterator[BareMachine]:
+    with endpoints_adapter():
+        yield BareMachine(node, secure_web, web_authority, proxy)
 
 
-def publish(node: Node, web: Web) -> None:
-    content = node.path(GIVEN).read_bytes()
-    web.pages[PUBLISHED] = Page(content)
-    web.pages[f"{PUBLISHED}.sha256"] = Page(hashlib.sha256(content).hexdigest().encode())
+def log(machine: BareMachine) -> str:
+    return machine.node.path(LOG).read_text()
 
 
-def test_a_bare_machine_is_prepared_once_and_a_reset_leaves_what_it_says(
-    node: Node, secure_web: Web, web_authority: Authority
+def test_a_bare_machine_is_prepared_once_and_kept_and_a_reset_leaves_what_it_says(
+    machine: BareMachine,
 ) -> None:
     """One test for all, since each node costs seconds."""
-    bare(node, web_authority)
-    publish(node, secure_web)
-    firewall = Firewall(node)
-    before, path_before = node.snapshot(), _path(node)
-    words = ("prepare", "--kubernetes-version", "v1.36.3", "--node-config", DOCUMENT)
-    mirror = ("--mirror", f"https://dl.k8s.io/={secure_web.url('/mirror/')}")
+    node, web = machine.node, machine.web
+    before = node.snapshot()
 
-    planned = node.run(DOWNLOADED, *words, *mirror, "--dry-run")
+    planned = node.run(DOWNLOADED, *machine.words, "--dry-run")
     assert planned.code == 0, planned.err
     assert "+ create    artifact kubelet.exe" in planned.out
-    assert secure_web.requests == []
+    assert web.requests == []
 
-    result = node.run(DOWNLOADED, *words, *mirror)
+    result = node.run(DOWNLOADED, *machine.words)
     assert (result.code, result.out.splitlines()[0][:27]) == (0, "this machine is prepared: j"), result.err
-    assert [request.path for request in secure_web.requests] == [f"{PUBLISHED}.sha256", PUBLISHED]
+    asked = [request.path for request in web.requests]
+    assert asked[:2] == [f"{PUBLISHED}.sha256", PUBLISHED]
+    assert len(asked) == 5
     assert node.path(KUBELET).read_bytes() == node.path(GIVEN).read_bytes()
-    assert _path(node) == rf"{path_before};C:\k;C:\Program Files\wmcb"
-    assert {"LPort=10250", "Protocol=6", "Action=Allow"} <= set(firewall.rules["wmcb kubelet"])
-    service = node.service("containerd")
-    assert service is not None
-    assert service.state is State.RUNNING
-    written = node.path(CONFIGURATION).read_text()
-    assert tomllib.loads(written)["plugins"][CRI]["cni"]["bin_dir"] == r"C:\opt\cni\bin"
-    assert "# mirrored by hand" in written
-    assert "SystemdCgroup" not in written
+    assert {r"C:\k", r"C:\Program Files\wmcb"} <= set(machine.path)
+    rule = {"LPort=10250", "Protocol=6", "Action=Allow"}
+    assert rule <= set(machine.firewall.rules["wmcb kubelet"])
     called = node.run(r"C:\Program Files\wmcb\kubeadm.exe", "version", "-o", "short")
     assert called.out == "v1.36.3\n", called.err
+    assert otherwise(machine) == []
+    _names_no_signature(machine, planned.out + planned.err + result.out + result.err)
 
-    again = node.run(INSTALLED, *words, *mirror)
-    assert again.out.startswith("nothing to do"), again.err
-    assert len(secure_web.requests) == 2
+    again = node.run(INSTALLED, *machine.words)
+    assert (again.code, again.out) == (0, "nothing to do: this machine is prepared as is wanted\n"), again.err
+    assert len(web.requests) == 5
     assert node.run(INSTALLED, "status").code == 0
 
-    left = node.run(DOWNLOADED, "reset")
-    assert r"wmcb itself stays in C:\Program Files\wmcb: wmcb daemon uninstall removes it" in left.out, (
-        left.err
-    )
+    _is_kept(machine)
+
+    gone = node.run(DOWNLOADED, "reset")
+    assert gone.code == 0, gone.err
+    assert "  Windows feature RemoteAccess stays enabled: others may rely on it by now" in gone.out
     assert node.run(DOWNLOADED, "daemon", "uninstall").code == 0
-    assert tomllib.loads(node.path(CONFIGURATION).read_text()) == tomllib.loads(BEFORE.decode())
-    assert firewall.rules == {}
+    assert left(machine) == ["a feature"]
     changes = before.changes_until(node.snapshot())
     assert [line for line in changes if not re.match(_OF_OTHERS, line)] == []
 
 
-def _path(node: Node) -> str:
-    key = node.registry(PATH)
-    assert key is not None
-    return str(key.data("Path"))
+def _names_no_signature(machine: BareMachine, said: str) -> None:
+    """The query of a URL is for administrators alone."""
+    assert "swordfish" not in said
+    held = set(machine.node.holding("swordfish"))
+    notes = {path for path in held if path.startswith("C:\\ProgramData\\wmcb\\artifacts\\")}
+    assert held - notes == {
+        DOCUMENT,
+        *(rf"C:\ProgramData\wmcb\{name}" for name in ("node.json", "node.json.copy")),
+    }
+    assert all(machine.is_private(path) for path in held - {DOCUMENT})
+
+
+def _is_kept(machine: BareMachine) -> None:
+    node = machine.node
+    assert node.run(INSTALLED, "daemon", "install").code == 0
+    node.start_service(SERVICE)
+    made = node.path(MADE)
+    until(lambda: made.is_dir() and len(list(made.iterdir())) >= 5, "copies are kept", SOON_SECONDS)
+    change_by_hand(machine)
+    for name, part in PARTS.items():
+        if part.is_told:
+            _is_made_again(machine, name)
+    # It looks at everything when it starts, as every ten minutes.
+    node.stop_service(SERVICE)
+    node.wait_for_service(SERVICE, State.STOPPED)
+    node.start_service(SERVICE)
+    for name, part in PARTS.items():
+        if not part.is_told:
+            _is_made_again(machine, name)
+
+
+def _is_made_again(machine: BareMachine, name: str) -> None:
+    part = PARTS[name]
+    put_right = re.compile(rf"daemon: {re.escape(part.resource)} .*(put right|was started)")
+    until(lambda: put_right.search(log(machine)), f"{name} is put right", SOON_SECONDS, lambda: log(machine))
+    assert part.found(machine) == part.wanted, name
+
+
+# Killed
+
+
+class Journal:
+    """Of the configuration's run, while that is under way or was cut off."""
+
+    def __init__(self, machine: BareMachine) -> None:
+        self._place = machine.node.path(r"C:\ProgramData\wmcb") / "journal"
+
+    def kinds(self) -> list[str]:
+        """Of each step, in their order."""
+        try:
+            lines = self._place.read_bytes().splitlines(keepends=True)[1:]
+        except FileNotFoundError:
+            return []
+        return [json.loads(line)["key"][0] for line in lines if line.endswith(b"\n")]
+
+
+WITHOUT_PROXY = {"HTTP_PROXY": None, "HTTPS_PROXY": None}
+"""Wine takes the variable for WinHTTP's default where there is none."""
+KINDS = {
+    *("artifact", "containerd_configuration", "defender_exclusion", "directory", "dns_suffixes"),
+    *("environment_variable", "event_source", "file", "firewall_rule", "hns_endpoint", "hns_network"),
+    *("ip_forwarding", "path_entry", "proxy", "registry_key", "registry_value", "route", "service"),
+    *("time_service", "windows_feature"),
+}
+
+
+@pytest.fixture
+def begun(machine: BareMachine) -> BareMachine:
+    """What every node needs is there by then."""
+    result = machine.node.run(DOWNLOADED, *machine.of_every_node)
+    assert result.code == 0, result.err
+    return machine
+
+
+def test_killed_at_each_kind_of_step_the_same_command_finishes_it(begun: BareMachine) -> None:
+    node, journal = begun.node, Journal(begun)
+    met: set[str] = set()
+    kills = 0
+    while True:
+        result, was_killed = node.run_unless(
+            lambda: not met.issuperset(journal.kinds()),
+            *(INSTALLED, *begun.configuration),
+            environment=WITHOUT_PROXY,
+        )
+        if not was_killed:
+            break
+        met.update(journal.kinds())
+        kills += 1
+    assert result.code == 0, result.err
+    assert "a run was interrupted" in result.err
+    assert met == KINDS
+    assert kills > len(KINDS) // 3, "some steps are over before it is noticed that they have begun"
+    assert otherwise(begun) == []
+    assert len(begun.web.requests) == 5, "what was fetched is fetched once"
+    assert node.run(INSTALLED, "status").code == 0
+    gone = node.run(DOWNLOADED, "reset", "--features")
+    assert gone.code == 0, gone.err
+    assert left(begun) == []
+
+
+def test_killed_it_can_be_taken_back(begun: BareMachine) -> None:
+    node, journal = begun.node, Journal(begun)
+    before = node.snapshot()
+    for kind in ("registry_value", "hns_endpoint", "event_source"):
+        node.run_until(
+            lambda kind=kind: kind in journal.kinds(),  # type: ignore[misc]
+            *(INSTALLED, *begun.configuration),
+            environment=WITHOUT_PROXY,
+        )
+        undone = node.run(INSTALLED, "--rollback")
+        assert undone.code == 0, undone.err
+        assert undone.out.startswith("the machine is as it was before the interrupted run\n")
+    assert left(begun) == ["a feature"], "which others may rely on by now"
+    changes = before.changes_until(node.snapshot())
+    of_others = rf"{_OF_OTHERS}|C:\\ProgramData\\wmcb\\logs\\"
+    assert [line for line in changes if not re.match(of_others, line)] == []

@@ -30,10 +30,12 @@ TAG = 'ETag: "one"'
 BEGUN = 2 << 20
 
 
-def given(machine: Machine, source: str, content: bytes = ARCHIVE, place: str = "") -> tuple[str, ...]:
+def given(
+    machine: Machine, source: str, content: bytes = ARCHIVE, place: str = "", more: str = ""
+) -> tuple[str, ...]:
     place = place or "unpack: {into: 'C:\\tools', strip: 1}"
     text = f"artifacts:\n- {{name: tools, source: '{source}', sha256: {Inline(content).sha256}, {place}}}\n"
-    return "--node-config", machine.give("node.yaml", HEAD + text), "--max-time", "0.1"
+    return "--node-config", machine.give("node.yaml", HEAD + text + more), "--max-time", "0.1"
 
 
 def test_a_plan_fetches_nothing_and_a_second_run_neither(machine: Machine) -> None:

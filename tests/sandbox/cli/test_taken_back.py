@@ -12,6 +12,8 @@ from agent.engine.undoing import Undone
 from agent.host.port import ServiceDefinition, ServiceState
 from agent.host.protection import PROGRAM_FILE
 from sandbox.cli.given import program
+from sandbox.cli.test_artifacts import ARCHIVE, given
+from unit.fetch.servers import Server, ok
 
 if TYPE_CHECKING:
     from sandbox.cli.given import Machine
@@ -147,6 +149,27 @@ def test_of_a_first_run_that_was_interrupted_nothing_is_counted(
         "the last run was interrupted: run it again to finish it, or with --rollback to take it back\n",
         "",
     )
+
+
+def test_what_was_fetched_for_it_goes_when_a_person_takes_it_back(
+    node: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server(ok(ARCHIVE)) as server:
+        feature = (
+            "windowsFeatures: [{name: TelnetClient}]\nservices: [{name: tool, program: 'C:\\t\\a.exe'}]\n"
+        )
+        document = given(node, server.url("/tools.tar.gz"), more=feature)
+        with monkeypatch.context() as patch:
+            patch.setattr("agent.engine.run._take_back", lambda *_: Undone(("the power went",)))
+            fail(patch)
+            assert node.wmcb("prepare", *document).code == 1
+    fetched = node.place / "ProgramData" / "wmcb" / "given"
+    assert fetched.exists()
+    lines = node.wmcb("--rollback").out.splitlines()
+    assert not fetched.exists()
+    assert [line for line in lines if "TelnetClient" in line] == [
+        "  Windows feature TelnetClient stays enabled: others may rely on it by now"
+    ]
 
 
 def but_for_wmcbs_own(machine: Machine) -> dict[str, object]:
