@@ -98,18 +98,19 @@ _COMMIT = "WMCB_COMMIT"
 
 
 def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path], Analysis]) -> None:
-    """Leaves in `target` wmcb.exe, its checksum, its bill of materials, and the folder that it lays out."""
+    """Leaves in `target` wmcb.exe, its checksum, materials and licences, and the folder that it lays out."""
     own = sources.own(repository)
     found = findings.collect(sources.imported(own), work, analyse)
     commit = os.environ.get(_COMMIT) or commit_of(repository)
     carried = parts.of(repository, release_of(repository), found)
+    licenses = parts.licenses(carried)
 
     log_runner = _log_runner(work)
     code = {
         **_kept(work, found),
         **freezing.freeze(own, optimize=freezing.KEEP_ALL),
         "wmcb_built": _facts(commit, found),
-        "wmcb_licenses": _carried("wmcb_licenses", "TEXT", parts.licenses(carried)),
+        "wmcb_licenses": _carried("wmcb_licenses", "TEXT", licenses),
         "wmcb_log_runner": _carried("wmcb_log_runner", "PROGRAM", log_runner),
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
@@ -126,6 +127,7 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     _deliver(target, program, runtime, _signed(shipped))
     programs = {PROGRAM: program, LOG_PROGRAM: log_runner}
     (target / materials.NAME).write_bytes(materials.bill(carried, commit, programs, runtime))
+    (target / parts.LICENSES_FILE).write_bytes(licenses.encode())
 
 
 def commit_of(repository: Path) -> str:

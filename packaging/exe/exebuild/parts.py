@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LICENSES = Path(__file__).parents[1] / "licenses"
 """The texts that neither CPython's own nor a distribution's has."""
+LICENSES_FILE = "wmcb.licenses.txt"
+"""What `wmcb version --licenses` prints, beside the exe."""
 OWN, PYTHON = "wmcb", "CPython"
 _LICENSE_FILE = re.compile(r"(licen[cs]e|copying|notice)", re.IGNORECASE)
 
@@ -111,7 +113,9 @@ _BROUGHT = (
         _of_resource,
     ),
     _Brought("bzip2", "bzip2-1.0.6", PYTHON, r"_bz2\.pyd", ':"libbzip2"', _bzip2, vendor="bzip:bzip2"),
-    _Brought("liblzma", "in the public domain", PYTHON, r"_lzma\.pyd", "liblzma.txt", _untold),
+    _Brought(
+        "liblzma", "in the public domain, from 5.6 on 0BSD", PYTHON, r"_lzma\.pyd", "liblzma.txt", _untold
+    ),
     _Brought(
         "libmpdec",
         "BSD-2-Clause",
@@ -134,6 +138,15 @@ _BROUGHT = (
     _Brought("SipHash", "MIT", PYTHON, r"python3\d+\.dll", "siphash.txt", _untold),
     _Brought("dtoa", "dtoa", PYTHON, r"python3\d+\.dll", "dtoa.txt", _untold),
     _Brought("Mersenne Twister", "BSD-3-Clause", PYTHON, r"python3\d+\.dll", "mersenne-twister.txt", _untold),
+    _Brought(
+        "Global Unbounded Sequences",
+        "BSD-2-Clause",
+        PYTHON,
+        r"python3\d+\.dll",
+        "global-unbounded-sequences.txt",
+        _untold,
+    ),
+    _Brought("cfuhash", "BSD-3-Clause", PYTHON, r"python3\d+\.dll", "cfuhash.txt", _untold),
     _Brought(
         "libyaml",
         "MIT",

@@ -92,9 +92,8 @@ def test_every_part_is_named_with_its_files(made_of: dict[str, Part]) -> None:
         "bzip2": ("_bz2.pyd",),
         "liblzma": ("_lzma.pyd",),
         "libmpdec": ("_decimal.pyd",),
-        **dict.fromkeys(
-            ("zlib", "HACL*", "mimalloc", "SipHash", "dtoa", "Mersenne Twister"), ("python313.dll",)
-        ),
+        **dict.fromkeys(("zlib", "HACL*", "mimalloc", "SipHash", "dtoa"), ("python313.dll",)),
+        **dict.fromkeys(("Mersenne Twister", "Global Unbounded Sequences", "cfuhash"), ("python313.dll",)),
         "libyaml": ("yaml._yaml.pyd",),
     }
 
