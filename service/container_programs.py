@@ -5,6 +5,7 @@ order in which they build upon each other, and the kubelet starts their containe
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from agent.host.errors import HostError, NotFound
@@ -14,11 +15,12 @@ from agent.resources.container_processes import running
 from agent.resources.hns_objects import delete_what_leads_nowhere
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent.engine.target import Record
     from agent.host.port import Host
     from agent.spec import Key
+    from service.renewals import Renewals
 
 _AGAIN_SECONDS = 1.0
 """Nobody tells that there is a network."""
@@ -44,13 +46,11 @@ class ContainerPrograms:
             return None
         return _AGAIN_SECONDS
 
-    def end_bereft(
-        self, records: Mapping[Key, Record], renewed: Collection[str]
-    ) -> Iterator[tuple[Key, str]]:
+    def end_bereft(self, records: Mapping[Key, Record], renewals: Renewals) -> Iterator[tuple[Key, str]]:
         """Whoever was ended, and why. Raises HostError."""
         networks = self._networks()
         for key, record in records.items():
-            if HNS in renewed:
+            if renewals.has_forgotten(HNS, partial(running, self._host, key.name)):
                 self._bereft[key] = f"service {HNS}, which it depends on, has started anew"
             if networks is not None:
                 self._compare(key, record, networks)

@@ -213,14 +213,14 @@ class Keeping:
         if Errand.ALL in due:
             self._follow_all()  # before the look: what happens after it is told
         hung = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
-        renewed = self._renewals.renewed(self._records)
-        bereft = self._renewals.due(self._records, renewed)
+        self._renewals.look(self._records)
+        bereft = self._renewals.due(self._records)
         if Errand.ALL in due:
             self._tell_what_is_kept()
         keys = self._chosen(due)
         if keys is None or keys or hung or bereft:
             self._look(keys, hung, bereft)
-        self._end_bereft_containers(renewed)
+        self._end_bereft_containers()
         if Errand.COPIES in due:
             put_by(self._host)
             self._host.processes.rest()
@@ -400,7 +400,7 @@ class Keeping:
         if self._mending is not None:
             self._mending.tidy()
 
-    def _end_bereft_containers(self, renewed: Collection[str]) -> None:
+    def _end_bereft_containers(self) -> None:
         """After the look: what stands in their way is gone, and networks of ours are there."""
         records = {key: record for key, record in self._records.items() if key.kind == _CONTAINER_PROGRAM}
         if not records and self._containers is None:
@@ -409,7 +409,7 @@ class Keeping:
             from service.container_programs import ContainerPrograms  # few documents have one
 
             self._containers = ContainerPrograms(self._host)
-        for key, why in self._containers.end_bereft(records, renewed):
+        for key, why in self._containers.end_bereft(records, self._renewals):
             self._telling.tell(Event.BEREFT, f"{key} was ended, and starts anew: {why}")
         if self._containers.again_seconds is not None:
             self._agenda.after(self._containers.again_seconds, Errand.NETWORKS)

@@ -1,4 +1,7 @@
-"""Services that others keep, and what of ours lives by them: a new process of theirs knows nothing of it."""
+"""Services that others keep, and what of ours lives by them: a new process of theirs knows nothing of it.
+
+One that started anew while nobody looked is known by its time: whoever told it something is older than it.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,15 @@ from agent.host.port import ServiceState
 from agent.resources import kind_named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from agent.engine.target import Record
     from agent.host.port import Host
     from agent.spec import Key
+
+
+_MAY_HAVE_STARTED_IT_SECONDS = 5.0
+"""Windows starts such a service when a program asks it for the first time, soon after that began itself."""
 
 
 class Renewals:
@@ -22,6 +29,9 @@ class Renewals:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._known: dict[str, tuple[bool, int | None]] = {}
+        self._renewed: Collection[str] = ()
+        self._first_seen: Mapping[str, float] = {}
+        """When those began that the last look saw for the first time."""
 
     @staticmethod
     def services(records: Mapping[Key, Record]) -> Iterable[str]:
@@ -35,18 +45,40 @@ class Renewals:
         """What may be lost with it."""
         return [key for key in records if kind_named(key.kind).kept_by == service]
 
-    def renewed(self, records: Mapping[Key, Record]) -> Collection[str]:
-        """Those that have started anew. Told once."""
-        return {name for name in self.services(records) if self._is_renewed(name)}
+    def look(self, records: Mapping[Key, Record]) -> None:
+        """Which have started anew since the last time."""
+        known = set(self._known)
+        self._renewed = {name for name in self.services(records) if self._is_renewed(name)}
+        new = [name for name in self._known if name not in known]
+        self._first_seen = {name: time for name in new if (time := self._began(self._now(name)[1]))}
 
-    def due(self, records: Mapping[Key, Record], renewed: Collection[str]) -> Mapping[Key, str]:
-        """Which of our services are to be restarted because those were, and why."""
+    def due(self, records: Mapping[Key, Record]) -> Mapping[Key, str]:
+        """Which of our services are to be restarted because of that, and why."""
         found = {}
         for key, record in records.items():
-            causes = set(_restarts_with(record)).intersection(renewed)
-            if causes and self._now(key.name)[0]:
+            causes = [name for name in _restarts_with(record) if self._has_forgotten_service(name, key.name)]
+            if causes:
                 found[key] = f"service {', '.join(sorted(causes))}, which it depends on, has started anew"
         return found
+
+    def has_forgotten(self, name: str, processes: Callable[[], Iterable[int]]) -> bool:
+        """Whether that service knows nothing of what these processes have told it."""
+        if name in self._renewed:
+            return True
+        if (began := self._first_seen.get(name)) is None:
+            return False
+        times = [time for pid in processes() if (time := self._began(pid))]
+        return any(began - time > _MAY_HAVE_STARTED_IT_SECONDS for time in times)
+
+    def _has_forgotten_service(self, name: str, ours: str) -> bool:
+        runs, pid = self._now(ours)
+        return runs and self.has_forgotten(name, lambda: [] if pid is None else [pid])
+
+    def _began(self, pid: int | None) -> float | None:
+        try:
+            return None if pid is None else self._host.processes.started_at(pid)
+        except HostError:
+            return None
 
     def _is_renewed(self, name: str) -> bool:
         """Not where it starts for the first time since this service did: it has forgotten nothing then."""

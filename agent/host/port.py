@@ -812,6 +812,9 @@ class Processes(Protocol):
     def end(self, pid: int) -> None:
         """TerminateProcess."""
 
+    def started_at(self, pid: int) -> float:
+        """Seconds since 1970, UTC, by what the machine's clock said then."""
+
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         """A lock for the whole machine, held inside the `with` block; False when another process has it.
 

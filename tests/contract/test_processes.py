@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SOON = 30.0
 """Seconds: far more than any step needs."""
+NEARLY = 1.5
+"""Seconds: Linux counts from its own start, which it tells without fractions."""
 
 
 def python(code: str, *arguments: str) -> list[str]:
@@ -163,6 +165,7 @@ def pid_of_the_past() -> int:
 OF_A_PROCESS: dict[str, Callable[[Processes, int], object]] = {
     "wait": lambda processes, pid: processes.wait(pid, 1),
     "end": lambda processes, pid: processes.end(pid),
+    "started_at": lambda processes, pid: processes.started_at(pid),
 }
 
 
@@ -182,6 +185,16 @@ def test_this_process_is_listed_with_its_parent_and_its_child(world: World) -> N
         assert listed[process.pid].parent == os.getpid()
         # Wine has not what Python asks here.
         assert world.under_wine or listed[os.getpid()].parent == os.getppid()
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def test_when_a_process_began(world: World) -> None:
+    before = world.host.clock.now()
+    with subprocess.Popen(python("sys.stdin.read()"), stdin=subprocess.PIPE) as process:
+        began = world.host.processes.started_at(process.pid)
+        assert before - NEARLY <= began <= world.host.clock.now() + NEARLY
+        assert world.host.processes.started_at(os.getpid()) <= began
         assert process.stdin is not None
         process.stdin.close()
 

@@ -122,6 +122,14 @@ class SandboxProcesses:
         except psutil.AccessDenied as failure:
             raise AccessDenied("end", f"process {pid}", _ACCESS_DENIED) from failure
 
+    def started_at(self, pid: int) -> float:
+        import psutil
+
+        try:
+            return float(psutil.Process(pid).create_time())
+        except psutil.NoSuchProcess as failure:
+            raise NotFound("look at", f"process {pid}", _INVALID_PARAMETER) from failure
+
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         return self._state.exclusive(f"exclusive-{name}")
 

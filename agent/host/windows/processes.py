@@ -89,6 +89,12 @@ class WindowsProcesses:
                 if failure.code != _ACCESS_DENIED or process.exit_code() is None:
                     raise
 
+    def started_at(self, pid: int) -> float:
+        with _open("look at", pid, QUERY_LIMITED | SYNCHRONIZE) as process:
+            if process.exit_code() is not None:
+                raise NotFound("look at", _subject(pid), _NO_SUCH_PROCESS)  # somebody has it open still
+            return process.started_at()
+
     @contextmanager
     def exclusive(self, name: str) -> Iterator[bool]:
         """By a file that only one process can have open, and that Windows removes with its last handle.

@@ -14,9 +14,11 @@ from agent.host.port import ProcessInfo, ServiceDefinition
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
+from agent.records import replaced
 from agent.spec import Specification
 from agent.spec.container_program import ContainerProgram
 from agent.spec.foreign_endpoint import ForeignEndpoint
+from sandbox.engine.world import changed
 from sandbox.service.keeper import Keeper
 from service.signals import Signal, Source
 from service.telling import Event
@@ -32,7 +34,7 @@ HNS_ITSELF = Signal(Source.SERVICE, "hns")
 FLANNEL, PROXY = "flanneld.exe", "kube-proxy.exe"
 SHIM = r"C:\Program Files\containerd\containerd-shim-runhcs-v1.exe"
 
-FLANNEL_PID, PROXY_PID, SERVICE_PID, ORPHAN_PID = 21, 23, 31, 41
+HNS_PID, FLANNEL_PID, PROXY_PID, SERVICE_PID, ORPHAN_PID = 11, 21, 23, 31, 41
 RUNNING = (
     ProcessInfo(1, 0, None),
     ProcessInfo(2, 1, PureWindowsPath(r"C:\Windows\System32\services.exe")),
@@ -131,6 +133,25 @@ def test_when_hns_has_started_anew_those_of_containers_are_ended_once(
     keeper.happened(HNS_ITSELF)
     keeper.pass_time(3600)
     assert processes.taken() == []
+
+
+def test_so_they_are_when_that_was_while_nobody_looked(
+    keeper: Keeper, processes: Processes, tmp_path: pathlib.Path
+) -> None:
+    status = keeper.host.services.status
+    times = {HNS_PID: 1_100.0, FLANNEL_PID: 1_000.0, PROXY_PID: 1_200.0}
+    host = changed(keeper.host, services={"status": lambda name: replaced(status(name), pid=HNS_PID)})
+    again = Keeper(
+        tmp_path,
+        host,
+        processes={
+            "list": lambda: processes.running,
+            "end": processes.end,
+            "started_at": times.__getitem__,
+        },
+    )
+    again.pass_time(3600)
+    assert processes.taken() == [FLANNEL_PID]
 
 
 def test_who_needs_a_network_that_is_lost_is_ended_when_it_is_there(

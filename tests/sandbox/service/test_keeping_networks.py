@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.host.port import ServiceDefinition
+from agent.host.port import ServiceDefinition, ServiceStatus
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
+from agent.records import replaced
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
 from agent.spec.route import Route
+from sandbox.engine.world import changed
 from sandbox.service.keeper import Keeper
 from service.signals import Signal, Source
 from service.telling import Event
@@ -108,6 +110,34 @@ def test_when_hns_starts_after_this_service_nobody_is_restarted(keeper: Keeper) 
     keeper.started.clear()
     keeper.happened(HNS_ITSELF)
     assert keeper.started == []
+
+
+PROXY_PID, HNS_PID = 20, 30
+BEGAN = {
+    "before hns, which started anew while nobody looked": (1_000.0, 1_006.0, ["kube-proxy"]),
+    "and had it started": (1_000.0, 1_004.0, []),
+    "after hns": (1_000.0, 900.0, []),
+}
+
+
+@pytest.mark.parametrize("began", BEGAN.values(), ids=BEGAN)
+def test_at_its_own_start_it_knows_by_their_times_who_has_to_start_anew(
+    tmp_path: pathlib.Path, keeper: Keeper, began: tuple[float, float, list[str]]
+) -> None:
+    proxy_began, hns_began, restarted = began
+    times = {PROXY_PID: proxy_began, HNS_PID: hns_began}
+    status = keeper.host.services.status
+
+    def with_process(name: str) -> ServiceStatus:
+        return replaced(status(name), pid={"kube-proxy": PROXY_PID, "hns": HNS_PID}.get(name))
+
+    host = changed(keeper.host, services={"status": with_process})
+    again = Keeper(tmp_path, host, processes={"started_at": times.__getitem__})
+    again.pass_time(60)
+    assert again.started == restarted
+    again.happened(HNS_ITSELF)
+    again.pass_time(3600)
+    assert again.started == restarted
 
 
 def test_a_proxy_that_somebody_has_stopped_is_started_and_not_twice(keeper: Keeper) -> None:

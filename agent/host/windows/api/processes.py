@@ -29,6 +29,8 @@ _NO_MORE_FILES = 18
 _LONGEST_PATH = 0x8000
 
 _INFINITE = 0xFFFF_FFFF
+_TICKS_A_SECOND = 10_000_000
+_1601_TO_1970_SECONDS = 11_644_473_600
 _INVALID_HANDLE = ctypes.c_void_p(-1).value
 _TIMEOUT = 258
 _APC_RAN = 192
@@ -48,6 +50,12 @@ _create_event = succeeding(_kernel32, "CreateEventW", _HANDLE, _POINTER, _BOOL, 
 _image_path = succeeding(
     _kernel32, "QueryFullProcessImageNameW", _BOOL,
     _HANDLE, _DWORD, wintypes.LPWSTR, ctypes.POINTER(_DWORD),
+)
+# fmt: on
+# fmt: off
+_times = succeeding(
+    _kernel32, "GetProcessTimes", _BOOL,
+    _HANDLE, *[ctypes.POINTER(ctypes.c_uint64)] * 4,
 )
 # fmt: on
 set_event = succeeding(_kernel32, "SetEvent", _BOOL, _HANDLE)
@@ -141,6 +149,11 @@ class Process:
         code = _DWORD()
         _exit_code(self.handle, code)
         return code.value
+
+    def started_at(self) -> float:
+        created, *others = (ctypes.c_uint64() for _ in range(4))
+        _times(self.handle, created, *others)
+        return created.value / _TICKS_A_SECOND - _1601_TO_1970_SECONDS
 
     def terminate(self, exit_code: int) -> None:
         _terminate(self.handle, exit_code)
