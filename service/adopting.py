@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.parts import Taken
-from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
 from agent.records import replaced
@@ -26,12 +25,12 @@ from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State
 from service.telling import Event
+from service.watching import LettingGo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.engine.planning import Plan
     from agent.engine.progress import Progress
     from agent.engine.run import Done
     from agent.host.port import Host
@@ -81,6 +80,8 @@ class Adopting:
         self._verified_run: str | None = None
         """The run whose inventory has all that is wanted, as was seen in a run of our own."""
         self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._was_cut_off = False
+        """The run before; what it was to make has not been begun again."""
         self._try_again_at: float | None = None
         """What could not be fetched."""
         self.again_seconds: float | None = None
@@ -102,6 +103,10 @@ class Adopting:
     @property
     def trouble(self) -> str | None:
         return self._cluster.trouble
+
+    def cut_off(self, part: str) -> None:
+        """A run about this part never came to its end, and was taken back."""
+        self._was_cut_off = self._was_cut_off or part == PART
 
     def report(self, *, is_paused: bool) -> None:
         """To the cluster, as soon as that can be told."""
@@ -191,8 +196,8 @@ class Adopting:
     # What is to be done
 
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
-        """Makes it so, if it is time for that; whether that was begun. `let_go` is called before anything is
-        changed. Raises Busy, Unfinished and HostError before that.
+        """Makes it so, if it is time for that; whether that was begun. `let_go` is called before a change
+        that watches hinder. Raises Busy, Unfinished and HostError before that.
         """
         self.again_seconds = None
         wanted = self._desired
@@ -217,7 +222,7 @@ class Adopting:
             if self._contents.has_failed:
                 self._fetch_again_later()
             return False
-        return self._make_so(due, compiled, inventory, _Letting(let_go), is_whole=is_whole)
+        return self._make_so(due, compiled, inventory, LettingGo(let_go), is_whole=is_whole)
 
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
         if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
@@ -335,18 +340,22 @@ class Adopting:
             for line in done.left:
                 self._telling.note(line)
         finally:
-            self._stand(begun="", times=0)
+            self._stand(cut_off="", times=0)
         # What waits for a restart is looked at again when everything is, and not at once.
         return bool(done.plan.changes) or not done.awaiting
 
     def _may_begin(self, wanted: Desired) -> bool:
         """What is begun again and again, and never comes to an end, may be what cuts it off."""
-        times = self._standing.times if self._standing.begun == wanted.content else 0
-        if times == _MOST_CUT_OFF:
-            self._stand(failed=wanted.content, begun="", times=0)
+        if self._was_cut_off:
+            known = self._standing.times if self._standing.cut_off == wanted.content else 0
+            self._stand(cut_off=wanted.content, times=known + 1)
+            self._was_cut_off = False
+        if self._standing.cut_off == wanted.content and self._standing.times >= _MOST_CUT_OFF:
+            times = self._standing.times
+            self._stand(failed=wanted.content, cut_off="", times=0)
             self._fail(f"it was cut off {times} times")
             return False
-        self._stand(begun=wanted.content, times=times + 1, failed="", failed_by="")
+        self._stand(failed="", failed_by="")
         return True
 
     # What became of it
@@ -382,17 +391,6 @@ class Adopting:
         if now != self._standing:
             self._standing = now
             standing.write(self._host, now)
-
-
-class _Letting(Silent):
-    """Lets go of what tells of changes before a run makes any."""
-
-    def __init__(self, let_go: Callable[[], None]) -> None:
-        self._let_go = let_go
-
-    def planned(self, plan: Plan) -> None:
-        if plan.changes:
-            self._let_go()
 
 
 def _because(who: str, reason: str) -> str:

@@ -48,6 +48,7 @@ FULL_LOOK_SECONDS = 600.0
 """A net below the watches: Windows may lose count of changes, and of some it tells nobody."""
 SETTLE_SECONDS = 0.1
 """An editor writes a file in several steps."""
+_AFTER_A_RUN_SECONDS = 0.5
 _COPIES_AFTER_SECONDS = 5.0
 """Whoever has just ended a run may begin another."""
 _FIRST_STEP_ASIDE_SECONDS = 0.1
@@ -87,9 +88,12 @@ class Wishes(Protocol):
         """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
 
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
-        """Makes it so, if it is time for that; whether that was begun. `let_go` is called before anything is
-        changed. Raises Busy, Unfinished and HostError before that.
+        """Makes it so, if it is time for that; whether that was begun. `let_go` is called before a change
+        that watches hinder. Raises Busy, Unfinished and HostError before that.
         """
+
+    def cut_off(self, part: str) -> None:
+        """A run about this part never came to its end, and was taken back."""
 
     def report(self, *, is_paused: bool) -> None:
         """What became of it, to the cluster."""
@@ -231,7 +235,11 @@ class Keeping:
     def _take_back(self) -> None:
         """A run of our own that was cut off: what it was to make is seen anew."""
         undone = take_back_part(self._host, Silent())
-        if undone is not None and undone.trouble:
+        if undone is None:
+            return
+        if self._wishes is not None:
+            self._wishes.cut_off(undone.part)
+        if undone.trouble:
             self._trouble(f"a change that was cut off cannot be taken back: {'; '.join(undone.trouble)}")
 
     def _report(self, *, is_paused: bool) -> None:
@@ -248,7 +256,11 @@ class Keeping:
     def _adopt(self, wishes: Wishes) -> bool:
         """Whether it was begun: then all is looked at anew."""
         if wishes.adopt(self._inventory, self._let_go):
-            self._agenda.after(0.0, Errand.ALL)
+            self._remember(Inventory.load(self._folder))
+            self._starts = {}
+            self._follow_all()
+            # What it has made was looked at by its own run, and whoever changes one thing may change another.
+            self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
             self._agenda.after(0.0, Errand.COPIES)
             return True
         if wishes.again_seconds is not None:
@@ -267,8 +279,7 @@ class Keeping:
         self._routing.look(self._inventory)
         if self._routing.adopt(self._inventory, self._let_go):
             # What it has made was looked at by its own run: else each Node would have all looked at.
-            inventory = Inventory.load(self._folder)
-            self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
+            self._remember(Inventory.load(self._folder))
             self._follow_all()
             self._agenda.after(_COPIES_AFTER_SECONDS, Errand.COPIES)
         if self._routing.again_seconds is not None:
@@ -322,9 +333,12 @@ class Keeping:
         is_new = inventory.run != self._run
         if is_new:
             self._watches.renew()  # all of it may have been taken away, and made again
-            self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
+            self._remember(inventory)
             self._starts = {}
         return is_new
+
+    def _remember(self, inventory: Inventory) -> None:
+        self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
 
     def _tell_what_is_kept(self) -> None:
         """What happens to it from now on is seen."""

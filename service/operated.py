@@ -10,7 +10,6 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.engine.progress import Silent
 from agent.engine.run import TakenBack
 from agent.host.errors import HostError
 from agent.kube.answers import at, items_at, text_at
@@ -28,6 +27,7 @@ from service.operator_services import (
 from service.refusing import Refused
 from service.signals import Signal, Source
 from service.telling import Event
+from service.watching import LettingGo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -190,6 +190,9 @@ class Operated:
     def files(self) -> Sequence[PureWindowsPath]:
         return () if self._bundle is None else (self._bundle,)
 
+    def cut_off(self, part: str) -> None:
+        """It is tried again, ever more seldom."""
+
     def report(self, *, is_paused: bool) -> None:
         """All is told when it is done."""
 
@@ -219,7 +222,7 @@ class Operated:
             self.again_seconds = self._not_before - now
             return False
         try:
-            is_changed = self._make_so(_LettingGo(let_go))
+            is_changed = self._make_so(_Changes(let_go))
         except Refused as fault:
             self._fail(Event.REFUSED, f"{fault}; nothing was changed")
             return False
@@ -230,7 +233,7 @@ class Operated:
         self._pause_seconds, self._not_before = _FIRST_PAUSE_SECONDS, 0.0
         return is_changed
 
-    def _make_so(self, progress: _LettingGo) -> bool:
+    def _make_so(self, progress: _Changes) -> bool:
         """Whether anything was changed. Raises Refused, TakenBack."""
         found, node = self._configuration(), self._cluster.node
         assert node is not None
@@ -294,11 +297,11 @@ class Operated:
         self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
 
 
-class _LettingGo(Silent):
-    """Has what is watched let go of before the first change."""
+class _Changes(LettingGo):
+    """Remembers, besides, what is changed."""
 
     def __init__(self, let_go: Callable[[], None]) -> None:
-        self._let_go = let_go
+        super().__init__(let_go)
         self._kinds: set[str] = set()
         self.changes: list[str] = []
 
@@ -306,7 +309,6 @@ class _LettingGo(Silent):
         return kind in self._kinds
 
     def planned(self, plan: Plan) -> None:
-        if plan.changes and not self.changes:
-            self._let_go()
+        super().planned(plan)
         self._kinds.update(each.target.key.kind for each in plan.changes)
         self.changes += [f"{each.action.value} {each.target.key}" for each in plan.changes]

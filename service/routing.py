@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
-from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
 from agent.kube.answers import at, items_at, text_at
@@ -24,12 +23,12 @@ from service.failing import why
 from service.routed import PART
 from service.signals import Source
 from service.telling import Event
+from service.watching import LettingGo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import PureWindowsPath
 
-    from agent.engine.planning import Plan
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.kube.following import State
@@ -127,8 +126,8 @@ class Routing:
             self._telling.tell_once(_UNREACHABLE, Event.UNROUTED, text)
 
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
-        """Makes it so; whether anything may have been changed. `let_go` is called before anything but routes
-        is. Raises Busy, Unfinished and HostError before that.
+        """Makes it so; whether anything may have been changed. `let_go` is called before a change that
+        watches hinder. Raises Busy, Unfinished and HostError before that.
         """
         now = self._host.clock.monotonic()
         if self._try_again_at is not None and now >= self._try_again_at:
@@ -138,7 +137,7 @@ class Routing:
         if wanted is not None:
             wanted = _without(wanted, self._aside)
             if wanted != self._failed and (wanted, inventory.run) != self._made:
-                is_begun = self._make(wanted, inventory, _Letting(let_go))
+                is_begun = self._make(wanted, inventory, LettingGo(let_go))
         self._left_out.are({**left_out, **{str(key): fault for key, fault in self._aside.items()}}, now)
         times = [time for time in (self._try_again_at, self._left_out.due) if time is not None]
         self.again_seconds = max(0.0, min(times) - now) if times else None
@@ -175,7 +174,7 @@ class Routing:
                 over = there[want.destination]
                 yield want.key, "" if over == want.gateway else f"somebody has made one over {over}"
 
-    def _make(self, wanted: Specification, inventory: Inventory, progress: _Letting) -> bool:
+    def _make(self, wanted: Specification, inventory: Inventory, progress: LettingGo) -> bool:
         """Whether anything may have been changed."""
         known = self._made and self._made[1]
         try:
@@ -194,7 +193,7 @@ class Routing:
             self._pause_seconds = _FIRST_PAUSE_SECONDS
         return self._made[1] != known
 
-    def _make_what_can_be(self, wanted: Specification, inventory: Inventory, progress: _Letting) -> None:
+    def _make_what_can_be(self, wanted: Specification, inventory: Inventory, progress: LettingGo) -> None:
         """One route that cannot be made, as to a Node with a strange address, keeps no other from being made.
         Raises CannotBeSo, TakenBack.
         """
@@ -212,7 +211,7 @@ class Routing:
                 except TakenBack as failure:
                     self._aside[route.key] = why(failure)
 
-    def _run(self, wanted: Specification, progress: _Letting, *, beside: bool = False) -> None:
+    def _run(self, wanted: Specification, progress: LettingGo, *, beside: bool = False) -> None:
         done = make_so(self._host, wanted, self._version, progress, part=PART, beside=beside)
         if changes := [f"{each.action.value} {each.target.key}" for each in done.plan.changes]:
             more = f", and {len(changes) - _SHOWN} more" if changes[_SHOWN:] else ""
@@ -248,17 +247,6 @@ class _LeftOut:
                 self._telling.tell_once((_NOT_MADE, who), Event.UNROUTED, f"{who} is left out: {reason}")
             else:
                 self.due = due if self.due is None else min(due, self.due)
-
-
-class _Letting(Silent):
-    """Lets go of what tells of changes before a run makes any to what may be followed."""
-
-    def __init__(self, let_go: Callable[[], None]) -> None:
-        self._let_go = let_go
-
-    def planned(self, plan: Plan) -> None:
-        if any(change.target.key.kind != Route.kind for change in plan.changes):
-            self._let_go()
 
 
 def _without(wanted: Specification, keys: Iterable[Key]) -> Specification:

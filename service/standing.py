@@ -51,10 +51,10 @@ class Standing:
     """A hash of the content that was tried last, where that failed."""
     failed_by: str = ""
     """Why it did."""
-    begun: str = ""
-    """A hash of the content that was begun to be made so, and has not come to an end."""
+    cut_off: str = ""
+    """A hash of the content that was begun again after a run that never came to its end."""
     times: int = 0
-    """How often that was begun."""
+    """After how many of them."""
     signed_at: int | None = None
     """When the last one that was believed had been signed: an older one is not believed any more."""
     signed_by: str = ""

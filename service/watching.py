@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from agent.engine.planning import Action
+from agent.engine.progress import Silent
 from agent.host.errors import HostError
 from agent.host.port import MOST_WATCHED, FileKind, KeyChange
+from agent.spec import Directory, Service
 from service.signals import Signal, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import PureWindowsPath
 
+    from agent.engine.planning import Change, Plan
     from agent.host.port import FileChange, Host, ServiceEvent, Watch
     from service.signals import Signals
 
@@ -77,6 +81,27 @@ class Watches:
             self._signals.put(Signal(Source.REGISTRY, change.key))
         else:
             self._signals.put(Signal(Source.FILE, str(change.path)))
+
+
+class LettingGo(Silent):
+    """Has all that is followed let go of before a run that this would hinder."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self._let_go = let_go
+
+    def planned(self, plan: Plan) -> None:
+        if any(map(_is_hindered, plan.changes)):
+            self._let_go()
+
+
+def _is_hindered(change: Change) -> bool:
+    """What is held open goes only when it is closed, and until then there can be no other of its name. To
+    close all of it and to open it again takes longer than most changes.
+    """
+    key, goes = change.target.key, change.action in (Action.REMOVE, Action.GIVE_BACK)
+    if key.kind == Service.kind:
+        return goes or change.action is Action.CREATE  # one of its name may be marked for deletion
+    return goes and (key.kind == Directory.kind or bool(change.target.kind.registry_keys(key.name)))
 
 
 class _Follower:

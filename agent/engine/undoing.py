@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class Undone:
     """What became of the steps of a run that was taken back."""
 
+    part: str
+    """What it was about."""
     trouble: tuple[str, ...] = ()
     """What could not be undone. The next run, or one that is asked to take back, tries again."""
     left: tuple[str, ...] = ()
@@ -45,7 +47,7 @@ def undone(host: Host, folder: StateFolder, journal: Journal, progress: Progress
             continue
         progress.taking_back(step)
         undoing.undo(number, step)
-    return Undone(tuple(undoing.trouble), tuple(undoing.left))
+    return Undone(journal.part, tuple(undoing.trouble), tuple(undoing.left))
 
 
 def _first_pauses(journal: Journal) -> Mapping[Key, Step]:

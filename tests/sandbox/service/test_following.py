@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.host.errors import NotFound
+from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.host.reboot_reasons import next_host_name
 from agent.host.sandbox import open_sandbox
@@ -28,10 +30,11 @@ from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
-from unit.fetch.servers import Server, answer, ok
+from unit.fetch.servers import PATIENCE, Server, answer, ok
 
 if TYPE_CHECKING:
     import pathlib
+    import socket
     from collections.abc import Iterator
 
     from agent.host.port import Host
@@ -114,6 +117,50 @@ def test_the_same_again_changes_and_writes_nothing(follower: Follower) -> None:
     }
     assert [event for event, _ in follower.told()] == [Event.KEEPING]
     assert follower.standing.version == "1", "in which it was first seen"
+
+
+def with_round(number: int) -> str:
+    return EXPORTER.replace("name: exporter,", f"name: exporter, arguments: [--round={number}],")
+
+
+KINDS_OF_CHANGES = {
+    "another content": (SETTINGS % "one", SETTINGS % "two", False),
+    "a file that goes": (SETTINGS % "one" + "environmentVariables: [{name: REGION, value: eu}]\n", "", True),
+    "another service": (SETTINGS % "one", EXPORTER, True),
+    "other arguments of a service": (with_round(1), with_round(2), False),
+    "a service that goes": (EXPORTER, SETTINGS % "one", True),
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lets_go"), KINDS_OF_CHANGES.values(), ids=list(KINDS_OF_CHANGES)
+)
+def test_only_what_a_watch_would_hinder_has_all_let_go_of(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, before: str, after: str, lets_go: bool
+) -> None:
+    follower.wants(before)
+    follower.pass_time(10)
+    followed: list[int] = []
+    follow = follower.watches.follow
+
+    def counting(*what: Any) -> None:
+        follow(*what)
+        followed.append(len(follower.watches.services))
+
+    monkeypatch.setattr(follower.watches, "follow", counting)
+    follower.wants(after)
+    assert follower.stands(State.APPLIED)
+    assert (0 in followed) == lets_go
+    assert followed[-1] == len(follower.watches.services) > 0, "and all is followed again"
+
+
+def test_what_differs_otherwise_is_seen_soon_after_a_change(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.pass_time(10)
+    services = follower.host.services
+    services.stop("kubelet")
+    follower.wants(SETTINGS % "two")
+    assert services.status("kubelet").state is ServiceState.RUNNING
 
 
 def test_documents_are_chosen_by_name_and_labels(follower: Follower) -> None:
@@ -628,16 +675,24 @@ OTHER = "0123456789abcdef" * 4
 FETCHED = Inline(b"MZ fetched").sha256
 
 
-def test_a_content_is_fetched_before_anything_is_changed(follower: Follower, store: Server) -> None:
-    follower.wants(remote(store, FETCHED))
-    assert follower.stands(State.PENDING)
-    follower.until_fetched()
-    assert follower.host.files.read(PROGRAM) == b"MZ fetched"
-    assert follower.stands(State.APPLIED)
-    assert follower.host.files.observe(STATE / "fetched") is None
-    follower.begin()
-    follower.pass_time(700)
-    assert len(store.heads) == 1, "what is there is not fetched again"
+def test_a_content_is_fetched_before_anything_is_changed(follower: Follower) -> None:
+    is_awaited = threading.Event()
+
+    def when_awaited(_server: Server, connection: socket.socket, _head: str) -> None:
+        assert is_awaited.wait(PATIENCE)
+        connection.sendall(ok(b"MZ fetched"))
+
+    with Server(when_awaited) as server:
+        follower.wants(remote(server, FETCHED))
+        assert follower.stands(State.PENDING)
+        is_awaited.set()
+        follower.until_fetched()
+        assert follower.host.files.read(PROGRAM) == b"MZ fetched"
+        assert follower.stands(State.APPLIED)
+        assert follower.host.files.observe(STATE / "fetched") is None
+        follower.begin()
+        follower.pass_time(700)
+        assert len(server.heads) == 1, "what is there is not fetched again"
 
 
 def test_one_that_is_exchanged_later_is_fetched_again(follower: Follower, store: Server) -> None:
