@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent.engine.run import TakenBack
 from agent.host.errors import HostError
 from agent.kube.answers import at, items_at, text_at
+from agent.records import frozen, replaced
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.failing import why
@@ -54,6 +55,17 @@ _TRUSTED = "trusted_certificate"
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
 
 
+@frozen
+class Asked:
+    """One thing as a whole, since a Node may ask for another version at any moment."""
+
+    version: str = ""
+    place: str = ""
+    """The namespace and name of its ConfigMap."""
+    config_map: Seen | None = None
+    """None until anything is known of it."""
+
+
 class OperatorCluster:
     """The machine's Node, and the ConfigMap of the version that it asks for."""
 
@@ -68,17 +80,12 @@ class OperatorCluster:
         self.node: Object | None = None
         """As much of it as does not change all the time."""
         self.is_ready = False
-        self.version = ""
-        self.config_map: Seen | None = None
+        self.asked = Asked()
 
     @property
     def trouble(self) -> str | None:
         watchers = [each for each in (self._of_node, self._of_config_map) if each is not None]
         return next((each.trouble for each in watchers if each.trouble), None)
-
-    @property
-    def place(self) -> str:
-        return f"{self._namespace}/{NAME_PREFIX}{self.version}"
 
     def follow(self) -> None:
         """From now on; nothing happens to what is followed already."""
@@ -108,7 +115,7 @@ class OperatorCluster:
         if thing is None:
             return  # its kubelet makes it anew
         version = text_at(thing, "metadata", "annotations", DESIRED_VERSION)
-        if version != self.version:
+        if version != self.asked.version:
             self._follow_version(version)
         seen = (_lasting(thing), _is_ready(thing))
         if seen != (self.node, self.is_ready):
@@ -118,15 +125,18 @@ class OperatorCluster:
     def _follow_version(self, version: str) -> None:
         if self._of_config_map is not None:
             self._of_config_map.stop()
-        self.version, self.config_map, self._of_config_map = version, None, None
+        self._of_config_map = None
+        name = f"{NAME_PREFIX}{version}"
+        self.asked = asked = Asked(version, f"{self._namespace}/{name}")
         if version:
             path = f"/api/v1/namespaces/{self._namespace}/configmaps"
-            wanted = f"{NAME_PREFIX}{version}"
-            self._of_config_map = Watcher(self, lambda _: (path, wanted), only(self._take_config_map))
+            take = only(lambda _, thing: self._take_config_map(asked, thing))
+            self._of_config_map = Watcher(self, lambda _: (path, name), take)
 
-    def _take_config_map(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
-        self.config_map = Seen(thing)
-        self.tell()
+    def _take_config_map(self, asked: Asked, thing: Object | None) -> None:
+        if asked.version == self.asked.version:
+            self.asked = replaced(asked, config_map=Seen(thing))
+            self.tell()
 
 
 def _lasting(thing: Object) -> dict[str, Json]:
@@ -208,12 +218,12 @@ class Operated:
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:  # noqa: ARG002
         """Raises Busy, Unfinished and HostError before anything is changed."""
         self.again_seconds = None
-        cluster = self._cluster
-        if cluster.node is None or cluster.config_map is None or self._awaits_restart():
+        node, asked = self._cluster.node, self._cluster.asked
+        if node is None or asked.config_map is None or self._awaits_restart():
             return False
-        sight, now = (cluster.node, cluster.config_map, self._sight_of_bundle()), self._host.clock.monotonic()
+        sight, now = (node, asked, self._sight_of_bundle()), self._host.clock.monotonic()
         if sight == self._made_of:
-            self._tell_version()
+            self._tell_version(asked)
             if now < self._made_at + _SAME_AGAIN_SECONDS:
                 return False
         if sight != self._tried:
@@ -222,22 +232,20 @@ class Operated:
             self.again_seconds = self._not_before - now
             return False
         try:
-            is_changed = self._make_so(_Changes(let_go))
+            is_changed = self._make_so(node, asked, _Changes(let_go))
         except Refused as fault:
             self._fail(Event.REFUSED, f"{fault}; nothing was changed")
             return False
         except TakenBack as failure:
-            self._fail(Event.FAILED, f"ConfigMap {cluster.place} could not be made so: {why(failure)}")
+            self._fail(Event.FAILED, f"ConfigMap {asked.place} could not be made so: {why(failure)}")
             return True
         self._made_of, self._made_at = sight, self._host.clock.monotonic()
         self._pause_seconds, self._not_before = _FIRST_PAUSE_SECONDS, 0.0
         return is_changed
 
-    def _make_so(self, progress: _Changes) -> bool:
+    def _make_so(self, node: Object, asked: Asked, progress: _Changes) -> bool:
         """Whether anything was changed. Raises Refused, TakenBack."""
-        found, node = self._configuration(), self._cluster.node
-        assert node is not None
-        believed = believed_by(self._host, self._bundle)
+        found, believed = _configuration(asked), believed_by(self._host, self._bundle)
         make_environment(self._host, found, believed, self._version, progress)
         if self._lacks(found) or progress.has_changed(_TRUSTED):
             self._telling.tell_once(
@@ -253,7 +261,7 @@ class Operated:
         if progress.changes:
             self._telling.tell(Event.APPLIED, f"{found.name} was made so: {', '.join(progress.changes)}")
         self._tell_of_files(found)
-        self._tell_version()
+        self._tell_version(asked)
         return bool(progress.changes)
 
     def _sight_of_bundle(self) -> FileState | None:
@@ -261,14 +269,6 @@ class Operated:
         with suppress(HostError):
             return None if self._bundle is None else self._host.files.observe(self._bundle)
         return None
-
-    def _configuration(self) -> ServicesConfigMap:
-        seen, place = self._cluster.config_map, self._cluster.place
-        if seen is None or seen.thing is None:
-            raise Refused(f"there is no ConfigMap {place}")
-        data = at(seen.thing, "data")
-        texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
-        return configuration_of(f"ConfigMap {place}", texts)
 
     def _lacks(self, found: ServicesConfigMap) -> bool:
         """Whether what runs has other variables than it is to have."""
@@ -279,10 +279,10 @@ class Operated:
     def _awaits_restart(self) -> bool:
         return at(self._cluster.node, "metadata", "annotations", REBOOT_REQUIRED) is not None
 
-    def _tell_version(self) -> None:
+    def _tell_version(self, asked: Asked) -> None:
         told = text_at(self._cluster.node or {}, "metadata", "annotations", VERSION)
-        if self._cluster.is_ready and told != self._cluster.version:
-            self._marks.put({VERSION: self._cluster.version})
+        if self._cluster.is_ready and told != asked.version:
+            self._marks.put({VERSION: asked.version})
 
     def _tell_of_files(self, found: ServicesConfigMap) -> None:
         if lines := list(other_files(self._host, found)):
@@ -295,6 +295,14 @@ class Operated:
         self._not_before = self._host.clock.monotonic() + self._pause_seconds
         self.again_seconds = self._pause_seconds
         self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+
+
+def _configuration(asked: Asked) -> ServicesConfigMap:
+    if asked.config_map is None or asked.config_map.thing is None:
+        raise Refused(f"there is no ConfigMap {asked.place}")
+    data = at(asked.config_map.thing, "data")
+    texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
+    return configuration_of(f"ConfigMap {asked.place}", texts)
 
 
 class _Changes(LettingGo):

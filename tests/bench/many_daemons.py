@@ -24,6 +24,7 @@ from service.keeping import Keeping
 from service.reporting import Reports
 from service.signals import Signals
 from service.telling import Telling
+from service.watching import Watches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,10 +35,12 @@ _K = PureWindowsPath(r"C:\k")
 _KUBECONFIG = _K / "kubelet.conf"
 
 
-class _NoWatches:
+class _NoWatches(Watches):
     """A sandbox sees changes by looking twenty times a second: a thousand would do nothing else."""
 
-    def follow(self, services: Iterable[str], folders: Iterable[PureWindowsPath]) -> None: ...
+    def follow(
+        self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
+    ) -> None: ...
 
     def renew(self) -> None: ...
 
@@ -59,7 +62,7 @@ def _resident(folder: Path, config_map: str) -> Keeping:
     cluster = Cluster(host, wanted, signals)
     contents, reports = Contents(host, signals), Reports(cluster, host.clock)
     adopting = Adopting(host, wanted, cluster, contents, reports, telling, VERSION)
-    return Keeping(host, signals, telling, VERSION, _NoWatches(), adopting)  # type: ignore[arg-type]
+    return Keeping(host, signals, telling, VERSION, _NoWatches(host, signals), adopting)
 
 
 def main() -> None:

@@ -160,7 +160,7 @@ def test_what_was_fetched_for_it_goes_when_a_person_takes_it_back(
         )
         document = given(node, server.url("/tools.tar.gz"), more=feature)
         with monkeypatch.context() as patch:
-            patch.setattr("agent.engine.run._take_back", lambda *_: Undone(("the power went",)))
+            patch.setattr("agent.engine.run._take_back", lambda *_: Undone("node", ("the power went",)))
             fail(patch)
             assert node.wmcb("prepare", *document).code == 1
     fetched = node.place / "ProgramData" / "wmcb" / "given"

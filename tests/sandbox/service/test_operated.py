@@ -10,6 +10,7 @@ import pytest
 
 from agent.host.port import ROOT_CERTIFICATES, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.records import replaced
 from agent.sources.trusted_certificates import trusted
 from lab.waiting import until
 from sandbox.cli.given import program
@@ -17,7 +18,8 @@ from sandbox.service.keeper import Keeper
 from sandbox.service.test_cluster import CERTIFICATE, CONF, api, write_credentials
 from service.cluster import Seen
 from service.keeping import Keeping
-from service.operated import Operated, OperatorCluster
+from service.operated import Asked, Operated, OperatorCluster
+from service.operator_services import make_services
 from service.reporting import Marks
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
@@ -49,10 +51,8 @@ class SaidCluster:
     def __init__(self) -> None:
         self.node: Any = None
         self.is_ready = False
-        self.version = VERSION
-        self.config_map: Seen | None = None
+        self.asked = Asked(VERSION, f"operator/windows-services-{VERSION}")
         self.trouble: str | None = None
-        self.place = f"operator/windows-services-{VERSION}"
 
     def follow(self) -> None: ...
 
@@ -108,7 +108,7 @@ class Worker(Keeper):
             },
         }
         data = {**AWS, **{key: json.dumps(value) for key, value in changes.items()}}
-        self.cluster.config_map = Seen({"data": data})
+        self.cluster.asked = replaced(self.cluster.asked, config_map=Seen({"data": data}))
         self.cluster.is_ready = is_ready
         self.happened(CLUSTER)
 
@@ -211,12 +211,25 @@ def test_a_script_that_fails_is_tried_again_at_longer_intervals(worker: Worker) 
 def test_a_version_without_a_config_map(worker: Worker) -> None:
     worker.says()
     worker.told()
-    worker.cluster.config_map = Seen(None)
+    worker.cluster.asked = replaced(worker.cluster.asked, config_map=Seen(None))
     worker.happened(CLUSTER)
     assert sorted(worker.services()) == ALL
     assert [text for _, text in worker.told()] == [
         f"there is no ConfigMap operator/windows-services-{VERSION}; nothing was changed"
     ]
+
+
+def test_the_version_that_is_told_is_the_one_that_was_made(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile_another_is_asked_for(*what: Any, **how: Any) -> None:
+        make_services(*what, **how)
+        worker.cluster.asked = Asked("another", "operator/windows-services-another")
+
+    monkeypatch.setattr("service.operated.make_services", meanwhile_another_is_asked_for)
+    worker.says(is_ready=True)
+    assert sorted(worker.services()) == ALL
+    assert worker.marks.marks == [{f"{PREFIX}version": VERSION}]
 
 
 def test_files_that_the_operator_did_not_bring_are_told(worker: Worker) -> None:
@@ -258,16 +271,17 @@ def test_the_config_map_is_that_of_the_version_that_the_node_asks_for(
     api.config_maps.put("windows-services-1", data={"services": "1"})
     api.config_maps.put("windows-services-2", data={"services": "2"})
     seen.follow()
-    until(lambda: seen.config_map is not None and seen.config_map.thing is not None, "it is seen")
-    assert seen.config_map is not None
-    assert seen.config_map.thing is not None
-    assert seen.config_map.thing["data"] == {"services": "1"}
+    until(lambda: seen.asked.config_map is not None and seen.asked.config_map.thing is not None, "it is seen")
+    assert seen.asked.config_map is not None
+    assert seen.asked.config_map.thing is not None
+    assert seen.asked.config_map.thing["data"] == {"services": "1"}
     thing = api.nodes.thing("win1")
     metadata = {**thing["metadata"], "annotations": {f"{PREFIX}desired-version": "2"}}
     api.nodes.put("win1", metadata=metadata, status=thing["status"])
     until(
         lambda: (
-            seen.config_map is not None and (seen.config_map.thing or {}).get("data") == {"services": "2"}
+            seen.asked.config_map is not None
+            and (seen.asked.config_map.thing or {}).get("data") == {"services": "2"}
         ),
         "the other",
     )
@@ -281,11 +295,12 @@ def test_whoever_may_not_watch_looks_now_and_then(api: LiveApi, seen: OperatorCl
     api.config_maps.refusal = status(403, "Forbidden", "no watch")
     api.config_maps.put("windows-services-1", data={"services": "1"})
     seen.follow()
-    until(lambda: seen.config_map is not None and seen.config_map.thing is not None, "it is seen")
+    until(lambda: seen.asked.config_map is not None and seen.asked.config_map.thing is not None, "it is seen")
     api.config_maps.put("windows-services-1", data={"services": "other"})
     until(
         lambda: (
-            seen.config_map is not None and (seen.config_map.thing or {}).get("data") == {"services": "other"}
+            seen.asked.config_map is not None
+            and (seen.asked.config_map.thing or {}).get("data") == {"services": "other"}
         ),
         "it is seen",
     )
