@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import shutil
 import tarfile
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,20 +12,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lab import windows_python
+from lab.disk import room
 from lab.namespace import ADDRESS, WEB_NAME
+from lab.snapshot import files_below
 from lab.waiting import until
 from lab.web import Page, serving
 from unit.artifacts.archives_made import special, tar_gz, zipped
-from windows.exe import DOWNLOADED, SERVICE
+from windows.exe import DOWNLOADED, INSTALLED, SERVICE, lay_out
+from windows.test_bad_input import small_disk
 from windows.test_bootstrap import DOCUMENT as IGNITION
 from windows.test_bootstrap import GIVEN, Machine
 from windows.test_fetching import trust
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from lab.certificates import Authority
     from lab.node import Node
+    from lab.snapshot import Entry
     from lab.web import Web
 
 DOCUMENT = r"C:\given files\node.yaml"
@@ -160,6 +166,7 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
         )
         for name, (content, _, where) in pages.items()
     ]
+    before = files_below(machine.node.c)
     pair = tmp_path / "expired.pem"
     names = [f"DNS:{WEB_NAME}", f"IP:{ADDRESS}"]
     pair.write_text(web_authority.server(names, timedelta(days=-1)))
@@ -173,9 +180,54 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
         (line,) = [line for line in lines if f"$.artifacts.{at}:" in line]
         assert why.replace("a.exe", f"{name}.exe") in line
     assert "certificate of web.test" in next(line for line in lines if f"$.artifacts.{len(pages)}:" in line)
-    assert not machine.node.path(r"C:\tools").exists()
     assert machine.node.service("kubelet") is None
+    # What came whole is there for a document with another signer, or other members.
+    machine.node.path(DOCUMENT).unlink()
+    assert all(path.startswith(r"C:\ProgramData\wmcb") for path in _new_since(before, machine.node))
+    assert machine.wmcb("reset").code == 0
+    assert _new_since(before, machine.node) == []
+
+
+def _new_since(before: Mapping[str, Entry], node: Node) -> list[str]:
+    """Also what is otherwise."""
+    now = files_below(node.c)
+    return [path for path in now.keys() | before.keys() if now.get(path) != before.get(path)]
 
 
 def _signed(by: str) -> str:
     return f"path: 'C:\\tools\\a.exe', signer: {{commonName: {by}}}"
+
+
+TEXTS = b"MZ" + b"".join(hashlib.sha256(f"{at}".encode()).digest() for at in range(100)) * 4_000
+PACKED = tar_gz(("bin/tool.exe", TEXTS))
+FULL = {
+    "while it is fetched": (TEXTS, "path: 'C:\\tools\\tool.exe'", 8 * MEGABYTE, "cannot add to "),
+    "while it is unpacked": (PACKED, "unpack: {into: 'C:\\tools'}", 8 * MEGABYTE, "cannot write "),
+    "while it is put into its place": (
+        *(PACKED, "unpack: {into: 'D:\\tools'}", 100 * MEGABYTE),
+        r"cannot write D:\tools\bin\tool.exe: ",
+    ),
+}
+"""Each the content, where it is to be, how much room C: has, and what is told; D: has 8 MB."""
+
+
+def test_a_disk_that_fills_up_is_told_in_a_line_and_made_free_again(node: Node, web: Web) -> None:
+    lay_out(node)
+    node.path(DOCUMENT).parent.mkdir()
+    with small_disk(node, 8 * MEGABYTE) as disk:
+        before = files_below(node.c)
+        for name, (content, where, free, told) in FULL.items():
+            web.pages["/tools"] = Page(content)
+            node.path(DOCUMENT).write_text(HEAD + artifact("tools", web.url("/tools"), content, where))
+            with room(free):
+                result = node.run(INSTALLED, "prepare", "--node-config", DOCUMENT)
+            assert result.code == 1, name
+            (line,) = [line for line in result.err.splitlines() if "the disk is full" in line]
+            assert line.startswith("wmcb: "), name
+            assert told in line, line
+            assert list(disk.iterdir()) == [], name
+            own = node.path(r"C:\ProgramData\wmcb")
+            assert [path.name for path in own.rglob("*") if path.is_file()] == ["wmcb.log"], name
+            node.path(DOCUMENT).unlink()
+            shutil.rmtree(own)
+        assert _new_since(before, node) == []

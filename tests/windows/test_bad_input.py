@@ -89,9 +89,9 @@ def test_an_install_directory_that_is_a_file(machine: Machine) -> None:
 
 
 @contextmanager
-def small_disk(machine: Machine, size: int) -> Iterator[Path]:
+def small_disk(node: Node, size: int) -> Iterator[Path]:
     """Drive D:, as Linux sees it."""
-    prefix = machine.node.c.parent
+    prefix = node.c.parent
     place = prefix / "small"
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(place)], check=True)
@@ -107,7 +107,7 @@ def small_disk(machine: Machine, size: int) -> Iterator[Path]:
 def test_a_full_disk(machine: Machine) -> None:
     """Preflight sees it; whoever does not heed that gets all of it taken back."""
     size = len(machine.given.content)
-    with small_disk(machine, size // 2) as disk:
+    with small_disk(machine.node, size // 2) as disk:
         before = machine.node.snapshot()
         refused = bootstrap(machine, "--install-dir", r"D:\k")
         assert (refused.code, refused.out) == (3, "")
