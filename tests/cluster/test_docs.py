@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
 
-PAGES = ("README.md",)
+PAGES = ("README.md", "docs/guides/kubeadm.md")
 DOWNLOADS = r"C:\downloads"
 
 
@@ -45,7 +45,7 @@ def test_a_page_shows_what_is_printed(
 ) -> None:
     give_what_readers_have(node)
     admin = {
-        "KUBECONFIG": str(KUBERNETES / "admin.conf"),
+        "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
         "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
     }
     on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
@@ -61,6 +61,10 @@ def give_what_readers_have(node: Node) -> None:
     )
     put_downloads(node.path(DOWNLOADS), profile, runtime.content)
     node.copy_in(kubernetes.kubelet(), rf"{DOWNLOADS}\kubelet.exe")
+    newer = node.path(rf"{DOWNLOADS}\newer\kubelet.exe")
+    newer.parent.mkdir()
+    # The same program: a Windows one does not mind what stands behind its end.
+    newer.write_bytes(kubernetes.kubelet().read_bytes() + b"newer")
     digest = hashlib.sha256(kubernetes.kubelet().read_bytes()).hexdigest()
     node.path(rf"{DOWNLOADS}\kubelet.exe.sha256").write_text(digest)
     Firewall(node)
