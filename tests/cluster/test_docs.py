@@ -17,43 +17,22 @@ from lab.firewall import Firewall
 from lab.standin_kubelet import StandinKubelet
 from sandbox.cli.test_profiles import PACKAGING, put_downloads
 from windows.exe import SHIPPED
+from windows.test_bootstrap import RUNTIME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
 
-PAGES = ("README.md", "docs/guides/kubeadm.md")
+    Has = Callable[[Node], None]
+
 DOWNLOADS = r"C:\downloads"
 
 
-def test_no_page_is_left_out() -> None:
-    has_any = [page for page in blocks.pages() if _commands(page)]
-    assert has_any == list(PAGES)
-
-
-def _commands(page: str) -> list[Command]:
-    steps = blocks.steps(blocks.of_page(page), Place.CLUSTER)
-    return [each for each in steps if isinstance(each, Command)]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_what_is_printed(
-    page: str, cluster: Cluster, container_runtime: ContainerRuntime, node: Node
-) -> None:
-    give_what_readers_have(node)
-    admin = {
-        "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
-        "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
-    }
-    on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
-
-
-def give_what_readers_have(node: Node) -> None:
-    """The exe, the profile for containerd, and what both would fetch from the projects' own servers."""
-    node.copy_in(SHIPPED, r"C:\wmcb.exe")
+def bare(node: Node) -> None:
+    """With what it would fetch from the projects' own servers, and the profile for containerd."""
     profile = PACKAGING / "profiles" / "containerd.yaml"
     node.copy_in(profile, r"C:\containerd.yaml")
     runtime = StandinKubelet(
@@ -71,10 +50,45 @@ def give_what_readers_have(node: Node) -> None:
     Features(node)
 
 
+def of_an_image(node: Node) -> None:
+    """With containerd and a kubelet."""
+    StandinKubelet(node, RUNTIME, address="127.0.0.1:10999", starts=r"C:\containerd.txt")
+    node.create_service("containerd", f'"{RUNTIME}" --windows-service', automatic=True)
+    node.copy_in(kubernetes.kubelet(), r"C:\k\kubelet.exe")
+
+
+PAGES = {"README.md": bare, "docs/guides/cluster-api.md": of_an_image, "docs/guides/kubeadm.md": bare}
+"""Of each that has commands for a cluster, the machine that its reader has."""
+
+
+def test_no_page_is_left_out() -> None:
+    has_any = [page for page in blocks.pages() if _commands(page)]
+    assert has_any == list(PAGES)
+
+
+def _commands(page: str) -> list[Command]:
+    steps = blocks.steps(blocks.of_page(page), Place.CLUSTER)
+    return [each for each in steps if isinstance(each, Command)]
+
+
+@pytest.mark.parametrize(("page", "has"), PAGES.items(), ids=PAGES)
+def test_a_page_shows_what_is_printed(
+    page: str, has: Has, cluster: Cluster, container_runtime: ContainerRuntime, node: Node
+) -> None:
+    node.copy_in(SHIPPED, r"C:\wmcb.exe")
+    has(node)
+    admin = {
+        "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
+        "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
+    }
+    on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
+
+
 def in_the_lab(cluster: Cluster, runtime: ContainerRuntime) -> Mapping[str, str]:
     """What pages call by examples' names; and what the lab has in place of others' servers and of a pipe."""
     return {
         "wmcb.exe prepare": rf"wmcb.exe prepare --artifacts {DOWNLOADS}",
+        "npipe:////./pipe/containerd-containerd": runtime.endpoint,
         "wmcb.exe join": f"wmcb.exe join --cri-socket {runtime.endpoint}",
         "10.0.0.10:6443": cluster.address,
         "abcdef.0123456789abcdef": cluster.fresh_bootstrap_token(),

@@ -38,7 +38,7 @@ def check(
     last = 0
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         if isinstance(step, Written):
-            node.path(step.file).write_text(step.content, "utf-8", newline="\r\n")
+            node.path(step.file).write_text(output.put_in(step.content, real), "utf-8", newline="\r\n")
             continue
         text = output.put_in(step.text, real)
         if step.text == _EXIT_CODE:

@@ -15,11 +15,14 @@ from windows.test_bootstrap import DATA, RUNTIME
 if TYPE_CHECKING:
     from lab.node import Node
 
-PAGES = ("README.md",)
+PAGES = ("README.md", "docs/guides/openshift.md")
 
+NO_PIPE = "--ignore-preflight-errors containerd-pipe"
+"""The stand-in for containerd serves none."""
 IN_THE_LAB = {
-    # The stand-in for containerd serves no pipe.
-    "wmcb.exe --ignition": "wmcb.exe --ignore-preflight-errors containerd-pipe --ignition",
+    "wmcb.exe --ignition": f"wmcb.exe {NO_PIPE} --ignition",
+    "wmcb.exe preflight": f"wmcb.exe preflight {NO_PIPE}",
+    "wmcb.exe initialize-kubelet": f"wmcb.exe initialize-kubelet {NO_PIPE}",
 }
 
 
