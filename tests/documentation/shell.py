@@ -44,7 +44,7 @@ def run(steps: Sequence[Command | Written], folder: Path) -> list[tuple[int, str
         done = subprocess.run(
             ["sh", str(script)],
             cwd=folder,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"},
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -61,6 +61,12 @@ def run(steps: Sequence[Command | Written], folder: Path) -> list[tuple[int, str
         else:
             printed += line
     return results
+
+
+def _environment() -> dict[str, str]:
+    """A reader's: run by make, a page's own make would take itself for a part of it."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return {**own, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
 
 
 def _end_what_was_left(folder: Path) -> None:
