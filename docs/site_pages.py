@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
 ROOT = Path(__file__).parents[1]
-PLACES = ("README.md", "ARCHITECTURE.md", "docs", "packaging", "tests/lab")
+PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+PLACES = (*PAGES, "docs", "packaging", "tests/lab")
 SHOWN = {".md", ".svg", ".yaml", ".json", ".conf", ".cmd", ".env"}
 
 

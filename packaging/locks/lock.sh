@@ -14,6 +14,7 @@ lock linux 3.11 linux-dev pyproject.toml --extra test --extra lab --extra docs -
 lock windows 3.13 windows-runtime pyproject.toml
 lock windows 3.13 windows-dev pyproject.toml --extra build --extra test
 lock linux 3.11 lab packaging/locks/lab.in
+lock linux 3.11 audit packaging/locks/audit.in
 lock linux 3.11 cloudbase-init packaging/locks/cloudbase-init.in
 # pymi has no wheel for this Python; the others it has already, or nothing of what runs there imports them.
 lock windows 3.13 windows-cloudbase-init packaging/locks/cloudbase-init.in --no-emit-package pymi \

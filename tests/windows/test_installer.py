@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from agent.release import RELEASE
 from exebuild import resources, signing
 from lab import means
 from lab.services import State
-from releasing import installer
-from windows.exe import DIST, INSTALLED, SERVICE, SHIPPED
+from releasing import collecting, installer, versions, winget
+from windows.exe import DIST, DOWNLOADED, INSTALLED, SERVICE, SHIPPED
 from windows.test_fetching import trust
 from windows.test_signing import PUBLISHER, judged, publishing, with_another_byte
 
@@ -126,6 +128,23 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
     assert msiexec(machine, "/x", higher) == 0
     assert on_path(machine) == path
     assert left_behind(before, machine.snapshot()) == []
+
+
+def test_all_that_is_published_says_the_same_release(machine: Node, tmp_path: Path) -> None:
+    for file in ("wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt"):
+        shutil.copyfile(DIST / file, tmp_path / file)
+    installer.build(SHIPPED, tmp_path / installer.file_name(RELEASE), RELEASE)
+    said = versions.of_built(tmp_path)
+    assert sorted(said) == [installer.file_name(RELEASE), "wmcb.cdx.json", "wmcb.exe"]
+    versions.agree(RELEASE, said)
+
+    published = winget.Published(RELEASE, "2030-01-02", "https://example.com/download")
+    collecting.collect(tmp_path, tmp_path / "release", published, "much is new")
+    for manifest in (tmp_path / "release").glob("*.yaml"):
+        assert yaml.safe_load(manifest.read_text())["PackageVersion"] == RELEASE
+    machine.copy_in(tmp_path / "release" / "wmcb.exe", DOWNLOADED)
+    told = json.loads(machine.run(DOWNLOADED, "version", "--output", "json").out)
+    assert told["release"] == RELEASE
 
 
 def test_the_resident_service_comes_and_goes_with_it_where_that_is_asked_for(

@@ -7,12 +7,13 @@ import importlib
 import os
 import platform
 import re
-import struct
 import sys
 import sysconfig
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from exebuild import resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,10 +88,7 @@ def _bzip2(license_text: str, _: Path) -> str:
 
 
 def _of_resource(_: str, file: Path) -> str:
-    """The numbers of a version resource, found by their signature."""
-    numbers = file.read_bytes().partition(struct.pack("<I", 0xFEEF04BD))[2]
-    minor, major, private, build = struct.unpack_from("<4H", numbers, 4)
-    return f"{major}.{minor}.{build}.{private}"
+    return resources.file_version(file.read_bytes())
 
 
 _BROUGHT = (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _ICON, _MESSAGES, _ICON_GROUP, _VERSION, _MANIFEST = 3, 11, 14, 16, 24
 _LANGUAGE, _CODE_PAGE = 0x0409, 1200  # English, UTF-16
 
+_FIXED_FILE_INFO = 0xFEEF04BD
 EVENT_IDS = range(1, 256)
 
 _COPYRIGHT = "Licensed under the Apache License, Version 2.0"
@@ -113,10 +114,17 @@ def version(release: str, commit: str) -> bytes:
     return _version(numbers, texts)
 
 
+def file_version(program: bytes) -> str:
+    """The numbers of a program's version resource, found by their signature."""
+    numbers = program.partition(struct.pack("<I", _FIXED_FILE_INFO))[2]
+    minor, major, private, build = struct.unpack_from("<4H", numbers, 4)
+    return f"{major}.{minor}.{build}.{private}"
+
+
 def _version(numbers: Sequence[int], texts: Mapping[str, str]) -> bytes:
     high, low = numbers[0] << 16 | numbers[1], numbers[2] << 16 | numbers[3]
     # Signature, structure's version, file's and product's version, flags, Windows NT, a program.
-    fixed = struct.pack("<13I", 0xFEEF04BD, 0x10000, high, low, high, low, 0x3F, 0, 0x40004, 1, 0, 0, 0)
+    fixed = struct.pack("<13I", _FIXED_FILE_INFO, 0x10000, high, low, high, low, 0x3F, 0, 0x40004, 1, 0, 0, 0)
     strings = [_block(name, _text(text), len(text) + 1, is_text=True) for name, text in texts.items()]
     table = _block(f"{_LANGUAGE:04X}{_CODE_PAGE:04X}", children=strings)
     translation = _block("Translation", struct.pack("<HH", _LANGUAGE, _CODE_PAGE), 4)

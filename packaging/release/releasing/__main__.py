@@ -11,6 +11,31 @@ from releasing import ReleaseError
 
 REPOSITORY = Path(__file__).parents[3]
 DIST = REPOSITORY / "dist"
+LOCKS = REPOSITORY / "packaging" / "locks"
+
+
+def _check(given: argparse.Namespace) -> str:
+    from releasing import versions
+
+    release = assembly.release_of(REPOSITORY)
+    if given.tag:
+        versions.agree(release, {f"the tag {given.tag}": versions.of_tag(given.tag)})
+    versions.check_changelog(_changelog(), release, is_tagged=bool(given.tag))
+    return release
+
+
+def _changelog() -> str:
+    return (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
+
+
+def _collect(given: argparse.Namespace) -> str:
+    from releasing import changelog, collecting, versions
+    from releasing.winget import Published
+
+    release, text = assembly.release_of(REPOSITORY), _changelog()
+    versions.agree(release, versions.of_built(DIST))
+    published = Published(release, changelog.day_of(text, release), given.address)
+    return "\n".join(collecting.collect(DIST, DIST / "release", published, changelog.notes(text, release)))
 
 
 def _installer(_: argparse.Namespace) -> str:
@@ -28,14 +53,44 @@ def _sign(given: argparse.Namespace) -> str:
     return f"signed {' '.join(given.files)}"
 
 
+def _vulnerabilities(given: argparse.Namespace) -> str:
+    import json
+
+    from releasing import vulnerabilities
+
+    files = vulnerabilities.lock_files(LOCKS)
+    if given.answers:
+        found = vulnerabilities.answers(Path(given.answers).read_text("utf-8"))
+    else:
+        found = [answer for file in files for answer in vulnerabilities.ask(file)]
+    if given.keep:
+        Path(given.keep).write_text(json.dumps({"dependencies": found}), "utf-8")
+    verdict = vulnerabilities.judged(vulnerabilities.locked(files), found)
+    told = vulnerabilities.report(verdict)
+    if verdict.known or (given.must_answer and verdict.unanswered):
+        raise ReleaseError(told)
+    return told
+
+
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="releasing", description=__doc__)
     commands = parser.add_subparsers(required=True)
+    check = commands.add_parser("check", help="whether the sources are what their tag says")
+    check.add_argument("tag", nargs="?", metavar="TAG")
+    check.set_defaults(run=_check)
     installer = commands.add_parser("installer", help="dist/wmcb-VERSION.msi, of dist/wmcb.exe")
     installer.set_defaults(run=_installer)
     sign = commands.add_parser("sign", help="signs by the key or the command that variables name")
     sign.add_argument("files", nargs="+", metavar="FILE")
     sign.set_defaults(run=_sign)
+    collect = commands.add_parser("collect", help="dist/release, with checksums and winget's manifests")
+    collect.add_argument("address", metavar="URL", help="where its files will be")
+    collect.set_defaults(run=_collect)
+    known = commands.add_parser("vulnerabilities", help="known ones of all that packaging/locks pins")
+    known.add_argument("--must-answer", action="store_true", help="fail where a package is not told of")
+    known.add_argument("--answers", metavar="FILE", help="as they were kept, where there is no network")
+    known.add_argument("--keep", metavar="FILE", help="writes the answers down")
+    known.set_defaults(run=_vulnerabilities)
     return parser
 
 

@@ -31,13 +31,18 @@ def product_code(release: str) -> str:
     return _braced(uuid.uuid5(UPGRADE_CODE, release))
 
 
+def upgrade_code() -> str:
+    """As Windows Installer writes it."""
+    return _braced(UPGRADE_CODE)
+
+
 def build(exe: Path, target: Path, release: str) -> None:
     """Leaves at `target` an installer of `exe`."""
     _check(release)
     values = {
         "ProductCode": product_code(release),
         "Publisher": PUBLISHER,
-        "UpgradeCode": _braced(UPGRADE_CODE),
+        "UpgradeCode": upgrade_code(),
         "Version": release,
     }
     with tempfile.TemporaryDirectory(prefix="wmcb-installer-") as place:

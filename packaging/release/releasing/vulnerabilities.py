@@ -1,0 +1,120 @@
+"""Known vulnerabilities of everything that is locked, as pip-audit finds them.
+
+pip-audit says "no known vulnerabilities" also where it could ask nobody: a package that its index does not
+know is skipped, and that is no error to it. Here each locked package has to have been answered for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from releasing import ReleaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)", re.MULTILINE)
+_NONE, _SOME = 0, 1
+"""What pip-audit ends with when it has answers."""
+
+Answers = list[dict[str, Any]]
+"""As pip-audit writes them, an object for each package."""
+
+
+class Package(NamedTuple):
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+class Advisory(NamedTuple):
+    package: Package
+    id: str
+    fixed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        remedy = f"fixed in {', '.join(self.fixed)}" if self.fixed else "not fixed yet"
+        return f"{self.package}: {self.id}, {remedy}"
+
+
+class Verdict(NamedTuple):
+    known: tuple[Advisory, ...]
+    clean: tuple[Package, ...]
+    unanswered: tuple[Package, ...]
+    """Those of which nothing could be learned."""
+
+
+def lock_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.txt"))
+
+
+def locked(files: Iterable[Path]) -> set[Package]:
+    """Every package at each version that some file pins."""
+    return {
+        Package(_normalized(name), version)
+        for file in files
+        for name, version in _PINNED.findall(file.read_text("utf-8"))
+    }
+
+
+def ask(file: Path) -> Answers:
+    """What pip-audit says of one lock file; nothing where nobody could be asked."""
+    # The packages themselves are not looked at: hashes say which they are, and others are for another system.
+    options = ["--disable-pip", "--require-hashes", "--format", "json", "--progress-spinner", "off"]
+    command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(file)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if "No module named pip_audit" in done.stderr:
+        raise ReleaseError("pip-audit is not installed: pip install -r packaging/locks/audit.txt")
+    return answers(done.stdout) if done.returncode in (_NONE, _SOME) and done.stdout else []
+
+
+def answers(text: str) -> Answers:
+    """Out of pip-audit's own document."""
+    try:
+        found: Answers = json.loads(text)["dependencies"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReleaseError("these are no answers of pip-audit's") from error
+    return found
+
+
+def judged(packages: Iterable[Package], given: Answers) -> Verdict:
+    """What these answers say of these packages."""
+    told = {
+        Package(_normalized(answer["name"]), answer["version"]): answer["vulns"]
+        for answer in given
+        if "vulns" in answer
+    }
+    wanted = sorted(packages)
+    known = [
+        Advisory(package, entry["id"], tuple(entry.get("fix_versions", ())))
+        for package in wanted
+        for entry in told.get(package, ())
+    ]
+    return Verdict(
+        tuple(known),
+        tuple(package for package in wanted if told.get(package) == []),
+        tuple(package for package in wanted if package not in told),
+    )
+
+
+def report(verdict: Verdict) -> str:
+    """In lines, for a person."""
+    count = len({advisory.package for advisory in verdict.known}) + len(verdict.clean)
+    lines = [str(advisory) for advisory in verdict.known]
+    if verdict.unanswered and not count:
+        lines.append(f"not reachable: nobody told of any of {len(verdict.unanswered)} packages")
+    else:
+        lines += [f"{package}: nobody told of it" for package in verdict.unanswered]
+        lines.append(f"{len(verdict.known)} known vulnerabilities in {count} packages")
+    return "\n".join(lines)
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
