@@ -15,6 +15,7 @@ from agent.cli import explain, kubeadm_commands, run_log
 from agent.cli import help as help_texts
 from agent.cli.arguments import COMMON
 from agent.cli.commands import COMMANDS
+from agent.host import protection
 from agent.preflight import checks
 from agent.sources.forms import Fields
 from agent.sources.node_configuration import API, KIND
@@ -29,6 +30,54 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Command, Option
     from agent.sources.forms import Form
 
+PROTECTIONS = {
+    "private": (("PRIVATE_DIRECTORY", "PRIVATE_FILE"), "SYSTEM and administrators: everything"),
+    "program": (
+        ("PROGRAM_DIRECTORY", "PROGRAM_FILE"),
+        "SYSTEM and administrators: everything; users: read and run",
+    ),
+    "pods": (
+        ("PODS_DIRECTORY",),
+        "SYSTEM and administrators: everything; users: read, run, and make files and folders in folders",
+    ),
+}
+"""By the word for it: what they are called in `agent/host/protection`, and what they mean."""
+
+PATHS = (
+    (r"C:\etc", "program", "whoever can rename a folder above can exchange all that is below it"),
+    (
+        r"C:\etc\kubernetes",
+        "private",
+        "kubeconfigs, authorities, configuration: to read them is to be the node",
+    ),
+    (r"C:\k", "program", "programs that run as SYSTEM"),
+    (r"C:\run", "program", "on the way to what user data writes"),
+    (r"C:\run\cluster-api", "program", "Cluster API's sentinel file, which its own tools look for"),
+    (
+        r"C:\run\cluster-api\placeholder",
+        "private",
+        "a file of user data's that says nothing of its permissions",
+    ),
+    (r"C:\run\kubeadm", "program", "on the way; the join's configuration in it is private, and goes"),
+    (r"C:\run\kubeadm\kubeadm-join-config.yaml", "private", "the bootstrap token, until the join has ended"),
+    (r"C:\usr", "program", "on the way to plug-ins for volumes"),
+    (r"C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec", "program", "plug-ins, which run as SYSTEM"),
+    (r"C:\var", "program", "on the way, as `C:\\etc`"),
+    (r"C:\var\lib\kubelet", "private", "the kubelet's key and certificates, pods' secrets"),
+    (r"C:\var\lib\kubelet\pods", "pods", "a container's own account has to read its token and volumes"),
+    (r"C:\var\log", "program", "on the way to logs"),
+    (r"C:\var\log\containers", "program", "pods that collect logs are users"),
+    (r"C:\var\log\kubelet", "private", "what a kubelet logs names all that the node knows"),
+    (r"C:\var\log\pods", "program", "pods that collect logs are users"),
+    (r"C:\Program Files\wmcb", "program", "the resident service's program, which runs as SYSTEM"),
+    (
+        r"C:\ProgramData\wmcb",
+        "private",
+        "what was there before, which may be secret; to write it is to be obeyed",
+    ),
+)
+"""With all that is below, as far as no longer path is named. A test compares it with what is on a machine."""
+
 FOLDER = Path(__file__).parent / "reference"
 _HEAD = "<!-- Written by docs/reference.py out of the code. -->\n\n"
 
@@ -40,6 +89,7 @@ def pages() -> Mapping[str, str]:
         "checks.md": _checks(),
         "events-and-metrics.md": _events_and_metrics(),
         "node-configuration.md": _node_configuration(),
+        "paths.md": _paths(),
     }
     return {name: _HEAD + "\n".join(lines) + "\n" for name, lines in made.items()}
 
@@ -159,6 +209,29 @@ def _fields(form: Fields, above: str) -> Iterator[tuple[str, str, str]]:
 
 def _about(form: Form, below: Form) -> str:
     return form.about if form is below else " ".join(filter(None, (form.about, below.about)))
+
+
+def _paths() -> Iterator[str]:
+    yield "# Paths, and who may do what"
+    yield ""
+    yield "What wmcb makes, or finds there and closes. Each has it from its first byte, owned by"
+    yield "administrators, and nothing is handed down to it from above. What is below a path is as it is,"
+    yield "where no longer one is named. Files that your documents write are as these say, else private."
+    yield ""
+    rows = [(f"`{path}`", kind, why) for path, kind, why in PATHS]
+    yield from _table(("path", "is", "because"), rows)
+    yield ""
+    yield "# What the words mean"
+    yield ""
+    rows = [(kind, meaning, _descriptors(names)) for kind, (names, meaning) in PROTECTIONS.items()]
+    yield from _table(("is", "who may do what", "as Windows writes it"), rows)
+    yield ""
+    yield "A service's key in the registry, once it holds environment variables, is for SYSTEM and"
+    yield f"administrators alone: `{protection.SERVICE_KEY}`."
+
+
+def _descriptors(names: Sequence[str]) -> str:
+    return ", ".join(f"`{getattr(protection, name)}`" for name in names)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
