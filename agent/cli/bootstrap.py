@@ -62,8 +62,8 @@ def run(request: Request, host: Host | None = None) -> int:
         return user_data.run(request)
     if request.has(options.DRY_RUN):
         return plan(request)
-    check_restart(request)
     host = host or open_machine(request)
+    check_restart(request, host)
     if request.has(options.NODE_CONFIG):
         return _configured(request, host)
     recipe = ""

@@ -38,9 +38,10 @@ _NOTHING = "this machine is prepared as is wanted"
 def run(request: Request) -> int:
     """What is wanted is made part by part; what a restart has to come before is made by the next run."""
     _require_wish(request)
-    check_restart(request)
     is_look = request.has(options.DRY_RUN)
     host = open_or_imagine(request) if is_look else open_machine(request)
+    if not is_look:
+        check_restart(request, host)
     asking = Asking(ignored_checks(request))
     wanted = _wanted(request, host, asking)
     if request.has(options.FOR_IMAGE):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
-from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure
+from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.result import show_result
 from agent.cli.streams import tell
@@ -29,13 +30,39 @@ _OF_THE_PLACE = (SANDBOX.name, SANDBOX_RUN.name)
 _STANDARD_INPUT = "-"
 
 
-def check(request: Request) -> None:
-    """Before anything is done. Raises BadUsage for what cannot be asked for once more."""
-    if request.has(options.ALLOW_REBOOT) and _STANDARD_INPUT in request.values.values():
+def check(request: Request, host: Host) -> None:
+    """Before anything is done. Raises BadUsage for what cannot be asked for once more, and Refused for what
+    others could exchange until then: who runs it again is SYSTEM.
+    """
+    if not request.has(options.ALLOW_REBOOT):
+        return
+    if _STANDARD_INPUT in request.values.values():
         text = (
             f"{options.ALLOW_REBOOT.name} runs this again after the restart: give files, not standard input"
         )
         raise BadUsage(text, where=options.ALLOW_REBOOT.name)
+    from agent.cli import join_options
+    from agent.cli.exchangeable import exchangeable
+
+    for option in (
+        *(options.IGNITION, options.KUBEADM_CONFIG, options.NODE_CONFIG, options.KUBELET, options.LOG_RUNNER),
+        *(options.ARTIFACTS, join_options.CONFIG, join_options.DISCOVERY_FILE, join_options.PATCHES),
+    ):
+        place = _on_machine(request, request.value(option, ""))
+        open_one = exchangeable(host, place) if place is not None else None
+        if open_one is not None:
+            raise Refused(
+                f"{options.ALLOW_REBOOT.name} reads {place} again after the restart, as SYSTEM, and users may"
+                f" change {open_one}: put it where only administrators may write, or leave the option out",
+                where=option.name,
+            )
+
+
+def _on_machine(request: Request, name: str) -> PureWindowsPath | None:
+    """None for what lies elsewhere: on a share, or a server."""
+    is_this_system = sys.platform == "win32" and not is_sandbox(request)
+    path = PureWindowsPath(os.path.abspath(name) if is_this_system and name else name)  # noqa: PTH100 - as Windows reads it
+    return path if path.drive.endswith(":") else None
 
 
 def ended(request: Request, host: Host, done: Done, *texts: str) -> int:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.port import RegistryKind, RegistryValue, ServiceState
-from agent.host.protection import PRIVATE_FILE
+from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
+from agent.host.sddl import SecurityDescriptor
 from sandbox.cli.test_node_config import HEAD, given, picture
 from sandbox.cli.test_user_data import restart
 
@@ -188,6 +189,41 @@ def test_what_cannot_be_read_is_not_tried_at_each_start(machine: Machine) -> Non
     assert answer.code == 1
     assert "cannot be read: ask for it anew" in answer.err
     assert not goes_on(machine)
+
+
+OPEN = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)"
+"""As Windows makes a folder below C:."""
+FOR_THE_FOLDER = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;CI;0x100006;;;BU)"
+"""Who may do no more than put files into it."""
+
+
+@pytest.mark.parametrize(
+    ("place", "sddl", "told"),
+    [
+        (r"C:\given\node.yaml", OPEN, r"C:\given\node.yaml"),
+        (r"C:\given", FOR_THE_FOLDER, r"C:\given"),
+        (r"C:\given", OPEN, r"C:\given"),
+    ],
+    ids=["the file", "what lies beside it", "its folder"],
+)
+def test_what_users_could_exchange_until_the_restart_is_not_read_again_as_system(
+    machine: Machine, place: str, sddl: str, told: str
+) -> None:
+    document = r"C:\given\node.yaml"
+    machine.put(document, f"{HEAD}{NAMED}".encode())
+    machine.host.files.set_descriptor(PureWindowsPath(place), SecurityDescriptor.parse(sddl))
+    words = ("prepare", "--node-config", document)
+    answer = machine.wmcb(*words, "--allow-reboot")
+    assert answer.code == 3
+    assert answer.error_lines == [
+        rf"wmcb: --allow-reboot reads {document} again after the restart, as SYSTEM, and users may"
+        rf" change {told}: put it where only administrators may write, or leave the option out"
+    ]
+    assert machine.wmcb(*words).code == 1003
+    for path in (r"C:\given", document):
+        machine.host.files.set_descriptor(PureWindowsPath(path), PROGRAM_FILE)
+    assert machine.wmcb(*words, "--allow-reboot").code == 1003
+    assert goes_on(machine)
 
 
 def test_what_is_read_from_standard_input_cannot_be_gone_on_with(machine: Machine) -> None:
