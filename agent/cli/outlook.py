@@ -42,9 +42,12 @@ class Outlook:
 def foreseen_of(host: Host, plan: Plan) -> Foreseen:
     """Told by a run before it does anything."""
     lost = losses(host, plan)
-    return Foreseen(
-        [*lost.lines(), *(f"{WARNING}{each}" for each in missing_credentials(host, plan))], lost.staying
-    )
+    missing = missing_credentials(host, plan)
+    return Foreseen([*unseen(plan), *lost.lines(), *(f"{WARNING}{each}" for each in missing)], lost.staying)
+
+
+def unseen(plan: Plan) -> Sequence[str]:
+    return [f"{key} stays, and the next reset takes it back: {why}" for key, why in plan.unseen.items()]
 
 
 def show_preview(
@@ -84,6 +87,7 @@ def show_plan(
     under_way = ["a run is under way on this machine: look again when it has ended"]
     remarks = [
         *(under_way if host.processes.is_held(engine.LOCK) else ()),
+        *unseen(planned),
         *lost.lines(),
         *missing_credentials(host, planned),
         *(also if planned.changes or interrupted is not None else ()),

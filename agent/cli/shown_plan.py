@@ -62,8 +62,9 @@ def of_plan(plan: Plan, outlook: Outlook, colours: Colours, *, details: bool) ->
 def _counts(plan: Plan, changes: Sequence[Change]) -> str:
     counted = Counter(change.action for change in changes)
     parts = [f"{counted[action]} to {action.value}" for action in Action if counted[action]]
-    staying = [f"{len(plan.changes) - len(changes)} to stay"] if len(plan.changes) > len(changes) else []
-    if not plan.changes and not plan.unchanged:
+    number = len(plan.changes) - len(changes) + len(plan.unseen)
+    staying = [f"{number} to stay"] if number else []
+    if not plan.changes and not plan.unchanged and not plan.unseen:
         return "nothing to do: wmcb has put nothing on this machine"
     nothing = [] if plan.changes else ["nothing to do"]
     return ", ".join([*nothing, *parts, *staying, f"{len(plan.unchanged)} as they are to be"])

@@ -1,4 +1,4 @@
-"""How many resources are found at once, where one look shows them all."""
+"""How resources are found: many at once, where one look shows them all; and some not at all."""
 
 from __future__ import annotations
 
@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
 from agent.resources import kind_named
+from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agent.engine.target import Record
     from agent.host.port import Host
     from agent.resources.kind import State
     from agent.spec import Key
 
 _FEW = 3
+
+
+def seen_or_not(
+    host: Host, records: Mapping[Key, Record]
+) -> tuple[Mapping[Key, State | None], Mapping[Key, str]]:
+    """How they are, and of those that nobody can look at just now, why."""
+    seen, unseen = dict(seen_at_once(host, records)), {}
+    for key, record in records.items():
+        if key not in seen:
+            try:
+                seen[key] = record.target.observe(host)
+            except (HostError, CannotBeSo) as fault:
+                unseen[key] = str(fault)
+    return seen, unseen
 
 
 def seen_at_once(host: Host, keys: Iterable[Key]) -> Mapping[Key, State | None]:

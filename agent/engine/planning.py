@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.engine.looking import seen_at_once
 from agent.engine.target import Target
 from agent.host.errors import HostError
-from agent.records import frozen
+from agent.records import field, frozen
 from agent.resources.kind import CannotBeSo, pausable
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Plan:
     is another part's and lives by what changes."""
     unchanged: tuple[Match, ...]
     notes: tuple[Note, ...] = ()
+    unseen: Mapping[Key, str] = field(default_factory=dict)
+    """Of what was to go: what nobody can look at just now, and why. It stays, and stays remembered."""
 
 
 def together(plans: Sequence[Plan]) -> Plan:
@@ -100,6 +102,7 @@ def together(plans: Sequence[Plan]) -> Plan:
         tuple(change for plan in plans for change in plan.resumes),
         tuple(match for key, match in same.items() if key not in changed),
         tuple(note for plan in plans for note in plan.notes),
+        {key: why for plan in plans for key, why in plan.unseen.items()},
     )
 
 

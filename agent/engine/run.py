@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agent.engine import planning, restarting
 from agent.engine.inventory import Inventory, Origin, needed_contents
 from agent.engine.journal import Deed, Journal
-from agent.engine.looking import seen_at_once
+from agent.engine.looking import seen_at_once, seen_or_not
 from agent.engine.making import Making
 from agent.engine.parts import is_somebodys, remembered, share, wanting
 from agent.engine.planning import Match, Plan, differences, plan
@@ -106,7 +106,17 @@ def preview(
     mine = share(host, specification, inventory, known, part, beside=beside, but=but)
     waiting = restarting.awaited(host, mine, goes_on=own is not None)
     mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
-    return plan(host, mine.specification, mine.remembered, others=mine.others, stopped=_stopped_by(own))
+    return _planned(host, mine, part, own)[1]
+
+
+def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None) -> tuple[Share, Plan]:
+    """And what the run is about then: a reset is not kept from taking back what can be looked at."""
+    seen, unseen = seen_or_not(host, mine.remembered) if part is None else ({}, {})
+    mine = restarting.without(mine, unseen.keys())
+    others = {key: record for key, record in mine.others.items() if key not in unseen}
+    stopped = _stopped_by(journal)
+    planned = plan(host, mine.specification, mine.remembered, seen, others=others, stopped=stopped)
+    return mine, replaced(planned, unseen=unseen)
 
 
 def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
@@ -182,9 +192,7 @@ def make_so(
         mine = restarting.without(mine, restarting.users_of(waiting, whole))
         if journal is not None:
             progress.resuming(len(journal.steps))
-        planned = plan(
-            host, mine.specification, mine.remembered, others=mine.others, stopped=_stopped_by(journal)
-        )
+        mine, planned = _planned(host, mine, part, journal)
         progress.planned(planned)
         adopted = tuple(
             each.target.key
@@ -193,6 +201,7 @@ def make_so(
         )
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
+        but = {*but, *(each for key in planned.unseen for each in known[key].parts)}
         origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside, but=but)
         if journal is None and not planned.changes:
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)

@@ -83,6 +83,14 @@ def test_rules_are_made_kept_and_taken_back(machine: Machine) -> None:
     changed_by_hand(machine)
     until(lambda: firewall.rules == MADE, "the rules are so again, long before it looks at everything", 30)
 
+    # What cannot be looked at just now keeps nothing else from going, and goes with the next reset.
+    firewall.refuse(Rules_Item=STOPPED)
+    reset = machine.wmcb("reset")
+    assert (reset.code, machine.node.service("kubelet")) == (1, None), reset.err
+    (line,) = [line for line in reset.out.splitlines() if KUBELET in line]
+    assert line.startswith(f"  firewall rule {KUBELET} stays, and the next reset takes it back: cannot read ")
+    assert firewall.rules == MADE
+    firewall.refuse()
     assert machine.wmcb("reset").code == 0
     assert firewall.rules == {}
 

@@ -98,6 +98,33 @@ def test_what_nobody_can_tell_does_not_keep_all_else_from_being_told(
     assert "1753" in told["firewall_rule", "kubelet"]["unseen"]
 
 
+def test_a_reset_takes_back_what_can_be_looked_at_and_the_next_one_the_rest(bare: Machine) -> None:
+    before = bare.picture()
+    bare.wmcb("prepare", *given(bare, FILE + RULE))
+    with State(bare.place).changing(DOCUMENT) as document:
+        document["refuses"] = 1753  # the firewall's service is stopped
+    stays = (
+        "firewall rule kubelet stays, and the next reset takes it back:"
+        " cannot read firewall rule kubelet: the service is not running (Windows error 1753)"
+    )
+    planned = bare.wmcb("reset", "--dry-run").out.splitlines()
+    assert f"  {stays}" in planned
+    assert planned[-1].endswith("1 to stay, 0 as they are to be")
+    for _ in range(2):
+        answer = bare.wmcb("reset")
+        assert (answer.code, answer.out) == (
+            1,
+            f"not all could be looked at; all else is as it was before wmcb\n  {stays}\n",
+        )
+        assert bare.host.files.observe(PureWindowsPath(NOTE)) is None
+        (left,) = bare.wmcb("status", "-o", "json").document["resources"]
+        assert left["resource"] == ["firewall_rule", "kubelet"]
+    with State(bare.place).changing(DOCUMENT) as document:
+        del document["refuses"]
+    assert bare.wmcb("reset").code == 0
+    assert bare.picture() == before
+
+
 def test_one_plan_shows_both(bare: Machine) -> None:
     bare_machine = bare.picture()
     plan = bare.wmcb("plan", *bare.node, *given(bare, CONTAINERD), "--output", "json").document
