@@ -131,7 +131,7 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
 
 
 def test_all_that_is_published_says_the_same_release(machine: Node, tmp_path: Path) -> None:
-    for file in ("wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt"):
+    for file in ("wmcb-log.exe", "wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt"):
         shutil.copyfile(DIST / file, tmp_path / file)
     installer.build(SHIPPED, tmp_path / installer.file_name(RELEASE), RELEASE)
     said = versions.of_built(tmp_path)

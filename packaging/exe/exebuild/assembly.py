@@ -125,6 +125,7 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     packed = payload.build(program, runtime, _packing(work))
     shipped = image.add_section(launcher, payload.SECTION, packed)
     _deliver(target, program, runtime, _signed(shipped))
+    (target / LOG_PROGRAM).write_bytes(log_runner)  # the next release takes it again, as it is signed
     programs = {PROGRAM: program, LOG_PROGRAM: log_runner}
     (target / materials.NAME).write_bytes(materials.bill(carried, commit, programs, runtime))
     (target / parts.LICENSES_FILE).write_bytes(licenses.encode())

@@ -48,6 +48,10 @@ def _installer(_: argparse.Namespace) -> str:
 
 
 def _sign(given: argparse.Namespace) -> str:
+    if not signing.wanted():
+        raise ReleaseError(
+            f"nothing signs: name {signing.COMMAND}, or {signing.CERTIFICATE} and {signing.KEY}"
+        )
     for file in given.files:
         signing.sign(Path(file))
     return f"signed {' '.join(given.files)}"
@@ -72,7 +76,8 @@ def _vulnerabilities(given: argparse.Namespace) -> str:
     return told
 
 
-def _arguments() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
+    """The steps, and what each takes."""
     parser = argparse.ArgumentParser(prog="releasing", description=__doc__)
     commands = parser.add_subparsers(required=True)
     check = commands.add_parser("check", help="whether the sources are what their tag says")
@@ -96,7 +101,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Says in a line what was done, or why it was not."""
-    given = _arguments().parse_args()
+    given = arguments().parse_args()
     try:
         sys.stdout.write(f"{given.run(given)}\n")
     except (ReleaseError, signing.SigningError, OSError) as error:

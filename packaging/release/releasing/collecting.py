@@ -6,7 +6,7 @@ import hashlib
 import shutil
 from typing import TYPE_CHECKING
 
-from exebuild import materials, parts
+from exebuild import assembly, materials, parts
 from releasing import ReleaseError, installer, winget
 
 if TYPE_CHECKING:
@@ -19,9 +19,10 @@ NOTES = "release-notes.md"
 
 
 def collect(dist: Path, target: Path, published: Published, notes: str) -> list[str]:
-    """Fills `target` anew; the names of what there is to publish."""
+    """Fills `target` anew, and puts the notes beside it; the names of what there is to publish."""
     msi = dist / installer.file_name(published.release)
-    files = [dist / "wmcb.exe", msi, dist / materials.NAME, dist / parts.LICENSES_FILE]
+    others = (assembly.PROGRAM, assembly.LOG_PROGRAM, materials.NAME, parts.LICENSES_FILE)
+    files = [msi, *(dist / name for name in others)]
     for file in files:
         if not file.exists():
             raise ReleaseError(f"{file.name} is not built")
@@ -33,7 +34,7 @@ def collect(dist: Path, target: Path, published: Published, notes: str) -> list[
         (target / name).write_text(text, "utf-8", newline="\n")
     names = sorted(file.name for file in target.iterdir())
     (target / CHECKSUMS).write_text("".join(_sum(target / name) for name in names), "utf-8", newline="\n")
-    (target / NOTES).write_text(f"{notes}\n", "utf-8", newline="\n")
+    (dist / NOTES).write_text(f"{notes}\n", "utf-8", newline="\n")
     return [*names, CHECKSUMS]
 
 

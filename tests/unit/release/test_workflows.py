@@ -1,0 +1,63 @@
+"""What the workflows of public CI may do and the steps that they call; tests/differential lints them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from releasing import __main__
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORKFLOWS = sorted((__main__.REPOSITORY / ".github" / "workflows").glob("*.yml"))
+PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")
+
+
+def named(workflow: Path) -> str:
+    return workflow.name
+
+
+def jobs(workflow: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(workflow.read_text("utf-8"))["jobs"]
+    return found
+
+
+def steps(workflow: Path) -> list[dict[str, Any]]:
+    return [step for job in jobs(workflow).values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=named)
+def test_actions_are_known_by_their_commit(workflow: Path) -> None:
+    used = [step["uses"] for step in steps(workflow) if "uses" in step]
+    assert [action for action in used if not PINNED.fullmatch(action)] == []
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=named)
+def test_nobody_may_write_but_who_publishes(workflow: Path) -> None:
+    assert yaml.safe_load(workflow.read_text("utf-8"))["permissions"] == {"contents": "read"}
+    more = {name for name, job in jobs(workflow).items() if "permissions" in job}
+    assert more == ({"publish"} if workflow.name == "release.yml" else set())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=named)
+def test_the_steps_that_it_calls_are_there(workflow: Path) -> None:
+    parser = __main__.arguments()
+    for step in steps(workflow):
+        for line in re.findall(r"^python -m releasing (.*)$", step.get("run", ""), re.MULTILINE):
+            parser.parse_args(line.split())
+
+
+def test_a_release_is_looked_at_signed_and_tried_before_it_is_published() -> None:
+    release = jobs(__main__.REPOSITORY / ".github" / "workflows" / "release.yml")
+    assert {name: job.get("needs") for name, job in release.items()} == {
+        "check": None,
+        "build": "check",
+        "installer": "build",
+        "sign": "installer",
+        "try": "sign",
+        "publish": "try",
+    }
