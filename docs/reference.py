@@ -16,7 +16,7 @@ from agent.cli import help as help_texts
 from agent.cli.arguments import COMMON
 from agent.cli.commands import COMMANDS
 from agent.host import protection
-from agent.preflight import checks
+from agent.preflight import checks, image
 from agent.sources.forms import Fields
 from agent.sources.node_configuration import API, KIND
 from agent.sources.node_configuration.schema import SCHEMA
@@ -142,6 +142,12 @@ def _checks() -> Iterator[str]:
     yield ""
     rows = [(f"`{name}`", inspect.getdoc(check) or "") for name, check in checks.CHECKS.items()]
     yield from _table(("id", "what is looked at"), rows)
+    yield ""
+    yield "With `--image`, of a machine that is to be copied:"
+    yield ""
+    rows = [(f"`{name}`", inspect.getdoc(check) or "") for name, check in image.CHECKS.items()]
+    is_node = (f"`{image.NODE}`", "Whether wmcb made this machine a node.")
+    yield from _table(("id", "what is looked at"), [is_node, *rows])
     yield ""
     yield "# Controls of `wmcb audit`"
     yield ""

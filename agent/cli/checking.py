@@ -31,23 +31,23 @@ RUNTIME_CHECK = "containerd-service"
 IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
 
 
-def ignored_checks(request: Request) -> Collection[str]:
+def ignored_checks(request: Request, ids: Sequence[str] = IDS) -> Collection[str]:
     """Raises BadUsage for an id that there is none of."""
     given = request.value(options.IGNORE, "")
     if given == "all":
-        return frozenset(IDS)
+        return frozenset(ids)
     names = frozenset(name.strip() for name in given.split(",")) if given else frozenset()
     for name in names:
-        if name not in IDS:
-            raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {_advice(name)}")
+        if name not in ids:
+            raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {_advice(name, ids)}")
     return names
 
 
-def _advice(wrong: str) -> str:
+def _advice(wrong: str, ids: Sequence[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(wrong.lower(), IDS, n=1)
-    return f"did you mean {near[0]}?" if near else f"use all, or of these: {', '.join(IDS)}"
+    near = difflib.get_close_matches(wrong.lower(), ids, n=1)
+    return f"did you mean {near[0]}?" if near else f"use all, or of these: {', '.join(ids)}"
 
 
 def machine_findings(

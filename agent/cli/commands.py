@@ -75,9 +75,13 @@ COMMANDS = (
         "preflight",
         "whether this machine is fit for it; exit code 3 if not",
         run="agent.cli.preflight:show",
-        options=(*options.FORESEEABLE, options.IGNORE),
+        options=(*options.FORESEEABLE, options.IMAGE, options.IGNORE),
         unlisted=options.OF_USER_DATA,
-        examples=(r"wmcb preflight", r"wmcb preflight --ignition worker.ign --kubelet kubelet.exe"),
+        examples=(
+            "wmcb preflight",
+            r"wmcb preflight --ignition worker.ign --kubelet kubelet.exe",
+            "wmcb preflight --image",
+        ),
     ),
     Command(
         "status",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli.asking import last_of
@@ -11,25 +10,25 @@ from agent.cli.failure import BadInput, Refused
 from agent.cli.inputs import title_of
 from agent.cli.run_log import RunLog
 from agent.engine.target import Target
+from agent.preflight import Finding, Verdict, image
 from agent.resources.sealing import is_secret
-from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
 from agent.spec.host_name import HostName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from agent.cli.stages import Stage
     from agent.host.port import Host
     from agent.spec import Want
 
-_OF_ONE_NODE = (
-    KUBELET_CONF,
-    KUBELET_CONF.with_name("bootstrap-kubelet.conf"),
-    ARGUMENTS_FILE,
-    PureWindowsPath(r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"),
-    PureWindowsPath(r"C:\var\lib\cni"),
-)
+
+def findings(host: Host, ignored: Collection[str]) -> Sequence[Finding]:
+    """Whether this machine can be copied as it is; errors that are to be ignored are warnings."""
+    title = title_of(host)
+    text = f"this machine is one ({title}); wmcb reset takes it out of that" if title else "it is none"
+    is_one = Finding(image.NODE, Verdict.ERROR if title else Verdict.GOOD, text)
+    found = [is_one, *image.findings(host)]
+    return [each.forgiven() if each.check in ignored else each for each in found]
 
 
 def refuse_identity(host: Host, stages: Sequence[Stage]) -> None:
@@ -37,9 +36,8 @@ def refuse_identity(host: Host, stages: Sequence[Stage]) -> None:
     if title := title_of(host):
         raise Refused(f"this machine is a node already ({title}); wmcb reset takes it out of that first")
     found = [
-        Refused(f"{path} is of a node that this machine was; remove it, or an image has it", where=str(path))
-        for path in _OF_ONE_NODE
-        if host.files.observe(path) is not None
+        Refused(f"{name} is of a node that this machine was; remove it, or an image has it", where=name)
+        for name in image.of_a_node(host)
     ]
     if found:
         raise last_of(found)

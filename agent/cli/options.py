@@ -14,6 +14,7 @@ IGNITION_FILE = Option("--ignition-file", "the worker Ignition", placeholder="FI
 KUBELET_PATH = Option("--kubelet-path", "kubelet.exe; copied to where programs go", placeholder="FILE")
 KUBERNETES_VERSION = Option("--kubernetes-version", "whose kubelet.exe is fetched", placeholder="V")
 FOR_IMAGE = Option("--for-image", "leave nothing that is one machine's alone")
+IMAGE = Option("--image", "whether it can be copied, in place of that")
 INSTALL_DIRECTORY = Option("--install-dir", r"where programs go (C:\k)", placeholder="DIR")
 LICENSES = Option("--licenses", "of all parts that this program carries")
 KUBELET_VERSION = Option("--kubelet-version", "of a kubelet.exe that cannot be run here", placeholder="V")

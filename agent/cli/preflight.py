@@ -1,4 +1,4 @@
-"""`wmcb preflight`: whether this machine is fit to become a node. Changes nothing.
+"""`wmcb preflight`: whether this machine is fit to become a node, or to be copied. Changes nothing.
 
 For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}, ...]}; a verdict is one of
 "ok", "warning", "error" and "not checked". Ids keep their meaning; more may come.
@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
 from agent.cli import options
-from agent.cli.checking import CLUSTER_CHECK, IGNITION_CHECK, errors_beforehand, machine_findings
+from agent.cli.arguments import OUTPUT
+from agent.cli.checking import (
+    CLUSTER_CHECK,
+    IGNITION_CHECK,
+    errors_beforehand,
+    ignored_checks,
+    machine_findings,
+)
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.executables import HEAD, fault_of_program
@@ -46,17 +53,35 @@ def show(request: Request) -> int:
 
         raise not_foreseen("preflight")
     host = open_to_look(request)
+    if request.has(options.IMAGE):
+        return _show_image(request, host)
     asking = asking_for(request, host)
     program, of_program = _program(request, host, asking)
     wished = wishes(request, host, asking, program)
     specification, of_document = _document(request, host, asking, wished)
     of_machine = machine_findings(request, host, asking, specification)
     found = [*of_machine, of_program, of_document]
+    return _told(request, found, "to become a node")
+
+
+def _show_image(request: Request, host: Host) -> int:
+    """Of what it might become nothing is asked: each copy may become another."""
+    from agent.cli import images
+    from agent.preflight import image
+
+    given = [each.name for each in options.FORESEEABLE if each is not OUTPUT and request.has(each)]
+    if given:
+        text = "an image is looked at as it is; ask for a node without --image"
+        raise BadUsage(f"{given[0]}: {text}", where=given[0])
+    return _told(request, images.findings(host, ignored_checks(request, image.IDS)), "to be an image")
+
+
+def _told(request: Request, found: Sequence[Finding], purpose: str) -> int:
     passed = all(each.verdict is not Verdict.ERROR for each in found)
     if request.wants_json:
         say(_document_of(found, passed=passed))
     else:
-        say(_table(found, Colours(sys.stdout)))
+        say(_table(found, purpose, Colours(sys.stdout)))
     return DONE if passed else REFUSED
 
 
@@ -108,7 +133,7 @@ def _not_given(check: str, option: str) -> Finding:
     return Finding(check, Verdict.NOT_CHECKED, f"no {option} is given")
 
 
-def _table(found: Sequence[Finding], colours: Colours) -> str:
+def _table(found: Sequence[Finding], purpose: str, colours: Colours) -> str:
     widest = max(len(each.check) for each in found)
     lines = []
     for each in found:
@@ -119,7 +144,7 @@ def _table(found: Sequence[Finding], colours: Colours) -> str:
     errors = sum(each.verdict is Verdict.ERROR for each in found)
     warnings = sum(each.verdict is Verdict.WARNING for each in found)
     counted = f"{many(errors, 'error')}, {many(warnings, 'warning')}"
-    lines.append(f"{counted}: this machine is {'not ' if errors else ''}fit to become a node")
+    lines.append(f"{counted}: this machine is {'not ' if errors else ''}fit {purpose}")
     return "\n".join(lines)
 
 

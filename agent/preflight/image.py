@@ -1,0 +1,174 @@
+"""Whether a machine is fit to be copied: what is on it that each of its copies would have.
+
+Of what other programs keep for themselves, and sysprep takes away, nothing is asked here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.host.errors import AccessDenied, HostError, InUse, NotFound, Unsupported
+from agent.host.port import FileKind
+from agent.preflight.finding import Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agent.host.port import Host
+
+    Check = Callable[[Host], tuple[Verdict, str]]
+
+_OF_ONE_NODE = (
+    r"C:\etc\kubernetes\kubelet.conf",
+    r"C:\etc\kubernetes\bootstrap-kubelet.conf",
+    r"C:\var\lib\kubelet\kubeadm-flags.env",
+    r"C:\var\lib\kubelet\pki",
+    r"C:\var\lib\cni",
+)
+_OF_ONE_START = (
+    r"C:\ProgramData\cloudbase-init\user-data",
+    r"C:\run\kubeadm",
+    r"C:\run\cluster-api",
+)
+"""Where cloudbase-init and Cluster API put what only one machine is given."""
+_LOGS = (
+    r"C:\ProgramData\wmcb\logs",
+    r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\log",
+    r"C:\var\log",
+)
+_ANSWERS = (
+    r"C:\Autounattend.xml",
+    r"C:\Unattend.xml",
+    r"C:\Windows\Panther\unattend.xml",
+    r"C:\Windows\Panther\Unattend\unattend.xml",
+    r"C:\Windows\System32\Sysprep\unattend.xml",
+)
+_SECRETS: Mapping[str, re.Pattern[bytes]] = {
+    "a bootstrap token": re.compile(rb"(?<![\w.])(?=[a-z.]{0,22}[0-9])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.])"),
+    "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "a token": re.compile(rb"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+}
+_PASSWORD = re.compile(rb"<(\w*Password)>\s*(?:<Value>)?\s*(?!\*SENSITIVE)[^<>\s]", re.IGNORECASE)
+"""Windows' own setup writes *SENSITIVE*DATA*DELETED* over those that it has used."""
+_READ_OF_EACH = 4 << 20
+_MOST_LOGS = 500
+_DEEPEST = 4
+
+
+def identity(host: Host) -> tuple[Verdict, str]:
+    """What a node has of its own: its credentials, its arguments, and which addresses its pods have."""
+    if found := of_a_node(host):
+        return Verdict.ERROR, f"{', '.join(found)}: of a node that this machine was; an image would have it"
+    return Verdict.GOOD, "nothing of a node is here"
+
+
+def user_data(host: Host) -> tuple[Verdict, str]:
+    """What only one machine is given, a token in it perhaps, by cloudbase-init or Cluster API."""
+    for name in _OF_ONE_START:
+        if _holds_something(host, PureWindowsPath(name)):
+            return Verdict.ERROR, f"{name} is of one machine's start; remove it, or each copy believes it"
+    return Verdict.GOOD, "none is left"
+
+
+def answers(host: Host) -> tuple[Verdict, str]:
+    """Passwords in the files by which Windows was set up."""
+    for name in _ANSWERS:
+        found = _PASSWORD.search(_start_of(host, PureWindowsPath(name)))
+        if found:
+            return Verdict.ERROR, f"{name} holds a password ({found[1].decode()}); remove that file"
+    return Verdict.GOOD, "no answer file holds a password"
+
+
+def logs(host: Host) -> tuple[Verdict, str]:
+    """Tokens and keys in what wmcb, the kubelet, containerd and cloudbase-init have said."""
+    count = 0
+    for path in _all_logs(host):
+        if count == _MOST_LOGS:
+            text = f"there are more than {_MOST_LOGS}; remove old ones, and ask again"
+            return Verdict.NOT_CHECKED, text
+        try:
+            text_of_it = host.files.tail(path, _READ_OF_EACH)
+        except NotFound:
+            continue
+        except (InUse, AccessDenied) as fault:
+            return Verdict.WARNING, f"{path} cannot be read: {fault}"
+        for what, pattern in _SECRETS.items():
+            if pattern.search(text_of_it):
+                return Verdict.ERROR, f"{path} holds {what}; remove that log"
+        count += 1
+    return Verdict.GOOD, f"no token and no key in {count} logs"
+
+
+def networks(host: Host) -> tuple[Verdict, str]:
+    """Each copy would have container networks of the same ids and addresses."""
+    try:
+        names = [each.name for each in host.networks.list()]
+    except Unsupported:
+        return Verdict.GOOD, "this Windows has none"
+    if names:
+        text = f"there are container networks ({', '.join(names)}); wmcb reset --all-hns deletes them"
+        return Verdict.WARNING, text
+    return Verdict.GOOD, "there are none"
+
+
+NODE = "image-node"
+"""Whether wmcb remembers that this machine is one, which is not known here."""
+CHECKS: Mapping[str, Check] = {
+    "image-identity": identity,
+    "image-user-data": user_data,
+    "image-answer-files": answers,
+    "image-logs": logs,
+    "image-networks": networks,
+}
+IDS = (NODE, *CHECKS)
+
+
+def findings(host: Host) -> Sequence[Finding]:
+    """One of each check."""
+    return [Finding(name, *_judged(check, host)) for name, check in CHECKS.items()]
+
+
+def _judged(check: Check, host: Host) -> tuple[Verdict, str]:
+    try:
+        return check(host)
+    except HostError as fault:
+        return Verdict.ERROR, str(fault)
+
+
+def of_a_node(host: Host) -> Sequence[str]:
+    """What there is of one that this machine is, or was."""
+    return [name for name in _OF_ONE_NODE if _holds_something(host, PureWindowsPath(name))]
+
+
+def _holds_something(host: Host, path: PureWindowsPath) -> bool:
+    """A folder that is empty says nothing of anybody."""
+    there = host.files.observe(path)
+    if there is None or there.kind is not FileKind.DIRECTORY:
+        return there is not None
+    return next(iter(host.files.entries(path)), None) is not None
+
+
+def _start_of(host: Host, path: PureWindowsPath) -> bytes:
+    try:
+        content = host.files.read(path, _READ_OF_EACH)
+    except NotFound:
+        return b""
+    return content.replace(b"\0", b"")  # it may be UTF-16, where no more than Latin letters count here
+
+
+def _all_logs(host: Host) -> Iterator[PureWindowsPath]:
+    for name in _LOGS:
+        folder = PureWindowsPath(name)
+        there = host.files.observe(folder)
+        if there is not None and there.kind is FileKind.DIRECTORY:
+            yield from _files_below(host, folder, _DEEPEST)
+
+
+def _files_below(host: Host, folder: PureWindowsPath, deepest: int) -> Iterator[PureWindowsPath]:
+    for entry in host.files.entries(folder):
+        if entry.kind is FileKind.FILE:
+            yield folder / entry.name
+        elif entry.kind is FileKind.DIRECTORY and deepest:
+            yield from _files_below(host, folder / entry.name, deepest - 1)

@@ -1,0 +1,111 @@
+"""What of a machine every copy of it would have, and should not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.host.networks import ContainerNetwork
+from agent.preflight import image
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Machine
+
+TOKEN = "abcdef.0123456789abcdef"  # noqa: S105 - the one of kubeadm's documentation
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n"
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl"
+KUBELET_LOG = r"C:\var\log\kubelet\kubelet.log"
+CLOUDBASE_LOG = r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\log\cloudbase-init.log"
+PANTHER = r"C:\Windows\Panther\unattend.xml"
+
+FOUND = {
+    "credentials": (r"C:\etc\kubernetes\kubelet.conf", "", "image-identity"),
+    "keys": (r"C:\var\lib\kubelet\pki\kubelet-client-current.pem", "", "image-identity"),
+    "addresses of pods": (r"C:\var\lib\cni\networks\cbr0\10.0.0.2", "", "image-identity"),
+    "user data of cloudbase-init": (r"C:\ProgramData\cloudbase-init\user-data", "", "image-user-data"),
+    "what Cluster API wrote": (r"C:\run\kubeadm\kubeadm-join-config.yaml", "", "image-user-data"),
+    "a password": (PANTHER, "<AdministratorPassword>\n <Value>swordfish</Value>", "image-answer-files"),
+    "one without a Value": (PANTHER, "<Password>swordfish</Password>", "image-answer-files"),
+    "a bootstrap token": (CLOUDBASE_LOG, f"--token {TOKEN} --hash", "image-logs"),
+    "a private key": (KUBELET_LOG, KEY, "image-logs"),
+    "a token of an account": (r"C:\var\log\containerd\containerd.log", f"bearer={JWT}", "image-logs"),
+    "one of a pod, further below": (r"C:\var\log\pods\a\b\0.log", f"token {TOKEN}\n", "image-logs"),
+}
+SECRETS = (TOKEN, "swordfish", JWT, "MIIE")
+
+NOT_FOUND = {
+    "a password that Windows' setup has used": (
+        PANTHER,
+        "<Password>\n  <Value>*SENSITIVE*DATA*DELETED*</Value>\n</Password>",
+    ),
+    "no password": (PANTHER, "<Password></Password>"),
+    "a name of a module": (KUBELET_LOG, "client.certificatesigning started in module.go:12"),
+    "a hash": (KUBELET_LOG, "sha256:" + "0123456789abcdef" * 4),
+    "a file's name": (KUBELET_LOG, "wrote kubern.0123456789abcdef.pem"),
+}
+
+
+@pytest.fixture
+def prepared(machine: Machine) -> Machine:
+    machine.facts(administrator=True)
+    return machine
+
+
+def verdicts(machine: Machine) -> dict[str, str]:
+    answer = machine.wmcb("preflight", "--image", "--output", "json")
+    document = answer.document
+    assert document["passed"] == (answer.code == 0)
+    return {each["id"]: each["verdict"] for each in document["checks"]}
+
+
+def test_a_machine_that_nobody_has_used(prepared: Machine) -> None:
+    answer = prepared.wmcb("preflight", "--image")
+    assert (answer.code, answer.err) == (0, "")
+    *checks, last = answer.out.splitlines()
+    assert [line.split()[0] for line in checks] == list(image.IDS)
+    assert last == "0 errors, 0 warnings: this machine is fit to be an image"
+
+
+@pytest.mark.parametrize(("path", "content", "check"), FOUND.values(), ids=FOUND)
+def test_what_is_one_machines_alone(prepared: Machine, path: str, content: str, check: str) -> None:
+    prepared.put(path, content.encode())
+    assert verdicts(prepared) == {name: "error" if name == check else "ok" for name in image.IDS}
+    answer = prepared.wmcb("preflight", "--image")
+    assert answer.code == 3
+    line = next(line for line in answer.out.splitlines() if line.startswith(check))
+    assert any(str(place) in line for place in (path, *_folders(path)))
+    assert not any(secret in answer.out for secret in SECRETS)
+    assert prepared.wmcb("preflight", "--image", "--ignore-preflight-errors", check).code == 0
+
+
+def _folders(path: str) -> list[str]:
+    names = path.split("\\")
+    return ["\\".join(names[:count]) for count in range(3, len(names))]
+
+
+@pytest.mark.parametrize(("path", "content"), NOT_FOUND.values(), ids=NOT_FOUND)
+def test_what_only_looks_like_it(prepared: Machine, path: str, content: str) -> None:
+    prepared.put(path, content.encode())
+    assert set(verdicts(prepared).values()) == {"ok"}
+
+
+def test_an_answer_file_in_utf_16(prepared: Machine) -> None:
+    prepared.put(PANTHER, "<Password>\r\n<Value>swordfish</Value>".encode("utf-16"))
+    assert verdicts(prepared)["image-answer-files"] == "error"
+
+
+def test_a_node(prepared: Machine) -> None:
+    assert prepared.wmcb(*prepared.node, "--runtime-service", "none").code == 0
+    assert verdicts(prepared)["image-node"] == "error"
+
+
+def test_container_networks(prepared: Machine) -> None:
+    prepared.host.networks.create(ContainerNetwork("0a0b0c0d-0000-0000-0000-000000000001", "nat", "NAT"))
+    assert verdicts(prepared)["image-networks"] == "warning"
+
+
+def test_a_node_is_asked_for_apart(prepared: Machine) -> None:
+    answer = prepared.wmcb("preflight", "--image", *prepared.node)
+    assert answer.code == 2
+    assert "--ignition: an image is looked at as it is" in answer.err
