@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +19,11 @@ import pytest
 
 from cluster.test_ignition import worker_ignition
 from lab import kubernetes, namespace, repository, ssh
-from lab.cluster.cluster import REQUESTS
-from lab.fixtures import secure_web, web_authority
+from lab.cluster.cluster import REQUESTS, SECRETS
+from lab.fixtures import secure_web, web, web_authority
+from lab.node import Node
+from lab.services import State
+from lab.standin_kubelet import StandinKubelet
 from lab.web import Page
 from unit.ansible.requests import SERVING, address, request_for
 from windows.exe import SHIPPED
@@ -30,18 +35,22 @@ if TYPE_CHECKING:
     from lab.certificates import Authority
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
     from lab.web import Web
 
     Timed = Callable[[str], AbstractContextManager[None]]
 
-__all__ = ["secure_web", "web_authority"]
+__all__ = ["secure_web", "web", "web_authority"]
 
 PLAYBOOKS = repository.ROOT / "packaging" / "ansible"
 OPENSHIFT = "openshift-machine-config-operator"
 BOOTSTRAPPER = {"kind": "ServiceAccount", "name": "node-bootstrapper", "namespace": OPENSHIFT}
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+WMCB_LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+_SEE = re.compile(rf"see {re.escape(WMCB_LOG)} line (\d+): (.+?)\s*$", re.MULTILINE)
 _RECAP = re.compile(r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE)
+
+# A half of two may fail.
+AT_ONCE = ("-e", "wmcb_serial=2", "-e", "wmcb_max_fail_percentage=60")
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,9 @@ class ControlHost:
             "ansible_ssh_common_args": f"-F none -o UserKnownHostsFile={door.known_hosts}",
             **more,
         }
+
+    def forgets(self, name: str) -> None:
+        del self._hosts[name]
 
     def play(self, playbook: str, *options: str, **variables: Any) -> Played:
         group = {"hosts": self._hosts, "vars": {**self._common, **variables}}
@@ -197,3 +209,107 @@ def test_a_worker_of_the_clusters_own_user_data(
     assert '"msg": "nothing to do"' in again.out
     assert not [line for line in door.commands if "powershell" in line.lower()]
     assert not [found for found in node.holding(openshift) if r"\.wmcb" in found]
+
+
+@pytest.fixture
+def nobody_approves(cluster: Cluster) -> Iterator[None]:
+    """As in a cluster where somebody looks at each request for a node's first certificate."""
+    place = f"{BINDINGS}/kubeadm:node-autoapprove-bootstrap"
+    kept = cluster.api.get(place)
+    cluster.api.delete(place)
+    yield
+    del kept["metadata"]["resourceVersion"], kept["metadata"]["uid"]
+    cluster.api.create(BINDINGS, kept)
+
+
+def tokens(cluster: Cluster) -> list[str]:
+    found = cluster.api.items(f"{SECRETS}?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken")
+    return [secret["metadata"]["name"] for secret in found]
+
+
+@pytest.mark.usefixtures("nobody_approves")
+def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
+    control_host: ControlHost,
+    door: ssh.Door,
+    cluster: Cluster,
+    node: Node,
+    container_runtime: ContainerRuntime,
+    web: Web,
+    tmp_path: Path,
+    timed: Timed,
+) -> None:
+    """From joining to reset, one test for all."""
+    kept = tokens(cluster)
+    kubelet = kubernetes.kubelet().read_bytes()
+    web.pages["/kubelet.exe"] = Page(kubelet)
+    served = {
+        "url": web.url("/kubelet.exe", namespace.ADDRESS),
+        "sha256": hashlib.sha256(kubelet).hexdigest(),
+    }
+    control_host.knows("win1", door, wmcb_kubelet=served)
+    everywhere: dict[str, Any] = {
+        "wmcb_cache": str(tmp_path / "cache"),
+        "wmcb_options": {"runtime-service": "none"},
+        "wmcb_node_registration": {"criSocket": container_runtime.endpoint},
+    }
+    with another_node(tmp_path) as (other, way_in):
+        StandinKubelet(other, r"C:\given\kubelet.exe", version=kubernetes.RELEASE, exit_at_once=1)
+        program = {"file": str(other.path(r"C:\given\kubelet.exe"))}
+        # Both have one address, so that the ports are the other's.
+        ends = {"runtime-service": "none", "ignore-preflight-errors": "all"}
+        control_host.knows("win2", way_in, wmcb_kubelet=program, wmcb_options=ends)
+        with timed("ansible-playbook prepare-join.yml, one of two nodes failing"):
+            joined = control_host.play("prepare-join.yml", *AT_ONCE, **everywhere)
+        assert joined.counted("win1")["failed"] == 0, joined.out
+        log = other.path(WMCB_LOG).read_text().splitlines()
+    assert joined.code == 2, joined.out
+    assert joined.counted("win2")["failed"] == 1
+    number, line = _SEE.findall(joined.out)[0]
+    assert log[int(number) - 1] == line
+    assert cluster.is_ready("win1")
+    assert cluster.node("win2") is None
+    assert tokens(cluster) == kept
+    control_host.forgets("win2")
+
+    again = control_host.play("prepare-join.yml", "--diff", **everywhere)
+    assert again.code == 0, again.out
+    assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}
+    assert tokens(cluster) == kept
+
+    # Another build of the same kubelet is another kubelet for all but its version.
+    newer = tmp_path / "kubelet.exe"
+    newer.write_bytes(kubelet + b"another build")
+    control_host.knows("win1", door, wmcb_kubelet={"file": str(newer)})
+    everywhere["wmcb_resident"] = True
+    planned = control_host.play("upgrade.yml", "--check", "--diff", **everywhere)
+    assert planned.code == 0, planned.out
+    assert "change file C:\\k\\kubelet.exe\n" in planned.out
+    assert node.path(r"C:\k\kubelet.exe").read_bytes() == kubelet
+    with timed("ansible-playbook upgrade.yml, with the Node drained, and the resident service"):
+        upgraded = control_host.play("upgrade.yml", **everywhere)
+    assert upgraded.code == 0, upgraded.out
+    assert node.path(r"C:\k\kubelet.exe").read_bytes() == newer.read_bytes()
+    found = cluster.node("win1")
+    assert found is not None
+    assert "unschedulable" not in found["spec"]
+    assert node.wait_for_service("wmcb", State.RUNNING)
+
+    with timed("ansible-playbook reset.yml"):
+        gone = control_host.play("reset.yml", **everywhere)
+    assert gone.code == 0, gone.out
+    assert cluster.node("win1") is None
+    assert [node.service(name) for name in ("kubelet", "wmcb")] == [None, None]
+    assert not node.path(rf"{ssh.HOME}\.wmcb").exists()
+    again = control_host.play("reset.yml", **everywhere)
+    assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
+    assert not [line for line in door.commands if "powershell" in line.lower()]
+
+
+@contextmanager
+def another_node(folder: Path) -> Iterator[tuple[Node, ssh.Door]]:
+    node = Node()
+    place = folder / node.name
+    place.mkdir()
+    with ssh.serving(node, place) as opened:
+        yield node, opened
+    node.close()

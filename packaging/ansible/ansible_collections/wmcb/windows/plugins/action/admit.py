@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ansible_collections.wmcb.windows.plugins.module_utils.acting import CLUSTER, Acting
+from ansible_collections.wmcb.windows.plugins.module_utils.acting import (
+    CLUSTER,
+    NAMES,
+    NODE,
+    Acting,
+    expected,
+)
 from ansible_collections.wmcb.windows.plugins.module_utils.admission import Admission
-from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import Expected
-
-_NAMES: dict[str, Any] = {"type": "list", "elements": "str"}
 
 
 class ActionModule(Acting):
     options: ClassVar[dict[str, Any]] = {
         **CLUSTER,
-        "node_name": {"type": "str", "required": True},
-        "addresses": {**_NAMES, "required": True},
-        "names": {**_NAMES, "default": []},
-        "requestors": {**_NAMES, "required": True},
+        **NODE,
+        "requestors": {**NAMES, "required": True},
         "seconds": {"type": "int", "default": 300},
     }
 
     def act(self, given: dict[str, Any]) -> dict[str, Any]:
-        expected = Expected(given["node_name"], given["addresses"], given["names"], given["requestors"])
-        admission = Admission(self.cluster(given), expected)
+        admission = Admission(self.cluster(given), expected(given, given["requestors"]))
         if self.checking:
             admission.look(approving=False)
             return {"changed": bool(admission.missing), "msg": admission.missing or _well(given)}

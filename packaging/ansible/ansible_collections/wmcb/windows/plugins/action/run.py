@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import ntpath
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible_collections.wmcb.windows.plugins.module_utils import logs, outcomes, sources
-from ansible_collections.wmcb.windows.plugins.module_utils.acting import CLUSTER, Acting
+from ansible_collections.wmcb.windows.plugins.module_utils.acting import CLUSTER, NODE, Acting, expected
+from ansible_collections.wmcb.windows.plugins.module_utils.admission import Admission
+from ansible_collections.wmcb.windows.plugins.module_utils.joining import invitation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine
     from ansible_collections.wmcb.windows.plugins.module_utils.outcomes import Outcome
+
+_RESIDENT = "daemon"
+"""Its commands tell nothing as JSON, and have no --dry-run."""
+
+_OF_STATUS = ("title", "resident")
+"""What is handed on of it."""
+
+
+@dataclass
+class Brought:
+    """`documents` on the control host, by the options that take them; and for a join, who asks for what."""
+
+    documents: dict[str, Path] = field(default_factory=dict)
+    requestor: str = ""
+    admission: Admission | None = None
 
 
 class ActionModule(Acting):
@@ -22,41 +41,65 @@ class ActionModule(Acting):
         "program": {"type": "str", "required": True},
         "command": {"type": "list", "elements": "str", "default": []},
         "options": {"type": "dict", "default": {}},
+        "node_configuration": {"type": "dict"},
         "ignition": {"type": "dict"},
+        "join": {
+            "type": "dict",
+            "options": {**NODE, "registration": {"type": "dict", "default": {}}},
+        },
         "cache": {"type": "path", "required": True},
         "looks_only": {"type": "bool", "default": False},
     }
 
     def act(self, given: dict[str, Any]) -> dict[str, Any]:
         machine = self.machine()
+        if given["command"][:1] == [_RESIDENT]:
+            return self._of_the_resident(given, machine)
         words = [*given["command"], *_words(given["options"]), "--output=json"]
         if self.checking and not given["looks_only"]:
             words.append("--dry-run")
-        document = self._document(given)
-        if document is None:
+        with ExitStack() as stack:
+            brought = self._brought(given, stack)
+            for option, local in brought.documents.items():
+                there = ntpath.join(machine.staging, "given", option.strip("-"))
+                stack.callback(machine.remove, there)
+                machine.put(local, there)
+                words.append(f"{option}={there}")
             outcome = outcomes.read(machine.run(given["program"], words))
-        else:
-            option, local = document
-            there = ntpath.join(machine.staging, "given", option.strip("-"))
-            machine.put(local, there)
-            try:
-                outcome = outcomes.read(machine.run(given["program"], [*words, f"{option}={there}"]))
-            finally:
-                machine.remove(there)
-        return self._told(outcome, machine)
+        approved = brought.admission.approved if brought.admission else []
+        known = {name: outcome.document[name] for name in _OF_STATUS if name in outcome.document}
+        return {**self._told(outcome, machine, approved), **known, "requestor": brought.requestor}
 
-    def _document(self, given: Mapping[str, Any]) -> tuple[str, Path] | None:
-        """The option that takes it, and where it is on the control host."""
-        if given["ignition"] is None:
-            return None
-        cluster = self.cluster(dict(given))
-        local = sources.ignition(given["ignition"], cluster, Path(given["cache"]), self.folder)
-        return "--ignition", local
+    def _of_the_resident(self, given: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+        words = [*given["command"], *_words(given["options"])]
+        if self.checking:
+            return {"changed": True, "msg": " ".join(words)}
+        ended = machine.run(given["program"], words)
+        told = (ended.err if ended.code else ended.out).strip()
+        return {"changed": not ended.code, "failed": bool(ended.code), "msg": told}
 
-    def _told(self, outcome: Outcome, machine: Machine) -> dict[str, Any]:
+    def _brought(self, given: Mapping[str, Any], stack: ExitStack) -> Brought:
+        cluster, cache, brought = self.cluster(given), Path(given["cache"]), Brought()
+        if given["node_configuration"]:
+            brought.documents["--node-config"] = sources.local_file(given["node_configuration"], cache)
+        if given["ignition"]:
+            ignition = sources.ignition(given["ignition"], cluster, cache, self.folder)
+            brought.documents["--ignition"] = ignition
+        if join := given["join"]:
+            # In check mode, too: nobody else may read what the cluster wants of its nodes.
+            invited = stack.enter_context(invitation(cluster, join["node_name"], join["registration"]))
+            brought.documents["--kubeadm-config"] = sources.private_file(invited.configuration, self.folder)
+            brought.requestor = invited.requestor
+            if not self.checking:
+                brought.admission = Admission(cluster, expected(join, [invited.requestor]))
+                stack.enter_context(brought.admission.meanwhile())
+        return brought
+
+    def _told(self, outcome: Outcome, machine: Machine, approved: Sequence[str]) -> dict[str, Any]:
+        changes = [*approved, *outcome.changes]
         result: dict[str, Any] = {
-            "changed": bool(outcome.changes),
-            "changes": [*outcome.changes],
+            "changed": bool(changes),
+            "changes": changes,
             "diff": {"prepared": outcome.plan},
         }
         if outcome.fault:
@@ -65,7 +108,7 @@ class ActionModule(Acting):
             why = "; ".join(outcome.awaiting)
             text = f"restart Windows on this machine, and run this again: {why}"
             return {**result, "failed": True, "msg": text}
-        return {**result, "msg": "; ".join(outcome.changes) or "nothing to do"}
+        return {**result, "msg": "; ".join(changes) or "nothing to do"}
 
     def _fault(self, outcome: Outcome, machine: Machine) -> str:
         log = self.fetched(machine, logs.WMCB_LOG)

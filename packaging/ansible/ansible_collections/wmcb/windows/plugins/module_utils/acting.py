@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.wmcb.windows.plugins.module_utils import sources
+from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import Expected
 from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster, Unanswered
 from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine, Unfit
 from ansible_collections.wmcb.windows.plugins.module_utils.shells import Unquotable
 from ansible_collections.wmcb.windows.plugins.module_utils.sources import Unusable
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 CLUSTER: dict[str, Any] = {
     "kubectl": {"type": "str", "default": "kubectl"},
     "kubeconfig": {"type": "path"},
 }
+
+NAMES: dict[str, Any] = {"type": "list", "elements": "str"}
+NODE: dict[str, Any] = {
+    "node_name": {"type": "str", "required": True},
+    "addresses": {**NAMES, "required": True},
+    "names": {**NAMES, "default": []},
+}
+
+
+def expected(node: Mapping[str, Any], requestors: Sequence[str]) -> Expected:
+    return Expected(node["node_name"], node["addresses"], node["names"], requestors)
 
 
 class Acting(ActionBase):  # type: ignore[misc] # Ansible has no types
@@ -58,7 +73,7 @@ class Acting(ActionBase):  # type: ignore[misc] # Ansible has no types
             raise Unfit(text)
         return Machine(self._connection, self._low_level_execute_command, family)
 
-    def cluster(self, given: dict[str, Any]) -> Cluster:
+    def cluster(self, given: Mapping[str, Any]) -> Cluster:
         return Cluster(given["kubectl"], given["kubeconfig"])
 
     def fetched(self, machine: Machine, path: str) -> Path | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests 
 from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import Expected
     from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
@@ -27,7 +29,7 @@ _PAUSE = 1.0
 
 @dataclass
 class Admission:
-    """`refused` says why, by the name of a request; `missing` is empty when the node is in."""
+    """At the last look `refused` says why, by a request's name; `missing` is empty when the node is in."""
 
     cluster: Cluster
     expected: Expected
@@ -43,11 +45,30 @@ class Admission:
                 return
             time.sleep(_PAUSE)
 
+    @contextmanager
+    def meanwhile(self) -> Iterator[None]:
+        """Answers requests for as long as something else is under way that waits for the answers."""
+        over = threading.Event()
+
+        def answer() -> None:
+            while not over.wait(_PAUSE):
+                with suppress(Unanswered):  # whoever needs the answer says so when there is none
+                    self.look()
+
+        thread = threading.Thread(target=answer, name="admission")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
     def look(self, *, approving: bool = True) -> None:
         """Once. Without `approving` it only tells."""
         name = self.expected.node_name
         node = self.cluster.find("node", name)
         is_ready = node is not None and _is_ready(node)
+        self.refused.clear()
         if approving:
             for request in self.cluster.items("certificatesigningrequests"):
                 if is_pending(request) and is_about(request, name):
@@ -66,7 +87,11 @@ class Admission:
         if fault:
             self.refused[name] = f"the request {name} for a {kind} certificate is not approved: {fault}"
             return
-        self.cluster.replace_raw(f"{API}/{name}/approval", approved(request))
+        try:
+            self.cluster.replace_raw(f"{API}/{name}/approval", approved(request))
+        except Unanswered as refusal:  # the cluster's own controller was quicker, say
+            self.refused[name] = str(refusal)
+            return
         self.approved.append(f"approve {kind} certificate {name}")
 
     def _silence(self) -> str:

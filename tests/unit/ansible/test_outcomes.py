@@ -1,0 +1,78 @@
+"""What wmcb.exe says, and what Ansible is told of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ansible_collections.wmcb.windows.plugins.module_utils import logs, outcomes
+from ansible_collections.wmcb.windows.plugins.module_utils.machine import Ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVICE = {"action": "create", "resource": ["service", "kubelet"], "differences": []}
+FILE = {
+    "action": "change",
+    "resource": ["file", r"C:\k\kubelet.exe"],
+    "differences": [{"field": "sha256", "found": "1a", "wanted": "2b"}],
+}
+
+
+def ended(document: dict[str, Any], code: int = 0) -> Ended:
+    return Ended(code, json.dumps({"format": 1, **document}), "wmcb: warning: so and so\n")
+
+
+def test_changes() -> None:
+    outcome = outcomes.read(ended({"changes": [SERVICE, FILE], "remarks": ["the Node stays"]}))
+    assert not outcome.fault
+    assert outcome.changes == ["create service kubelet", r"change file C:\k\kubelet.exe"]
+    assert outcome.plan == (
+        "create service kubelet\nchange file C:\\k\\kubelet.exe\n  sha256: 1a -> 2b\nnote: the Node stays\n"
+    )
+
+
+def test_nothing_to_do() -> None:
+    outcome = outcomes.read(ended({"changes": []}))
+    assert (outcome.changes, outcome.fault, outcome.plan) == ([], "", "nothing to do\n")
+
+
+def test_a_restart_that_an_exit_code_cut_by_ssh_does_not_tell_of() -> None:
+    outcome = outcomes.read(ended({"changes": [SERVICE], "awaiting": ["the host name"]}, 1003 & 0xFF))
+    assert outcome.awaiting == ["the host name"]
+
+
+ERROR = {"message": "kubelet.exe ended at once", "details": ["E1 no"], "others": [{"message": "first"}]}
+PREFLIGHT = {
+    "checks": [{"id": "disk", "verdict": "error", "text": "full"}, {"id": "x", "verdict": "warning"}]
+}
+FAULTS = {
+    "a failure, with the log's last lines": (
+        ended({"error": ERROR}, 1),
+        "first; kubelet.exe ended at once",
+        ["E1 no"],
+    ),
+    "a machine that is not fit": (ended({"passed": False, **PREFLIGHT}, 3), "disk: full", []),
+    "no wmcb.exe at all": (
+        Ended(1, "", "first\nnot recognized"),
+        "could not be run: not recognized",
+        ["first"],
+    ),
+    "of another format": (ended({"format": 2}), "does not know wmcb's format 2", []),
+}
+
+
+@pytest.mark.parametrize(("told", "fault", "details"), FAULTS.values(), ids=FAULTS)
+def test_what_is_a_fault(told: Ended, fault: str, details: list[str]) -> None:
+    outcome = outcomes.read(told)
+    assert outcome.fault.endswith(fault)
+    assert [*outcome.details] == details
+
+
+def test_which_line_of_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "wmcb.log"
+    log.write_text("T1 it failed\nT2 done\nT3 join: it failed; all is as it was\n    more\n")
+    assert logs.place_of("it failed", log).endswith("line 3: T3 join: it failed; all is as it was")
+    assert logs.place_of("something else", log) == ""
