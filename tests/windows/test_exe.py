@@ -12,6 +12,8 @@ import pefile  # type: ignore[import-untyped]
 import pytest
 
 from agent.release import RELEASE
+from exebuild import image, modules
+from exebuild.assembly import MARK
 from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.repository import ROOT
@@ -300,6 +302,16 @@ def test_every_module_of_the_product_can_be_imported_in_it(machine: Node) -> Non
     source.unlink()
     result = machine.run(rf"{folder}\probe.exe")
     assert (result.code, result.out.strip(), result.err) == (0, "", "")
+
+
+def test_modules_are_not_read_out_of_a_file_that_is_not_the_one_that_runs(machine: Node) -> None:
+    """As it may be when a program was replaced just as it began: then they are taken as they were mapped."""
+    program = PROGRAM.read_bytes()
+    (mark,) = [each for each in modules.parse(image.split_last_section(program)[1]) if each.name == MARK]
+    assert program.count(mark.code) == 2, "before the modules, and where it is known"
+    machine.path(r"C:\Program Files\wmcb\another.exe").write_bytes(program.replace(mark.code, bytes(32), 1))
+    result = machine.run(r"C:\Program Files\wmcb\another.exe", "version")
+    assert (result.code, result.err) == (0, "")
 
 
 # Which files it loads

@@ -30,7 +30,7 @@ from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler
 from exebuild.modules import FrozenModule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from exebuild.findings import Analysis, Findings
 
@@ -87,6 +87,8 @@ FOLLOWING = (
 """What it loads in order to follow a ConfigMap."""
 PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
 
+MARK = "wmcb_mark"
+"""No module: lies before those that are read out of the program's file, and says that it is theirs."""
 _LAUNCHER, _LOG_RUNNER = "WMCB_LAUNCHER", "WMCB_LOG_RUNNER"
 """Programs in C that are compiled already, for where zig itself cannot run."""
 _SIGNED = "WMCB_SIGNED_PROGRAM"
@@ -106,20 +108,25 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
     licenses = parts.licenses(carried)
 
     log_runner = _log_runner(work)
+    launcher = _launcher(repository, work, commit)
     code = {
         **_kept(work, found),
         **freezing.freeze(own, optimize=freezing.KEEP_ALL),
-        "wmcb_built": _facts(commit, found),
+        "wmcb_built": b"",  # its name counts, below
         "wmcb_licenses": _carried("wmcb_licenses", "TEXT", licenses),
         "wmcb_log_runner": _carried("wmcb_log_runner", "PROGRAM", log_runner),
     }
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
-    # What the resident service imports lies together: Windows reads it by pages, and keeps those in memory.
-    together = ["wmcb_start", "wmcb_built", *freezing.imported_by(repository, RESIDENT + KEEPING + FOLLOWING)]
-    order = [*(name for name in together if name in code), *sorted(set(code) - set(together))]
-    table = modules.build([FrozenModule(name, code[name], name in packages) for name in order])
+    # What the resident service imports is read out of the program's file (carried/wmcb_start.py).
+    imported = freezing.imported_by(repository, RESIDENT + KEEPING + FOLLOWING)
+    read = [FrozenModule(name, code[name], name in packages) for name in imported if name in code]
+    code[MARK] = hashlib.sha256(b"".join(module.code for module in read)).digest()
+    others = sorted(set(code) - {MARK, *imported})
+    names = [MARK, *(module.name for module in read), *others]
+    place = image.place_of_section(launcher) + modules.place_of_code(names)
+    code["wmcb_built"] = _facts(commit, found, place, code[MARK], read)
+    table = modules.build([FrozenModule(name, code[name], name in packages) for name in names])
 
-    launcher = _launcher(repository, work, commit)
     program = _signed_program(image.add_section(launcher, modules.SECTION, table))
     runtime = {name: path.read_bytes() for name, path in found.files().items()}
     packed = payload.build(program, runtime, _packing(work))
@@ -209,9 +216,16 @@ def _kept(work: Path, found: Findings) -> dict[str, bytes]:
     return table
 
 
-def _facts(commit: str, found: Findings) -> bytes:
-    extensions = found.files_of_extensions()
-    text = f"COMMIT = {commit!r}\nOPENSSL = {ssl.OPENSSL_VERSION!r}\nEXTENSIONS = {extensions!r}\n"
+def _facts(commit: str, found: Findings, place: int, mark: bytes, read: Sequence[FrozenModule]) -> bytes:
+    facts = {
+        "COMMIT": commit,
+        "OPENSSL": ssl.OPENSSL_VERSION,
+        "EXTENSIONS": found.files_of_extensions(),
+        "PLACE": place,
+        "MARK": mark,
+        "READ": tuple((module.name, len(module.code), module.is_package) for module in read),
+    }
+    text = "".join(f"{name} = {value!r}\n" for name, value in facts.items())
     return freezing.compile_module("wmcb_built", text.encode(), is_package=False, optimize=freezing.KEEP_ALL)
 
 

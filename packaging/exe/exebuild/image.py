@@ -27,6 +27,11 @@ def _round_up(value: int, step: int) -> int:
     return -(-value // step) * step
 
 
+def place_of_section(program: bytes) -> int:
+    """Where in the file the content begins of a section that is added."""
+    return _round_up(len(program), PAGE)
+
+
 def add_section(program: bytes, name: str, content: bytes) -> bytes:
     """The program with one more section, read-only, at its end."""
     image = bytearray(program)
@@ -43,7 +48,7 @@ def add_section(program: bytes, name: str, content: bytes) -> bytes:
     alignment = struct.unpack_from("<I", image, optional + _SECTION_ALIGNMENT)[0]
     _, size, address, *_ = _SECTION.unpack_from(image, entry - _SECTION.size)
     where = _round_up(address + size, alignment)
-    raw = _round_up(len(image), PAGE)
+    raw = place_of_section(program)
     raw_size = _round_up(len(content), PAGE)
     flags = _INITIALIZED_DATA | _MEM_READ
     _SECTION.pack_into(

@@ -31,11 +31,16 @@ def parse(section: bytes) -> list[FrozenModule]:
     return found
 
 
+def place_of_code(names: Sequence[str]) -> int:
+    """Where in the section the code of modules of these names begins; one follows the other."""
+    return 4 + _MODULE.size * len(names) + sum(len(name) + 1 for name in names)
+
+
 def build(modules: Sequence[FrozenModule]) -> bytes:
     """What launcher/interpreter.c reads. Python looks through it from the start at each import."""
     place = 4 + _MODULE.size * len(modules)
     names = b"".join(module.name.encode("ascii") + b"\0" for module in modules)
-    code_place = place + len(names)
+    code_place = place_of_code([module.name for module in modules])
     index = b""
     for module in modules:
         index += _MODULE.pack(place, code_place, len(module.code), module.is_package)

@@ -15,6 +15,12 @@ def test_modules_are_found_by_name_with_their_code() -> None:
     assert modules.parse(section) == wanted
 
 
+def test_the_code_of_one_module_follows_that_of_another() -> None:
+    wanted = [FrozenModule("agent", b"one", True), FrozenModule("agent.cli", b"other", False)]
+    place = modules.place_of_code([module.name for module in wanted])
+    assert modules.build(wanted)[place:] == b"oneother"
+
+
 def _halves(content: bytes) -> bytes:
     return content[::2]
 
