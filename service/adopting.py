@@ -20,6 +20,7 @@ from service.cluster import kubeconfig_of
 from service.desired import desired
 from service.failing import why
 from service.followed import PART
+from service.hand_over_folder import hand_over_folder
 from service.health import Soundness
 from service.refusing import Refused, told
 from service.reporting import Report
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from service.desired import Desired
     from service.followed import Followed
     from service.reporting import Reports
+    from service.succeeding import Lag, Succeeding
     from service.telling import Telling
 
 PAUSED = "wmcb/paused"
@@ -64,7 +66,9 @@ class Adopting:
         reports: Reports,
         telling: Telling,
         version: str,
+        succeed: Callable[[], Succeeding],
     ) -> None:
+        """`succeed` makes what sees to another wmcb.exe, where one is wanted or tried."""
         self._host = host
         self._followed = followed
         self._cluster = cluster
@@ -72,6 +76,10 @@ class Adopting:
         self._reports = reports
         self._telling = telling
         self._version = version
+        self._succeed = succeed
+        self._succeeding: Succeeding | None = None
+        self._lag: Lag | None = None
+        self._has_given_word = False
         self._standing = Standing(followed.place)
         self._is_read = False
         self._desired: Desired | None = None
@@ -112,8 +120,21 @@ class Adopting:
         """To the cluster, as soon as that can be told."""
         now = self._standing
         if now.state is not State.WAITING:
-            state = "paused" if is_paused else now.state.value
-            self._reports.put(Report(str(self._followed), state, now.error, now.applied, now.version))
+            state, text = "paused" if is_paused else now.state.value, str(self._followed)
+            self._reports.put(Report(text, state, now.error, now.applied, now.version, self._version))
+        self._give_word()
+
+    def _give_word(self) -> None:
+        """Where another wmcb.exe was in its place until now: this one follows the ConfigMap."""
+        is_heard = None not in (self._cluster.node, self._cluster.config_map) and self.trouble is None
+        if is_heard and not self._has_given_word:
+            if self._host.files.observe(hand_over_folder(self._host)) is not None:
+                self._succession().give_word()
+            self._has_given_word = True
+
+    def _succession(self) -> Succeeding:
+        self._succeeding = self._succeeding or self._succeed()
+        return self._succeeding
 
     # What there is to know
 
@@ -136,6 +157,8 @@ class Adopting:
         if sight != self._sight:
             self._sight, self._desired = sight, None
             self._contents.try_again()
+            if self._succeeding is not None:
+                self._succeeding.try_again()
             self._pause_seconds, self._try_again_at = _FIRST_PAUSE_SECONDS, None
             if seen.thing is None:
                 self._miss()
@@ -201,7 +224,31 @@ class Adopting:
         """
         self.again_seconds = None
         wanted = self._desired
-        if wanted is None or self._is_so(wanted, inventory):
+        if wanted is None:
+            return False
+        self._lag = self._seen_to(wanted)
+        if self._lag is None:
+            return self._adopt(wanted, inventory, let_go)
+        if self._lag.is_under_way:
+            self._stand(state=State.PENDING, error=self._lag.text, turn=None)
+            is_begun = False
+        else:
+            is_begun = self._adopt(wanted, inventory, let_go)
+        again = [each for each in (self.again_seconds, self._lag.again_seconds) if each is not None]
+        self.again_seconds = min(again, default=None)
+        return is_begun
+
+    def _seen_to(self, wanted: Desired) -> Lag | None:
+        """To the program that is to keep the node: first, since it is stopped when another is begun."""
+        is_known = self._host.files.observe(hand_over_folder(self._host)) is not None
+        if wanted.with_program is None and not is_known:
+            return None
+        node = self._cluster.node
+        assert node is not None
+        return self._succession().see_to(wanted, node.name)
+
+    def _adopt(self, wanted: Desired, inventory: Inventory, let_go: Callable[[], None]) -> bool:
+        if self._is_so(wanted, inventory):
             return False
         if wanted.content == self._standing.failed:
             self._fail(self._standing.failed_by)
@@ -363,10 +410,11 @@ class Adopting:
     def _stand_as_applied(self, wanted: Desired) -> None:
         self._telling.is_over(_NOT_DONE)
         is_new = self._standing.applied != wanted.digest
+        lag = self._lag
         self._stand(
-            state=State.APPLIED,
-            error="",
-            turn=None,
+            state=lag.state if lag else State.APPLIED,
+            error=lag.text if lag else "",
+            turn=lag.turn if lag else None,
             applied=wanted.digest,
             version=wanted.version if is_new else self._standing.version or wanted.version,
             documents=wanted.hashes,

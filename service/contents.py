@@ -12,6 +12,7 @@ from service.signals import Signal, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from pathlib import PureWindowsPath
 
     from agent.artifacts.means import Means
     from agent.artifacts.stock import Stock
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 class Contents:
     """Fetched by a thread that signals when it has come to its end; asked by the one that works."""
 
-    def __init__(self, host: Host, signals: Signals, means: Means | None = None) -> None:
+    def __init__(
+        self, host: Host, signals: Signals, means: Means | None = None, folder: PureWindowsPath | None = None
+    ) -> None:
+        """Into wmcb's own folder, unless another is said."""
         self._host = host
         self._means = means
+        self._folder = folder or StateFolder.of(host).fetched
         self._signals = signals
         self._thread: threading.Thread | None = None
         self._failed: Mapping[str, str] = {}
@@ -35,7 +40,7 @@ class Contents:
         """Loaded for a document that has artifacts, and not for the others."""
         from agent.artifacts.stock import Stock
 
-        return Stock(self._host, StateFolder.of(self._host).fetched, self._means)
+        return Stock(self._host, self._folder, self._means)
 
     @property
     def has_failed(self) -> bool:
@@ -67,7 +72,7 @@ class Contents:
     def clear(self) -> None:
         """Nothing of it is needed any more."""
         self._failed = {}
-        if self._host.files.observe(StateFolder.of(self._host).fetched) is not None:
+        if self._host.files.observe(self._folder) is not None:
             self._stock.clear()
 
     def _fetch(self, artifacts: Sequence[Artifact], needed: Collection[str]) -> None:

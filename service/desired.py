@@ -45,6 +45,11 @@ class Desired:
         return replaced(self, documents=documents, digest=_digest(documents))
 
     @property
+    def with_program(self) -> NodeConfiguration | None:
+        """The document that says which wmcb.exe is to keep the node; None where none does."""
+        return next((document for document in self.documents if document.program), None)
+
+    @property
     def pause(self) -> str | None:
         """The reason that one of the documents gives for a pause; None for no pause."""
         wanted = maintenance(self.documents)
@@ -72,6 +77,7 @@ def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -
     else:
         outcome = read_data(str(followed), data)
     documents = chosen(_usable(outcome), node, labels)
+    _check_programs(documents)
     return Desired(
         content_of(config_map),
         text_at(config_map, "metadata", "resourceVersion"),
@@ -95,6 +101,15 @@ def _usable(outcome: Outcome) -> tuple[NodeConfiguration, ...]:
             if isinstance(item.wanted, HostName) and not document.nodes.names:
                 raise Refused(told([item.origin.error("a name is one machine's; say in nodes.names whose")]))
     return outcome.documents
+
+
+def _check_programs(documents: tuple[NodeConfiguration, ...]) -> None:
+    programs = [document.program for document in documents if document.program]
+    for other in programs[1:]:
+        if other.sha256 != programs[0].sha256:
+            there = programs[0].origin.error("").where
+            text = f"another wmcb.exe is wanted of the same node by {there}; keep one of them"
+            raise Refused(told([other.origin.error(text)]))
 
 
 def _texts(data: object) -> Mapping[str, str]:

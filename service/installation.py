@@ -110,7 +110,7 @@ def lay_out(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -
     Whether anything of the program is another than before.
     """
     target = place(host)
-    is_another = target != program.parent and _lay_out(host.files, program, target)
+    is_another = target != program.parent and lay_out_at(host.files, program, target)
     if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
         _put(host.files, target / PROGRAM, target / KUBEADM)
     return is_another
@@ -126,7 +126,7 @@ def have_it_run(host: Host, seconds: float) -> None:
 def restart(host: Host, seconds: float) -> None:
     """If it runs, so that it goes by what it is now, and by what it is told."""
     if host.services.status(SERVICE).state is ServiceState.RUNNING:
-        _stop(host, seconds)
+        stop(host, seconds)
         host.services.start(SERVICE)
 
 
@@ -138,11 +138,12 @@ def _texts_of_events(host: Host) -> PureWindowsPath | None:
     return None
 
 
-def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> bool:
+def lay_out_at(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> bool:
+    """A program, with the runtime folder beside it, into another folder; whether it was another there."""
     source = program.parent / RUNTIME
     names = files.list(source)
     for folder in (target, target / RUNTIME):
-        _ensure_folder(files, folder)
+        ensure_folder(files, folder)
     others = set(files.list(target / RUNTIME)) - set(names)
     # The program last: what it loads is there when it can first be started.
     written = [_put(files, source / name, target / RUNTIME / name) for name in names]
@@ -153,7 +154,7 @@ def _lay_out(files: Files, program: PureWindowsPath, target: PureWindowsPath) ->
     return any(written) or bool(others)
 
 
-def _ensure_folder(files: Files, folder: PureWindowsPath) -> None:
+def ensure_folder(files: Files, folder: PureWindowsPath) -> None:
     try:
         files.make_directory(folder, PROGRAM_DIRECTORY)
     except AlreadyExists:
@@ -178,7 +179,7 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     That is all of it when the running `program` is what was installed.
     """
     if host.services.read(SERVICE) is not None:
-        _stop(host, seconds)
+        stop(host, seconds)
         host.services.delete(SERVICE)
     target = place(host)
     if _texts_of_events(host) == target / PROGRAM:
@@ -195,7 +196,8 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     return left
 
 
-def _stop(host: Host, seconds: float) -> None:
+def stop(host: Host, seconds: float) -> None:
+    """Nothing happens where it does not run."""
     try:
         host.services.stop(SERVICE)
     except ServiceNotRunning:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from service.keeping import Wishes
     from service.mending import Mending
     from service.signals import Signals
+    from service.succeeding import Succeeding
     from service.telling import Telling
 
     Log = Callable[[str], None]
@@ -199,8 +200,17 @@ def following(followed: Followed, means: Callable[[Host], Means] | None = None) 
         from service.reporting import Reports
 
         cluster = Cluster(host, followed, signals)
-        contents = Contents(host, signals, means(host) if means else None)
+        found = means(host) if means else None
+        contents = Contents(host, signals, found)
         reports = Reports(cluster, host.clock)
-        return Adopting(host, followed, cluster, contents, reports, telling, RELEASE)
+
+        def succeed() -> Succeeding:
+            from service import succession
+            from service.succeeding import Succeeding
+
+            own = Contents(host, signals, found, succession.fetched(host))
+            return Succeeding(host, own, telling)
+
+        return Adopting(host, followed, cluster, contents, reports, telling, RELEASE, succeed)
 
     return wishing

@@ -29,6 +29,7 @@ STATE = "wmcb/state"
 ERROR = "wmcb/error"
 APPLIED = "wmcb/applied"
 VERSION = "wmcb/applied-version"
+RELEASE = "wmcb/release"
 
 _EVENTS = "/api/v1/namespaces/default/events"
 _LONGEST = 1000
@@ -53,6 +54,8 @@ class Report:
     error: str = ""
     applied: str = ""
     version: str = ""
+    release: str = ""
+    """Of the wmcb that tells it."""
 
     def annotations(self) -> Mapping[str, str | None]:
         """None for one that is not to be there."""
@@ -61,6 +64,7 @@ class Report:
             ERROR: self.error[:_LONGEST] or None,
             APPLIED: self.applied or None,
             VERSION: self.version or None,
+            RELEASE: self.release or None,
         }
 
 
@@ -71,7 +75,7 @@ def withdraw(host: Host, inventory: Inventory) -> None:
         raise Unknown("which node this machine is is not known here")
     name, access = identity(host, path)
     with Client(access, proxies=proxies_of(host), limits=Limits(patience=_PATIENCE_SECONDS)) as client:
-        annotations = dict.fromkeys((STATE, ERROR, APPLIED, VERSION))
+        annotations = dict.fromkeys((STATE, ERROR, APPLIED, VERSION, RELEASE))
         client.patch(node(name), {"metadata": {"annotations": annotations}})
 
 

@@ -61,6 +61,10 @@ class Event(enum.IntEnum):
     """A service, or a container's program, was restarted: what it lives by, as hns, had started anew."""
     UNROUTED = 28
     """Pods here do not reach those of some Node, or there is no network for them, for a minute now."""
+    SUCCEEDED = 29
+    """Another wmcb.exe keeps the node from now on, as the ConfigMap wants it."""
+    WENT_BACK = 30
+    """Another wmcb.exe was not well, or is none; the one that was there keeps the node."""
 
 
 _LEVELS = {
@@ -69,8 +73,10 @@ _LEVELS = {
     Event.RESUMED: EventLevel.INFORMATION,
     Event.APPLIED: EventLevel.INFORMATION,
     Event.PENDING: EventLevel.INFORMATION,
+    Event.SUCCEEDED: EventLevel.INFORMATION,
     Event.REFUSED: EventLevel.ERROR,
     Event.FAILED: EventLevel.ERROR,
+    Event.WENT_BACK: EventLevel.ERROR,
     Event.NOT_REPAIRED: EventLevel.ERROR,
     Event.TROUBLE: EventLevel.ERROR,
 }

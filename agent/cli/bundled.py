@@ -17,6 +17,7 @@ from agent.engine.state_folder import StateFolder
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
 from agent.resources.kind import CannotBeSo
+from service.hand_over_folder import hand_over_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -102,6 +103,7 @@ class Bundled:
         folder = self._folder
         for path in (folder.inventory, folder.inventory_copy, folder.following, folder.pause):
             yield from self._document(path)
+        yield from self._document(hand_over_memory(self._host))
         yield from self._journal(folder.journal)
         names = [path.name for path in (folder.made, folder.fetched, folder.path / "kept")]
         yield "state/folders.json", {name: self._sizes(folder.path / name) for name in names}

@@ -226,6 +226,12 @@ COMMANDS = (
         examples=("sc start wmcb",),
     ),
     Command(
+        "daemon hand-over",
+        "give way to another wmcb.exe; Windows calls this, once",
+        run="agent.cli.handing_over:run",
+        examples=("sc start wmcb-hand-over",),
+    ),
+    Command(
         "continue",
         "go on after a restart; Windows calls this, once",
         run="agent.cli.restarting:go_on",

@@ -191,13 +191,14 @@ def _span(request: Request) -> float:
 def install(request: Request) -> int:
     """Lays the running exe out under Program Files and registers the service."""
     host = open_as_administrator(request)
-    from service import installation
+    from service import installation, succession
     from service.metrics_port import arguments as metrics_arguments
 
     former, followed = installation.arguments(host), _followed(request, host)
     port = _metrics_port(request, former)
     elsewhere = _elsewhere(request, host, former)
     arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port), *elsewhere)
+    succession.installed_by_hand(host)
     with running_program(request, host) as program:
         installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
     if arguments != former or installed.is_another:
@@ -335,10 +336,11 @@ def uninstall(request: Request) -> int:
     host = open_as_administrator(request)
     from pathlib import PureWindowsPath
 
-    from service import installation
+    from service import installation, succession
 
     place = installation.place(host)
     was_there = host.services.read(SERVICE) is not None or host.files.observe(place) is not None
+    succession.uninstalled(host)
     left = installation.uninstall(host, PureWindowsPath(sys.executable), STOP_WITHIN_SECONDS)
     if not was_there:
         say("nothing to do: the resident service is not installed")

@@ -84,3 +84,5 @@ def _tell(
         asking.notice(
             f"{file.shown}: rollout and maintenance count where a ConfigMap is followed; here it is made now"
         )
+    if any(each.program for each in mine):
+        asking.notice(f"{file.shown}: self counts where a ConfigMap is followed, and is left out here")

@@ -23,6 +23,7 @@ from service.followed import followed
 from service.keeping import Keeping
 from service.reporting import Reports
 from service.signals import Signals
+from service.succeeding import Succeeding
 from service.telling import Telling
 from service.watching import Watches
 
@@ -61,7 +62,16 @@ def _resident(folder: Path, config_map: str) -> Keeping:
     wanted = followed(config_map)
     cluster = Cluster(host, wanted, signals)
     contents, reports = Contents(host, signals), Reports(cluster, host.clock)
-    adopting = Adopting(host, wanted, cluster, contents, reports, telling, VERSION)
+    adopting = Adopting(
+        host,
+        wanted,
+        cluster,
+        contents,
+        reports,
+        telling,
+        VERSION,
+        lambda: Succeeding(host, contents, telling),
+    )
     return Keeping(host, signals, telling, VERSION, _NoWatches(host, signals), adopting)
 
 

@@ -48,14 +48,16 @@ def unpacked(node: Node) -> list[Path]:
     return sorted(found for place in places for found in place.rglob("wmcb-*"))
 
 
-def of_release(release: str) -> bytes:
-    """The shipped file as one of another release.
+def of_release(release: str, fault: tuple[bytes, bytes] | None = None) -> bytes:
+    """The shipped file as one of another release; with a fault that is some bytes in place of others.
 
     The program's modules lie in it as they were compiled, so that the name can be exchanged there.
     """
     was, now = (struct.pack("<I", len(each)) + each.encode() for each in (RELEASE, release))
     program = PROGRAM.read_bytes()
-    assert (len(was), program.count(was)) == (len(now), 1)
+    for old, new in ((was, now), *([fault] if fault else [])):
+        assert (len(old), program.count(old)) == (len(new), 1)
+        program = program.replace(old, new)
     runtime = {path.name: path.read_bytes() for path in (PROGRAM.parent / "runtime").iterdir()}
-    packed = payload.build(program.replace(was, now), runtime, lambda content: content)
+    packed = payload.build(program, runtime, lambda content: content)
     return image.add_section((repository.ROOT / "build" / LAUNCHER).read_bytes(), payload.SECTION, packed)

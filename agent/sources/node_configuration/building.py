@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.sources.forms import mapping, number, text, texts
-from agent.sources.node_configuration.kinds import OF_THE_NODE, kind_of
+from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of
 from agent.sources.node_configuration.model import (
     Item,
     Maintenance,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from agent.documents import Value
     from agent.sources.forms import Checking
+    from agent.sources.node_configuration.model import OwnProgram
     from agent.sources.report import Place
 
     Fields = dict[str, Value]
@@ -44,6 +45,7 @@ def build(checking: Checking, value: Fields) -> NodeConfiguration:
         _rollout(checking, rollout) if rollout else None,
         Maintenance(maintenance.get("paused") is True, text(maintenance.get("reason"))),
         tuple(_items(checking, value)),
+        _own_program(checking, value),
     )
 
 
@@ -58,6 +60,15 @@ def _items(checking: Checking, value: Fields) -> Iterator[Item]:
         if name in value:
             for wanted, place in kind_of(name).wanted(checking, value[name], (name,)):
                 yield Item(wanted, _origin(checking, place))
+
+
+def _own_program(checking: Checking, value: Fields) -> OwnProgram | None:
+    if OWN_PROGRAM not in value:
+        return None
+    from agent.sources.node_configuration.kinds.own_program import own_program
+
+    place = (OWN_PROGRAM,)
+    return own_program(checking, mapping(value[OWN_PROGRAM]), place, _origin(checking, place))
 
 
 def _origin(checking: Checking, place: Place) -> Origin:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.sources.report import Place
-    from agent.spec import Content, Protection, Want
+    from agent.spec import Content, Protection, Signer, Want
 
 
 @frozen
@@ -100,6 +100,18 @@ class Item:
 
 
 @frozen
+class OwnProgram:
+    """The wmcb.exe that is to keep the node."""
+
+    source: str = field(shown=False)
+    sha256: str
+    signer: Signer | None
+    within_seconds: float
+    """Until it is well."""
+    origin: Origin
+
+
+@frozen
 class NodeConfiguration:
     """One document, checked by itself."""
 
@@ -110,3 +122,4 @@ class NodeConfiguration:
     rollout: Rollout | None = None
     maintenance: Maintenance = field(default_factory=Maintenance)
     items: tuple[Item, ...] = ()
+    program: OwnProgram | None = None

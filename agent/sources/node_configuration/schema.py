@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from agent.sources.forms import Fields, Flag, Form, ListOf, MapOf, Number, Text
-from agent.sources.node_configuration.kinds import OF_THE_NODE, kind_of
+from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of
 
 GROUP = "wmcb.internal"
 """Nobody can ever own a name below .internal, so no other project's group is the same, and no domain is
@@ -87,11 +87,15 @@ _OF_THE_DOCUMENT: Mapping[str, Form] = {
 class _Forms(Mapping[str, Form]):
     """A kind's own is loaded when it is looked at: a document has few of them."""
 
-    _names = (*_OF_THE_DOCUMENT, *OF_THE_NODE)
+    _names = (*_OF_THE_DOCUMENT, OWN_PROGRAM, *OF_THE_NODE)
 
     def __getitem__(self, name: str) -> Form:
         if name in OF_THE_NODE:
             return kind_of(name).form
+        if name == OWN_PROGRAM:
+            from agent.sources.node_configuration.kinds.own_program import FORM
+
+            return FORM
         return _OF_THE_DOCUMENT[name]
 
     def __contains__(self, name: object) -> bool:

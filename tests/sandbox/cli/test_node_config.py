@@ -203,6 +203,13 @@ def test_a_node_that_cannot_be_made_leaves_what_was_made_before(machine: Machine
     assert machine.host.services.read("kubelet") is None
 
 
+def test_which_program_keeps_the_node_is_nothing_for_a_file(machine: Machine) -> None:
+    file = given(machine, f"{FILE}self: {{source: 'https://files.example/wmcb.exe', sha256: {'0' * 64}}}\n")
+    answer = machine.wmcb(*machine.node, *file)
+    assert f"{file[1]}: self counts where a ConfigMap is followed, and is left out here" in answer.err
+    assert (answer.code, machine.read(NOTE)) == (0, b"one")
+
+
 def test_it_does_not_go_with_user_data(machine: Machine) -> None:
     answer = machine.wmcb("--user-data", machine.give("user-data", "#cloud-config\n"), *given(machine))
     assert answer.code == 2

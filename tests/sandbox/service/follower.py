@@ -12,7 +12,7 @@ from agent.records import replaced
 from agent.spec import HealthCheck, Service, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
-from service import standing
+from service import standing, succession
 from service.adopting import Adopting
 from service.cluster import Node, Seen
 from service.contents import Contents
@@ -20,6 +20,7 @@ from service.followed import Followed
 from service.keeping import Keeping
 from service.mending import Mending
 from service.signals import Signal, Source
+from service.succeeding import Succeeding
 from service.telling import Telling
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Follower(Keeper):
             self.reports,  # type: ignore[arg-type]
             telling,
             "test",
+            self._succeeding,
         )
         self.mending = Mending(self.host, self.signals, Means(patience=0.0))
         self.keeping = Keeping(
@@ -91,6 +93,10 @@ class Follower(Keeper):
             adopting,
             lambda: self.mending,
         )
+
+    def _succeeding(self) -> Succeeding:
+        self.own_contents = Contents(self.host, self.signals, folder=succession.fetched(self.host))
+        return Succeeding(self.host, self.own_contents, Telling(self.host, self.log.append))
 
     def make_node(self, well_within_seconds: float = 60.0) -> None:
         """Whose kubelet is given so long to be well after its start."""

@@ -40,6 +40,8 @@ OF_THE_NODE = (
     "cniConfigurations",
 )
 """In the order in which the published schema has them."""
+OWN_PROGRAM = "self"
+"""What is wanted of wmcb: no kind, but in a module of its own (own_program) as well."""
 
 
 @cache

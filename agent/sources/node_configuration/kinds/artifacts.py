@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from agent.sources.report import Place
 
 _DIGESTS = ("sha256", "sha512")
-_SIGNER = Table(
+SOURCE = Text(
+    "From where: a URL, a file on a share, or one of the machine.",
+    "an http or https URL, or a path such as \\\\server\\share\\tool.zip or C:\\setup\\tool.zip,",
+    pattern=r"https?://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*|\\\\[^\\/\x00-\x1f]+\\[^\x00-\x1f]+"
+    r"|[A-Za-z]:[\\/][^\x00-\x1f]+",
+    most=8_000,
+)
+SHA256 = Text("What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}")
+SIGNER = Table(
     {
         "commonName": Text(
             "The CN of the certificate that it is signed with.", "a name", r"[^\x00-\x1f]+", most=256
@@ -51,16 +59,8 @@ _UNPACK = Table(
 _ARTIFACT = Table(
     {
         "name": name_form("For a person, and no other artifact's."),
-        "source": Text(
-            "From where: a URL, a file on a share, or one of the machine.",
-            "an http or https URL, or a path such as \\\\server\\share\\tool.zip or C:\\setup\\tool.zip,",
-            pattern=r"https?://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*|\\\\[^\\/\x00-\x1f]+\\[^\x00-\x1f]+"
-            r"|[A-Za-z]:[\\/][^\x00-\x1f]+",
-            most=8_000,
-        ),
-        "sha256": Text(
-            "What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}"
-        ),
+        "source": SOURCE,
+        "sha256": SHA256,
         "sha512": Text("The same.", "a SHA-512 in 128 hexadecimal digits", pattern="[0-9A-Fa-f]{128}"),
         "checksums": Text(
             "Where a file tells what it has to hash to, as sha256sum writes it. Weaker: whoever can change"
@@ -69,7 +69,7 @@ _ARTIFACT = Table(
             pattern=r"https://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*",
             most=8_000,
         ),
-        "signer": _SIGNER,
+        "signer": SIGNER,
         "path": path_form("Where it is to be, as one file. Folders on the way are made."),
         "unpack": _UNPACK,
         "protection": Text(
@@ -85,25 +85,34 @@ _ARTIFACT = Table(
 
 
 def _artifact(checking: Checking, given: Fields, place: Place) -> Artifact:
-    source = text(given["source"])
-    if "://" in source and urls.parse(source) is None:
-        checking.wrong((*place, "source"), "it is no URL")
+    from_where = source(checking, given, place)
     said = next((name for name in _DIGESTS if name in given), "")
     return Artifact(
         text(given["name"]),
-        source,
+        from_where,
         _unpacking(checking, mapping(given["unpack"]), (*place, "unpack"))
         if "unpack" in given
         else own_path(checking, given, place),
         f"{said}:{text(given[said]).lower()}" if said else "",
         text(given.get("checksums")),
-        _signer(mapping(given["signer"])) if "signer" in given else None,
+        signer(given),
         protection(given),
     )
 
 
-def _signer(given: Fields) -> Signer:
-    return Signer(text(given.get("commonName")), text(given.get("thumbprint")).lower())
+def source(checking: Checking, given: Fields, place: Place) -> str:
+    said = text(given["source"])
+    if "://" in said and urls.parse(said) is None:
+        checking.wrong((*place, "source"), "it is no URL")
+    return said
+
+
+def signer(given: Fields) -> Signer | None:
+    """Of what has perhaps a field `signer`."""
+    if "signer" not in given:
+        return None
+    said = mapping(given["signer"])
+    return Signer(text(said.get("commonName")), text(said.get("thumbprint")).lower())
 
 
 def _unpacking(checking: Checking, given: Fields, place: Place) -> Unpacking:

@@ -18,12 +18,18 @@ from agent.sources.node_configuration import (
     compile_node,
     maintenance,
 )
-from agent.spec import File, Key, Lying
+from agent.spec import File, Key, Lying, Signer
 from unit.sources.node_configuration.examples import HEAD, Obtaining, documents, obtain, told
 
 if TYPE_CHECKING:
     from agent.spec import Artifact, Content
 
+SELF = f"""\
+self:
+  source: https://files.example/wmcb.exe
+  sha256: {"A" * 64}
+  signer: {{commonName: Example Authors}}
+"""
 FILE = "files:\n  - path: C:\\k\\a\n    text: a\n"
 VALUE = "registryValues: [{key: 'HKLM\\SOFTWARE\\A', name: b, dword: %s}]"
 LABELS = {"pool": "blue", "kubernetes.io/os": "windows"}
@@ -182,12 +188,24 @@ def test_a_document_knows_whom_it_pauses_and_when_it_counts() -> None:
     assert (maintenance([plain]), plain.rollout) == (Maintenance(), None)
 
 
-def test_a_digest_is_of_what_is_wanted_alone() -> None:
+def test_a_document_knows_which_program_is_to_keep_the_node() -> None:
+    (made,) = documents(f"{HEAD}{SELF}")
+    program = made.program
+    assert program is not None
+    assert (program.source, program.sha256) == ("https://files.example/wmcb.exe", "a" * 64)
+    assert program.signer == Signer("Example Authors")
+    assert (program.within_seconds, program.origin.place) == (300.0, ("self",))
+    (plain,) = documents(HEAD)
+    assert (plain.program, made.items) == (None, ())
+
+
+def test_a_digest_is_of_what_is_wanted_of_the_node_alone() -> None:
     def digest(text: str) -> str:
         return documents(HEAD + text)[0].digest
 
     same = {
         digest(FILE),
+        digest(f"{FILE}{SELF}"),
         digest(f"{FILE}rollout: {{percentage: 5}}\nnodes: {{names: [a]}}\nmaintenance: {{paused: true}}\n"),
         digest("services: []\nfiles: [{text: a, path: 'C:\\k\\a'}]  # the same\n"),
     }

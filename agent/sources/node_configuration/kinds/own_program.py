@@ -1,0 +1,47 @@
+"""Which wmcb.exe is to keep the node. Nothing of the node itself, and so no kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sources.forms import Fields as Table
+from agent.sources.forms import number, text
+from agent.sources.node_configuration.kinds.artifacts import SHA256, SIGNER, SOURCE, signer, source
+from agent.sources.node_configuration.kinds.values import seconds_form
+from agent.sources.node_configuration.model import OwnProgram
+
+if TYPE_CHECKING:
+    from agent.sources.forms import Checking
+    from agent.sources.node_configuration.kinds.kind import Fields
+    from agent.sources.node_configuration.model import Origin
+    from agent.sources.report import Place
+
+_HOUR = 3600
+_WITHIN_SECONDS = 300.0
+
+FORM = Table(
+    {
+        "source": SOURCE,
+        "sha256": SHA256,
+        "signer": SIGNER,
+        "withinSeconds": seconds_form(
+            "How long it has until it follows the ConfigMap, 300 if nothing is said. Else the one before it"
+            " is put back, and this one is not tried again until the ConfigMap is another.",
+            most=_HOUR,
+            least=5,
+        ),
+    },
+    "The wmcb.exe, as it is shipped, that is to keep the node in place of the one that does. It counts where"
+    " a ConfigMap is followed, and takes its turn by rollout.",
+    needed=("source", "sha256"),
+)
+
+
+def own_program(checking: Checking, given: Fields, place: Place, origin: Origin) -> OwnProgram:
+    return OwnProgram(
+        source(checking, given, place),
+        text(given["sha256"]).lower(),
+        signer(given),
+        number(given.get("withinSeconds"), _WITHIN_SECONDS),
+        origin,
+    )

@@ -1,0 +1,258 @@
+"""What is remembered of another wmcb.exe that takes, or took, the place of the one that ran.
+
+All of it lies beside the program's folder: a copy of the program as it was, the shipped file of the one that
+is to come, this memory, and the word of the new one that it is well. A memory that cannot be read is none.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from agent.host.errors import (
+    HostError,
+    InUse,
+    MarkedForDeletion,
+    NotFound,
+    ServiceAlreadyRunning,
+    ServiceNotRunning,
+)
+from agent.host.port import Recovery, RecoveryAction, ServiceDefinition, ServiceState
+from agent.host.protection import PRIVATE_FILE
+from agent.records import frozen, replaced
+from agent.release import RELEASE, build
+from agent.resources.trees import remove_tree
+from service import installation
+from service.hand_over_folder import hand_over_folder, hand_over_memory
+
+if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
+    from agent.host.port import Host
+
+SERVICE = "wmcb-hand-over"
+COMMAND = ("daemon", "hand-over")
+_FORMAT = 1
+_RESTART_AFTER_MILLISECONDS = 5_000
+_STOPPED_WITHIN_SECONDS = 10.0
+
+
+@frozen
+class Version:
+    release: str
+    commit: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.release} ({self.commit[:12]})" if self.commit else self.release
+
+
+class Stage(enum.Enum):
+    PUTTING = "putting"
+    """The new one is being put in the place of the old one: what lies there may be some of both."""
+    TRYING = "trying"
+    """It runs there, and has to show that it is well."""
+    RETURNING = "returning"
+    """The old one is being put back."""
+
+
+@frozen
+class Trial:
+    sha256: str
+    """Of the shipped file."""
+    version: Version
+    """As that says itself."""
+    content: str
+    """A hash of the ConfigMap that wants it."""
+    within_seconds: float
+    arguments: tuple[str, ...]
+    """What the service was told by the old one."""
+    stage: Stage = Stage.PUTTING
+    times: int = 0
+    """How often it was begun."""
+    why: str = ""
+    """The old one is put back."""
+
+
+@frozen
+class Refusal:
+    sha256: str
+    content: str
+    """Not tried again while the ConfigMap is this one."""
+    why: str
+
+
+@frozen
+class Succession:
+    installed: str = ""
+    """The sha256 of the shipped file of what runs, where a ConfigMap wanted it."""
+    trial: Trial | None = None
+    refusal: Refusal | None = None
+
+
+# Where it lies
+
+
+def former(host: Host) -> PureWindowsPath:
+    return hand_over_folder(host) / "former"
+
+
+def successor(host: Host) -> PureWindowsPath:
+    return hand_over_folder(host) / installation.PROGRAM
+
+
+def fetched(host: Host) -> PureWindowsPath:
+    return hand_over_folder(host) / "fetched"
+
+
+def _word(host: Host) -> PureWindowsPath:
+    return hand_over_folder(host) / "well.json"
+
+
+# What is remembered
+
+
+def read(host: Host) -> Succession:
+    try:
+        known = json.loads(host.files.read(hand_over_memory(host)))
+        return Succession(
+            str(known["installed"]),
+            _trial(known["trial"]) if known["trial"] else None,
+            Refusal(**known["refusal"]) if known["refusal"] else None,
+        )
+    except (NotFound, ValueError, KeyError, TypeError):
+        return Succession()
+
+
+def _trial(known: dict[str, Any]) -> Trial:
+    """Another release may have written more."""
+    given = {name: known[name] for name in Trial.__match_args__}
+    given |= {
+        "version": _version(known["version"]),
+        "arguments": tuple(known["arguments"]),
+        "stage": Stage(known["stage"]),
+    }
+    return Trial(**given)
+
+
+def _version(known: dict[str, Any]) -> Version:
+    return Version(known["release"], known["commit"])
+
+
+def write(host: Host, known: Succession) -> None:
+    document = _document(known)
+    assert isinstance(document, dict)
+    text = json.dumps({"format": _FORMAT, **document}, indent=1)
+    host.files.write(hand_over_memory(host), text.encode(), PRIVATE_FILE)
+
+
+def _document(value: object) -> object:
+    names = getattr(value, "__match_args__", None)
+    if names is not None:
+        return {name: _document(getattr(value, name)) for name in names}
+    return value.value if isinstance(value, Stage) else value
+
+
+# Its word
+
+
+def own_version() -> Version:
+    return Version(RELEASE, build().commit)
+
+
+def give_word(host: Host) -> None:
+    """If one is waited for: this one is well."""
+    trial = read(host).trial
+    if trial is not None and trial.stage is Stage.TRYING:
+        host.files.write(_word(host), json.dumps(_document(own_version())).encode(), PRIVATE_FILE)
+
+
+def word(host: Host) -> Version | None:
+    """Of whom there is one."""
+    try:
+        return _version(json.loads(host.files.read(_word(host))))
+    except (NotFound, ValueError, KeyError, TypeError):
+        return None
+
+
+def take_word_back(host: Host) -> None:
+    with suppress(NotFound):
+        host.files.remove(_word(host))
+
+
+# The service that does it
+
+
+def begin(host: Host, known: Succession, trial: Trial) -> None:
+    """The program that runs is put by before anything else, and all of it: it is what does it, and what comes
+    back.
+    """
+    program = installation.place(host) / installation.PROGRAM
+    installation.lay_out_at(host.files, program, former(host))
+    write(host, replaced(known, trial=trial))
+    go_on(host)
+
+
+def go_on(host: Host) -> None:
+    """Sees that the service which does it is at work."""
+    definition = ServiceDefinition(
+        name=SERVICE,
+        command=(str(former(host) / installation.PROGRAM), *COMMAND),
+        display_name="wmcb, until another release of it is well",
+        description="Puts another wmcb.exe in the place of the one that runs, and that one back if need be.",
+        recovery=Recovery(
+            actions=((RecoveryAction.RESTART, _RESTART_AFTER_MILLISECONDS),) * 3, on_error_exit=True
+        ),
+    )
+    # One that is on its way out is there again in a moment.
+    with suppress(MarkedForDeletion, ServiceAlreadyRunning):
+        if host.services.read(SERVICE) is None:
+            host.services.create(definition)
+        host.services.start(SERVICE)
+
+
+def is_over(host: Host) -> None:
+    """The service goes: when it has stopped, where it is the one that asks."""
+    with suppress(NotFound, MarkedForDeletion):
+        host.services.delete(SERVICE)
+
+
+# By hand
+
+
+def installed_by_hand(host: Host) -> None:
+    """Somebody has put a program there himself: nobody takes it back, and nothing counts of what was before.
+
+    Where it is the hand-over that puts it there, all goes on.
+    """
+    if host.files.observe(hand_over_folder(host)) is None:
+        return
+    trial = read(host).trial
+    if trial is None or trial.stage is Stage.TRYING:
+        _end(host)
+        with suppress(NotFound):
+            host.files.remove(hand_over_memory(host))
+
+
+def uninstalled(host: Host) -> None:
+    """All of it goes; but the copy of a program, where that is what runs just now."""
+    _end(host)
+    with suppress(NotFound, InUse):
+        remove_tree(host.files, hand_over_folder(host))
+
+
+def _end(host: Host) -> None:
+    if host.services.read(SERVICE) is None:
+        return
+    try:
+        with suppress(ServiceNotRunning):
+            host.services.stop(SERVICE)
+        host.services.wait(SERVICE, ServiceState.STOPPED, _STOPPED_WITHIN_SECONDS)
+    except HostError:
+        # In the middle of an installation it hears nothing.
+        pid = host.services.status(SERVICE).pid
+        if pid is not None:
+            with suppress(NotFound):
+                host.processes.end(pid)
+    is_over(host)

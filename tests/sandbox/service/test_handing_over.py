@@ -1,0 +1,295 @@
+"""Another wmcb.exe put in the place of one: cut off at every single change that it makes, once and again."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.host.errors import HostError
+from agent.host.port import Completed, ServiceState
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.sandbox import open_sandbox
+from agent.records import replaced
+from sandbox.engine.world import Killed, Power, changed, powered
+from sandbox.service.keeper import Clock
+from service import installation, succession
+from service.hand_over_folder import hand_over_folder
+from service.handing_over import STAYS_SECONDS, Asked, HandingOver
+from service.succession import Stage, Succession, Trial, Version
+from service.telling import Telling
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Sequence
+
+    from agent.host.port import Host
+
+OLD, NEW = Version("1.0.0"), Version("2.0.0", "abc")
+ARGUMENTS = ("--config-map", "nodes/windows")
+TRIAL = Trial("1" * 64, NEW, "content", 10.0, ARGUMENTS)
+PLACE = PureWindowsPath(r"C:\Program Files\wmcb")
+FILES = {
+    "old": {
+        "wmcb.exe": b"old",
+        r"runtime\a.dll": b"old a",
+        r"runtime\same.dll": b"same",
+        r"runtime\gone": b"-",
+    },
+    "new": {
+        "wmcb.exe": b"new",
+        r"runtime\a.dll": b"new a",
+        r"runtime\same.dll": b"same",
+        r"runtime\b.dll": b"b",
+    },
+}
+
+
+def unpacked(host: Host, which: str) -> PureWindowsPath:
+    folder = PureWindowsPath(rf"C:\Windows\Temp\{which}")
+    for each in (folder, folder / "runtime"):
+        host.files.make_directory(each, PRIVATE_DIRECTORY)
+    for name, content in FILES[which].items():
+        host.files.write(folder / name, content, PRIVATE_FILE)
+    return folder / "wmcb.exe"
+
+
+def laid_out(host: Host) -> dict[str, bytes]:
+    names = ["wmcb.exe", *(rf"runtime\{name}" for name in host.files.list(PLACE / "runtime"))]
+    return {name: host.files.read(PLACE / name) for name in names}
+
+
+class Machine:
+    """The old one runs on it, and the new one lies ready."""
+
+    def __init__(self, folder: pathlib.Path, *, is_well: bool) -> None:
+        self.host = open_sandbox(folder)
+        self._is_well = is_well
+
+    def prepare(self) -> None:
+        host = self.host
+        installation.install(host, unpacked(host, "old"), ARGUMENTS)
+        unpacked(host, "new")
+        host.services.start("wmcb")
+        installation.ensure_folder(host.files, hand_over_folder(host))
+        host.files.write(succession.successor(host), b"shipped", PROGRAM_FILE)
+
+    def as_it_is(self, power: Power | None = None) -> Host:
+        """As a process sees it that may make so many changes."""
+        host = powered(self.host, power) if power else self.host
+        host = replaced(host, clock=Clock(host))
+
+        def run(command: Sequence[str], **_: Any) -> Completed:
+            assert list(command[1:]) == ["daemon", "install"]
+            program = PureWindowsPath(r"C:\Windows\Temp\new\wmcb.exe")
+            installation.install(host, program, installation.arguments(host))
+            return Completed(0, b"", b"")
+
+        def start(name: str) -> None:
+            host.services.start(name)
+            runs_new = name == "wmcb" and host.files.read(PLACE / "wmcb.exe") == b"new"
+            if runs_new and self._is_well:
+                host.files.write(
+                    hand_over_folder(host) / "well.json",
+                    b'{"release": "2.0.0", "commit": "abc"}',
+                    PRIVATE_FILE,
+                )
+
+        return changed(host, processes={"run": run}, services={"start": start})
+
+    def hand_over(self, power: Power | None = None) -> None:
+        host = self.as_it_is(power)
+
+        def wait(seconds: float) -> bool:
+            host.clock.sleep(10 * seconds)
+            return False
+
+        HandingOver(host, Telling(host, lambda _: None), wait).run()
+
+    def begin(self, power: Power | None = None) -> None:
+        host = self.as_it_is(power)
+        succession.begin(host, Succession(), TRIAL)
+
+    def boot(self) -> None:
+        """Windows starts the services that there are, and those that were to go are gone."""
+        for name, status in self.host.services.list().items():
+            if status.state is ServiceState.RUNNING:
+                self.host.services.stop(name)
+        for name in self.host.services.list():
+            self.as_it_is().services.start(name)
+
+    def see_through(self) -> None:
+        """What happens then: by the service itself, or by the daemon that looks for it."""
+        self.boot()
+        if succession.read(self.host).trial is not None:
+            succession.go_on(self.as_it_is())
+        if self.host.services.read(succession.SERVICE) is not None:
+            self.hand_over()
+            self.host.services.stop(succession.SERVICE)
+
+    def which(self) -> str:
+        """What lies there, whole, and is what is remembered."""
+        (found,) = [name for name, files in FILES.items() if files == laid_out(self.host)]
+        known = succession.read(self.host)
+        assert known.trial is None
+        assert (known.installed == TRIAL.sha256) == (found == "new")
+        assert self.host.services.read(succession.SERVICE) is None
+        service = self.host.services.read("wmcb")
+        assert service is not None
+        assert service.definition.command[-2:] == ARGUMENTS
+        assert self.host.services.status("wmcb").state is ServiceState.RUNNING
+        return found
+
+
+@pytest.fixture
+def machine(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Machine:
+    machine = Machine(tmp_path / "machine", is_well=getattr(request, "param", True))
+    machine.prepare()
+    return machine
+
+
+@pytest.mark.parametrize(("machine", "found"), [(True, "new"), (False, "old")], indirect=["machine"])
+def test_it_ends_with_the_one_that_is_well(machine: Machine, found: str) -> None:
+    machine.begin()
+    machine.hand_over()
+    machine.host.services.stop(succession.SERVICE)
+    assert machine.which() == found
+    assert machine.host.files.list(hand_over_folder(machine.host)) == ["former", "succession.json"]
+    assert (succession.read(machine.host).refusal is not None) == (found == "old")
+
+
+@pytest.mark.parametrize("is_well", [True, False])
+@pytest.mark.parametrize("times", [1, 2])
+def test_cut_off_anywhere_it_ends_with_one_of_the_two_whole(
+    tmp_path: pathlib.Path, times: int, *, is_well: bool
+) -> None:
+    prepared = Machine(tmp_path / "prepared", is_well=is_well)
+    prepared.prepare()
+    found, changes = [], 0
+    while True:
+        folder = tmp_path / str(changes)
+        shutil.copytree(tmp_path / "prepared", folder, symlinks=True)
+        machine = Machine(folder, is_well=is_well)
+        power = Power(changes)
+        try:
+            machine.begin(power)
+            machine.hand_over(power)
+        except Killed:
+            for _ in range(times - 1):
+                cut_again(machine, changes)
+            machine.see_through()
+        else:
+            break
+        found.append(machine.which())
+        changes += 1
+    assert changes > 20
+    assert set(found) == ({"old", "new"} if is_well else {"old"}), "the old one where it had not begun"
+    begun = found.index("new") if is_well else 0
+    assert set(found[begun:]) == ({"new"} if is_well else {"old"})
+
+
+def cut_again(machine: Machine, changes: int) -> None:
+    machine.boot()
+    if machine.host.services.read(succession.SERVICE) is not None:
+        try:
+            machine.hand_over(Power(changes // 2))
+        except Killed:
+            return
+
+
+def test_what_is_cut_off_again_and_again_is_not_tried_for_ever(machine: Machine) -> None:
+    machine.begin()
+    for _ in range(3):
+        with pytest.raises(Killed):
+            machine.hand_over(Power(12))
+    machine.see_through()
+    assert machine.which() == "old"
+    refusal = succession.read(machine.host).refusal
+    assert refusal is not None
+    assert "cut off 3 times" in refusal.why
+
+
+def test_asked_to_end_it_leaves_the_rest_to_its_next_start(machine: Machine) -> None:
+    machine.begin()
+    host = changed(machine.as_it_is(), services={"start": machine.host.services.start})
+    with pytest.raises(Asked):
+        HandingOver(host, Telling(host, lambda _: None), lambda _: True).run()
+    trial = succession.read(machine.host).trial
+    assert trial is not None
+    assert trial.stage is Stage.TRYING
+    machine.see_through()
+    assert machine.which() == "new"
+
+
+def test_one_that_ends_soon_after_its_word_is_not_kept(machine: Machine) -> None:
+    machine.begin()
+    host = machine.as_it_is()
+
+    def wait(seconds: float) -> bool:
+        host.clock.sleep(seconds)
+        if (
+            host.clock.monotonic() > STAYS_SECONDS / 2
+            and machine.host.files.read(PLACE / "wmcb.exe") == b"new"
+        ):
+            machine.host.services.stop("wmcb")
+        return False
+
+    HandingOver(host, Telling(host, lambda _: None), wait).run()
+    machine.host.services.stop(succession.SERVICE)
+    assert machine.which() == "old"
+
+
+def test_one_that_cannot_be_put_back_yet_is_put_back_at_the_next_start(machine: Machine) -> None:
+    """It is what the service's recovery is for."""
+    machine._is_well = False
+    machine.begin()
+    host = machine.as_it_is()
+    starts = host.services.start
+
+    def start(name: str) -> None:
+        if host.files.read(PLACE / "wmcb.exe") == b"old":
+            raise HostError("start", name, 1450)
+        starts(name)
+
+    def wait(seconds: float) -> bool:
+        host.clock.sleep(seconds)
+        return False
+
+    refusing = changed(host, services={"start": start})
+    with pytest.raises(HostError):
+        HandingOver(refusing, Telling(host, lambda _: None), wait).run()
+    machine.see_through()
+    assert machine.which() == "old"
+
+
+def test_installed_by_hand_nothing_is_taken_back(machine: Machine) -> None:
+    machine.begin()
+    succession.write(machine.host, Succession(trial=replaced(TRIAL, stage=Stage.TRYING)))
+    succession.installed_by_hand(machine.host)
+    assert machine.host.services.read(succession.SERVICE) is None
+    assert succession.read(machine.host) == Succession()
+    succession.uninstalled(machine.host)
+    assert machine.host.files.observe(hand_over_folder(machine.host)) is None
+
+
+def test_the_hand_overs_own_installation_is_none_by_hand(machine: Machine) -> None:
+    machine.begin()
+    succession.installed_by_hand(machine.host)
+    assert succession.read(machine.host).trial == TRIAL
+
+
+DAMAGED = {
+    "no JSON": b"{",
+    "another shape": b"[]",
+    "nothing": b"{}",
+    "half a trial": b'{"installed": "", "refusal": null, "trial": {"stage": "putting"}}',
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
+def test_a_memory_that_cannot_be_read_is_none(machine: Machine, content: bytes) -> None:
+    machine.begin()
+    machine.host.files.write(hand_over_folder(machine.host) / "succession.json", content, PRIVATE_FILE)
+    assert succession.read(machine.host) == Succession()
