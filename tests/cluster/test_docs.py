@@ -12,6 +12,7 @@ from documentation import blocks, on_windows
 from documentation.blocks import Command, Place
 from lab import kubernetes
 from lab.cluster.control_plane import KUBERNETES
+from lab.cluster.kubelet_node import KubeletNode
 from lab.features import Features
 from lab.firewall import Firewall
 from lab.standin_kubelet import StandinKubelet
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
 
-    Has = Callable[[Node], None]
+    Has = Callable[[Node, Cluster, ContainerRuntime], None]
 
 DOWNLOADS = r"C:\downloads"
 
 
-def bare(node: Node) -> None:
+def bare(node: Node, _: Cluster, __: ContainerRuntime) -> None:
     """With what it would fetch from the projects' own servers, and the profile for containerd."""
     profile = PACKAGING / "profiles" / "containerd.yaml"
     node.copy_in(profile, r"C:\containerd.yaml")
@@ -50,14 +51,27 @@ def bare(node: Node) -> None:
     Features(node)
 
 
-def of_an_image(node: Node) -> None:
+def of_an_image(node: Node, _: Cluster, __: ContainerRuntime) -> None:
     """With containerd and a kubelet."""
     StandinKubelet(node, RUNTIME, address="127.0.0.1:10999", starts=r"C:\containerd.txt")
     node.create_service("containerd", f'"{RUNTIME}" --windows-service', automatic=True)
     node.copy_in(kubernetes.kubelet(), r"C:\k\kubelet.exe")
 
 
-PAGES = {"README.md": bare, "docs/guides/cluster-api.md": of_an_image, "docs/guides/kubeadm.md": bare}
+def joined_by_kubeadm(node: Node, cluster: Cluster, runtime: ContainerRuntime) -> None:
+    """By the real one, as long as PrepareNode.ps1 has been there."""
+    former = KubeletNode(cluster, runtime, node)
+    former.install()
+    assert former.join().code == 0
+    former.wait_until_ready()
+
+
+PAGES = {
+    "README.md": bare,
+    "docs/guides/cluster-api.md": of_an_image,
+    "docs/guides/kubeadm.md": bare,
+    "docs/migration.md": joined_by_kubeadm,
+}
 """Of each that has commands for a cluster, the machine that its reader has."""
 
 
@@ -76,7 +90,7 @@ def test_a_page_shows_what_is_printed(
     page: str, has: Has, cluster: Cluster, container_runtime: ContainerRuntime, node: Node
 ) -> None:
     node.copy_in(SHIPPED, r"C:\wmcb.exe")
-    has(node)
+    has(node, cluster, container_runtime)
     admin = {
         "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
         "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",

@@ -109,7 +109,9 @@ COUNTS: dict[str, dict[str, int]] = {
     "docs/guides/config-map.md": {"here": 16},
     "docs/guides/images.md": {"here": 9},
     "docs/guides/kubeadm.md": {"cluster": 16},
+    "docs/migration.md": {"windows": 3, "cluster": 2},
     "docs/security.md": {"here": 2},
+    "docs/troubleshooting.md": {"here": 5},
     "docs/guides/openshift.md": {"here": 2, "windows": 5},
 }
 """Of each page that has any, how many commands are run where."""

@@ -10,20 +10,48 @@ from documentation import blocks, on_windows
 from documentation.blocks import Command, Place
 from lab.standin_kubelet import StandinKubelet
 from windows.exe import SHIPPED
-from windows.test_bootstrap import DATA, RUNTIME
+from windows.test_bootstrap import DATA, FORMER, RUNTIME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lab.node import Node
 
-PAGES = ("README.md", "docs/guides/openshift.md")
 
 NO_PIPE = "--ignore-preflight-errors containerd-pipe"
 """The stand-in for containerd serves none."""
+KUBELET_KEY = r"HKLM\System\CurrentControlSet\Services\kubelet"
 IN_THE_LAB = {
     "wmcb.exe --ignition": f"wmcb.exe {NO_PIPE} --ignition",
+    "wmcb.exe plan": f"wmcb.exe plan {NO_PIPE}",
     "wmcb.exe preflight": f"wmcb.exe preflight {NO_PIPE}",
     "wmcb.exe initialize-kubelet": f"wmcb.exe initialize-kubelet {NO_PIPE}",
 }
+
+
+def bare(node: Node) -> None:
+    """With the exe, the worker's Ignition, a kubelet.exe, and containerd as a service."""
+    node.copy_in(SHIPPED, r"C:\wmcb.exe")
+    node.copy_in(DATA / "worker-3.4.ign", r"C:\worker.ign")
+    StandinKubelet(node, r"C:\downloads\kubelet.exe", version="1.31.0", starts=r"C:\starts.txt")
+    StandinKubelet(node, RUNTIME, address="127.0.0.1:10999", starts=r"C:\containerd.txt")
+    node.create_service("containerd", f'"{RUNTIME}" --windows-service', automatic=True)
+
+
+def with_nssm(node: Node) -> None:
+    """And a kubelet that NSSM runs, as PrepareNode.ps1 leaves it."""
+    bare(node)
+    former = FORMER["by NSSM"]
+    StandinKubelet(node, former.program, version="1.30.0", starts=r"C:\old.txt")
+    node.create_service("kubelet", former.line, automatic=True)
+    for below, name, kind, data in former.values:
+        key = rf"{KUBELET_KEY}\{below}".rstrip("\\")
+        assert node.run("reg.exe", "add", key, "/v", name, "/t", kind, "/d", data, "/f").code == 0
+    node.start_service("kubelet")
+
+
+PAGES = {"README.md": bare, "docs/guides/openshift.md": bare, "docs/migration.md": with_nssm}
+"""Of each that has commands for Windows, the machine that its reader has."""
 
 
 def test_no_page_is_left_out() -> None:
@@ -36,16 +64,7 @@ def _commands(page: str) -> list[Command]:
     return [each for each in steps if isinstance(each, Command)]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_what_is_printed(node: Node, page: str) -> None:
-    give_what_readers_have(node)
+@pytest.mark.parametrize(("page", "has"), PAGES.items(), ids=PAGES)
+def test_a_page_shows_what_is_printed(node: Node, page: str, has: Callable[[Node], None]) -> None:
+    has(node)
     on_windows.check(page, Place.WINDOWS, node, IN_THE_LAB)
-
-
-def give_what_readers_have(node: Node) -> None:
-    """The exe, the worker's Ignition, a kubelet.exe, and containerd as a service."""
-    node.copy_in(SHIPPED, r"C:\wmcb.exe")
-    node.copy_in(DATA / "worker-3.4.ign", r"C:\worker.ign")
-    StandinKubelet(node, r"C:\downloads\kubelet.exe", version="1.31.0", starts=r"C:\starts.txt")
-    StandinKubelet(node, RUNTIME, address="127.0.0.1:10999", starts=r"C:\containerd.txt")
-    node.create_service("containerd", f'"{RUNTIME}" --windows-service', automatic=True)
