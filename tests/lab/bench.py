@@ -52,6 +52,11 @@ _DOCUMENT = r"C:\bench\worker.ign"
 _CONFIGURATION = r"C:\bench\node.yaml"
 _WANTED = ("--ignition", _DOCUMENT, "--kubelet", _KUBELET, "--ignore-preflight-errors", "containerd-pipe")
 
+_POD_NETWORK = r"""apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+podNetwork: {name: cbr0}
+"""
+
 _ARTIFACTS = 3
 _ARTIFACT_MEGABYTES = 100
 _GLANCE_SECONDS = 0.02
@@ -137,6 +142,7 @@ def _measure(small_go: Path, one_file: Path, also: Sequence[Path]) -> None:
         with cluster.with_a_cluster(node) as (control_plane, machine):
             show(_joins(machine, control_plane.started_in))
             show(_resident(machine))
+            show(_routes(machine))
     finally:
         node.close()
 
@@ -343,6 +349,36 @@ def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
                 *judged(asked.bytes, 1.5 * floor.bytes, "constant"),
             )
         )
+    return rows
+
+
+def _routes(machine: KubeletNode) -> list[tuple[str, ...]]:
+    """With HNS and a table of routes, which are stand-ins."""
+    from lab import routes
+    from lab.cluster import pod_routes
+
+    node, cluster = machine.machine, machine.cluster
+    routes.install(node)
+    cluster.kubectl("apply", "--server-side", "-k", pod_routes.RIGHTS)
+    node.path(_CONFIGURATION).write_text(_POD_NETWORK)
+    head = ("routes, after", "median", "longest", "goal", "", "a Node", "CPU")
+    rows: list[tuple[str, ...]] = [head]
+
+    def wmcb(*words: str) -> None:
+        _succeeded(node, INSTALLED, *words)
+
+    with pod_routes.pod_network(machine, wmcb, "--node-config", _CONFIGURATION):
+        for change in pod_routes.Following(machine).changes():
+            rows.append(
+                (
+                    change.what,
+                    f"{statistics.median(change.seconds):.3f} s",
+                    f"{change.longest:.3f} s",
+                    *judged(change.longest, 1.0, "1.000 s"),
+                    f"{change.bytes_each / 1000:.1f} kB",
+                    f"{1000 * change.cpu_each:.0f} ms",
+                )
+            )
     return rows
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lab import programs, repository, windows_python, wine
+from lab import programs, repository, routes_seen, windows_python, wine
 from lab.iphlpapi import LIBRARY, WINES_OWN
 
 if TYPE_CHECKING:
@@ -16,10 +15,7 @@ if TYPE_CHECKING:
     from lab.running import Running
 
 _FORWARDING = r"HKLM\SOFTWARE\Lab\Forwarding"
-KEY = r"HKLM\SOFTWARE\Lab\Routes"
-
-_METRIC_AT = 84
-"""In MIB_IPFORWARD_ROW2."""
+KEY, ROWS = rf"HKLM\{routes_seen.KEY}", routes_seen.ROWS
 
 
 def install(node: Node) -> None:
@@ -32,12 +28,9 @@ def install(node: Node) -> None:
 def made(node: Node) -> Mapping[str, int]:
     """Metrics by `10.244.3.0/24 over 192.0.2.33`, of the routes in force that were made by programs."""
     key = node.registry(KEY)
-    rows = key.values if key else {}
-    return {
-        name: struct.unpack_from("<I", value.data, _METRIC_AT)[0]
-        for name, value in rows.items()
-        if isinstance(value.data, bytes)
-    }
+    rows = key.data(ROWS) if key else None
+    assert rows is None or isinstance(rows, bytes)
+    return dict(routes_seen.read(rows or b""))
 
 
 def forwarding(node: Node) -> Mapping[str, bool]:

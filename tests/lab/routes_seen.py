@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-assert sys.platform == "win32"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-import winreg  # noqa: E402 - there is none elsewhere
-
-KEY = r"SOFTWARE\Lab\Routes"
+KEY, ROWS = r"SOFTWARE\Lab\Routes", "Rows"
+_ROW, _DESTINATION_AT, _LENGTH_AT, _GATEWAY_AT, _METRIC_AT = 104, 16, 40, 48, 84
+"""MIB_IPFORWARD_ROW2."""
 _PAUSE_SECONDS = 0.01
 
 
-def names() -> set[str]:
-    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, KEY) as key:
-        return {winreg.EnumValue(key, number)[0] for number in range(winreg.QueryInfoKey(key)[1])}
+def read(rows: bytes) -> Iterator[tuple[str, int]]:
+    """Each as `10.244.3.0/24 over 192.0.2.33`, and its metric."""
+    for at in range(0, len(rows), _ROW):
+        row = rows[at : at + _ROW]
+        destination, gateway = (
+            ".".join(map(str, row[place : place + 4])) for place in (_DESTINATION_AT, _GATEWAY_AT)
+        )
+        yield (
+            f"{destination}/{row[_LENGTH_AT]} over {gateway}",
+            struct.unpack_from("<I", row, _METRIC_AT)[0],
+        )
 
 
 def main() -> None:
+    winreg: Any = import_module("winreg")  # there is none elsewhere
     known: set[str] = set()
     while True:
         try:
-            found = names()
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, KEY) as key:
+                found = {name for name, _ in read(winreg.QueryValueEx(key, ROWS)[0])}
         except OSError:
-            continue  # one went away meanwhile
+            found = set()  # nobody has made one yet
         now = time.time()
         for sign, changed in (("+", found - known), ("-", known - found)):
             for name in sorted(changed):
@@ -34,4 +48,5 @@ def main() -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -335,7 +335,7 @@ PARTS: Mapping[str, Part] = {
     "a route": Part(
         lambda it: routes.made(it.node),
         {ROUTE: 256},
-        _gone(routes.KEY, ROUTE),
+        _gone(routes.KEY, routes.ROWS),
         f"route {ROUTE}",
         {},
         is_told=False,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define KEPT L"SOFTWARE\\Lab\\Routes"
+#define ROWS L"Rows"
 #define PERSISTENT L"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters\\PersistentRoutes"
 #define FORWARDING L"SOFTWARE\\Lab\\Forwarding"
 #define MOST 4096
@@ -33,21 +34,54 @@ static ULONG prefix_mask(UINT8 length)
     return length ? htonl(0xFFFFFFFFu << (32 - length)) : 0;
 }
 
-static void name_of(const MIB_IPFORWARD_ROW2 *row, WCHAR *name)
-{
-    const BYTE *to = (const BYTE *)&row->DestinationPrefix.Prefix.Ipv4.sin_addr;
-    const BYTE *over = (const BYTE *)&row->NextHop.Ipv4.sin_addr;
+/* All rows are one value: a look at them is one question to Wine's server, however many there are. */
+struct rows {
+    DWORD count;
+    MIB_IPFORWARD_ROW2 row[MOST];
+};
 
-    _snwprintf(name, 64, L"%u.%u.%u.%u/%u over %u.%u.%u.%u", to[0], to[1], to[2], to[3],
-               row->DestinationPrefix.PrefixLength, over[0], over[1], over[2], over[3]);
+static struct rows *load(HKEY key)
+{
+    struct rows *all = HeapAlloc(GetProcessHeap(), 0, sizeof(*all));
+    DWORD size = sizeof(all->row);
+
+    if (!all)
+        abort();
+    if (RegQueryValueExW(key, ROWS, NULL, NULL, (BYTE *)all->row, &size))
+        size = 0;
+    all->count = size / sizeof(all->row[0]);
+    return all;
+}
+
+static LONG store(HKEY key, const struct rows *all)
+{
+    return RegSetValueExW(key, ROWS, 0, REG_BINARY, (const BYTE *)all->row, all->count * sizeof(all->row[0]));
+}
+
+static MIB_IPFORWARD_ROW2 *find(struct rows *all, const MIB_IPFORWARD_ROW2 *row)
+{
+    for (DWORD at = 0; at < all->count; at++) {
+        MIB_IPFORWARD_ROW2 *each = &all->row[at];
+
+        if (each->DestinationPrefix.PrefixLength == row->DestinationPrefix.PrefixLength &&
+            each->DestinationPrefix.Prefix.Ipv4.sin_addr.s_addr == row->DestinationPrefix.Prefix.Ipv4.sin_addr.s_addr &&
+            each->NextHop.Ipv4.sin_addr.s_addr == row->NextHop.Ipv4.sin_addr.s_addr)
+            return each;
+    }
+    return NULL;
 }
 
 static LONG keep(HKEY key, const MIB_IPFORWARD_ROW2 *row)
 {
-    WCHAR name[64];
+    struct rows *all = load(key);
+    LONG code = ERROR_NOT_ENOUGH_MEMORY;
 
-    name_of(row, name);
-    return RegSetValueExW(key, name, 0, REG_BINARY, (const BYTE *)row, sizeof(*row));
+    if (all->count < MOST) {
+        all->row[all->count++] = *row;
+        code = store(key, all);
+    }
+    HeapFree(GetProcessHeap(), 0, all);
+    return code;
 }
 
 /* As Windows does when it starts. */
@@ -109,14 +143,14 @@ static DWORD check(const MIB_IPFORWARD_ROW2 *row)
 DWORD WINAPI CreateIpForwardEntry2(const MIB_IPFORWARD_ROW2 *row)
 {
     HKEY key = kept();
+    struct rows *all = load(key);
     DWORD code = check(row);
-    WCHAR name[64];
 
-    name_of(row, name);
-    if (!code && !RegQueryValueExW(key, name, NULL, NULL, NULL, NULL))
+    if (!code && find(all, row))
         code = ERROR_OBJECT_ALREADY_EXISTS;
     if (!code)
         code = keep(key, row);
+    HeapFree(GetProcessHeap(), 0, all);
     RegCloseKey(key);
     return code;
 }
@@ -124,11 +158,15 @@ DWORD WINAPI CreateIpForwardEntry2(const MIB_IPFORWARD_ROW2 *row)
 DWORD WINAPI DeleteIpForwardEntry2(const MIB_IPFORWARD_ROW2 *row)
 {
     HKEY key = kept();
-    WCHAR name[64];
-    DWORD code;
+    struct rows *all = load(key);
+    MIB_IPFORWARD_ROW2 *found = find(all, row);
+    DWORD code = ERROR_NOT_FOUND;
 
-    name_of(row, name);
-    code = RegDeleteValueW(key, name) ? ERROR_NOT_FOUND : NO_ERROR;
+    if (found) {
+        *found = all->row[--all->count];
+        code = store(key, all);
+    }
+    HeapFree(GetProcessHeap(), 0, all);
     RegCloseKey(key);
     return code;
 }
@@ -136,25 +174,25 @@ DWORD WINAPI DeleteIpForwardEntry2(const MIB_IPFORWARD_ROW2 *row)
 DWORD WINAPI GetIpForwardTable2(ADDRESS_FAMILY family, PMIB_IPFORWARD_TABLE2 *table)
 {
     MIB_IPFORWARD_TABLE2 *own, *all;
-    DWORD code, size, name_size = 64;
-    WCHAR name[64];
+    struct rows *made;
+    DWORD code;
     HKEY key;
 
     if ((code = WINES(GetIpForwardTable2)(family, &own)))
         return code;
-    all = HeapAlloc(GetProcessHeap(), 0, sizeof(*all) + MOST * sizeof(all->Table[0]));
+    key = kept();
+    made = load(key);
+    RegCloseKey(key);
+    if (family == AF_INET6)
+        made->count = 0;
+    all = HeapAlloc(GetProcessHeap(), 0, sizeof(*all) + (own->NumEntries + made->count) * sizeof(all->Table[0]));
     if (!all)
         return ERROR_NOT_ENOUGH_MEMORY;
     memcpy(all, own, FIELD_OFFSET(MIB_IPFORWARD_TABLE2, Table[own->NumEntries]));
     WINES(FreeMibTable)(own);
-    key = kept();
-    for (DWORD index = 0; family != AF_INET6 && all->NumEntries < MOST; index++, name_size = 64) {
-        size = sizeof(all->Table[0]);
-        if (RegEnumValueW(key, index, name, &name_size, NULL, NULL, (BYTE *)&all->Table[all->NumEntries], &size))
-            break;
-        all->NumEntries++;
-    }
-    RegCloseKey(key);
+    memcpy(&all->Table[all->NumEntries], made->row, made->count * sizeof(made->row[0]));
+    all->NumEntries += made->count;
+    HeapFree(GetProcessHeap(), 0, made);
     *table = all;
     return NO_ERROR;
 }
