@@ -22,6 +22,7 @@ DEBIAN_PACKAGES = {
     "msibuild": "msitools",
     "openssl": "openssl",
     "osslsigncode": "osslsigncode",
+    "packer": "packer",
     "promtool": "prometheus",
     "ssh": "openssh-client",
     "unshare": "util-linux",

@@ -1,0 +1,34 @@
+variable "qemu_firmware" {
+  type        = string
+  default     = "/usr/share/ovmf/OVMF.fd"
+  description = "UEFI, as Autounattend.xml makes the disk for it (Debian's package ovmf)."
+}
+
+source "qemu" "windows" {
+  vm_name        = "${var.name}.qcow2"
+  accelerator    = "kvm"
+  machine_type   = "q35"
+  cpus           = var.cpus
+  memory         = var.memory_megabytes
+  disk_size      = "${var.disk_megabytes}M"
+  format         = "qcow2"
+  disk_interface = "ide" # Windows' medium has no drivers of virtio
+  net_device     = "e1000"
+  qemuargs       = [["-bios", var.qemu_firmware]]
+  headless       = true
+  iso_url        = var.iso_url
+  iso_checksum   = var.iso_checksum
+  floppy_files   = ["answers/${var.windows}/Autounattend.xml", "scripts/allow-winrm.ps1"]
+  boot_wait      = "1s"
+  boot_command   = ["<enter><wait><enter><wait><enter>"]
+
+  communicator     = "winrm"
+  winrm_username   = "Administrator"
+  winrm_password   = var.password
+  winrm_use_ssl    = true
+  winrm_insecure   = true
+  winrm_port       = 5985
+  winrm_timeout    = "4h"
+  shutdown_command = "shutdown /s /t 5"
+  shutdown_timeout = "30m"
+}

@@ -1,0 +1,11 @@
+# Windows' remote management over TLS, by a certificate of the machine's own, for the time in which the image is made.
+# seal.ps1 ends that. On the port of the other listener, for which Windows Server's firewall has a rule: one of our own
+# would have to go while Packer still comes through it.
+$ErrorActionPreference = 'Stop'
+Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private
+Enable-PSRemoting -Force -SkipNetworkProfileCheck
+$certificate = New-SelfSignedCertificate -DnsName $env:COMPUTERNAME -CertStoreLocation Cert:\LocalMachine\My
+Get-ChildItem WSMan:\localhost\Listener | Remove-Item -Recurse -Force
+New-Item WSMan:\localhost\Listener -Transport HTTPS -Address * -Port 5985 -CertificateThumbPrint $certificate.Thumbprint -Force
+Set-Service WinRM -StartupType Automatic
+Restart-Service WinRM

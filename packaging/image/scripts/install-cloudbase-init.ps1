@@ -1,0 +1,13 @@
+# cloudbase-init by its own installer, and the files that make it hand user data to wmcb.
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue' # drawing it takes longer than what it shows
+if (-not $env:URL -or -not $env:SHA256) { exit 0 }
+$installer = 'C:\given\cloudbase-init.msi'
+Invoke-WebRequest -UseBasicParsing -Uri $env:URL -OutFile $installer
+$found = (Get-FileHash -Algorithm SHA256 $installer).Hash
+if ($found -ne $env:SHA256) { throw "$env:URL has the sha256 $found, not $env:SHA256" }
+$done = Start-Process msiexec.exe -ArgumentList '/i', $installer, '/qn', '/norestart' -Wait -PassThru
+if ($done.ExitCode -ne 0 -and $done.ExitCode -ne 3010) { throw "the installer ended with $($done.ExitCode)" }
+$place = 'C:\Program Files\Cloudbase Solutions\Cloudbase-Init'
+Copy-Item C:\given\cloudbase-init\cloudbase-init.conf "$place\conf\cloudbase-init.conf" -Force
+Copy-Item C:\given\cloudbase-init\join.cmd "$place\LocalScripts\join.cmd" -Force

@@ -1,0 +1,68 @@
+variable "vsphere" {
+  type = object({
+    server     = string
+    username   = string
+    password   = string
+    datacenter = string
+    cluster    = string
+    datastore  = string
+    network    = string
+    folder     = string
+  })
+  default = {
+    server     = "vcenter.example.com"
+    username   = "packer"
+    password   = "given"
+    datacenter = "datacenter"
+    cluster    = "cluster"
+    datastore  = "datastore"
+    network    = "VM Network"
+    folder     = "templates"
+  }
+}
+
+variable "vsphere_iso_paths" {
+  type        = list(string)
+  default     = ["[datastore] iso/windows.iso", "[] /vmimages/tools-isoimages/windows.iso"]
+  description = "Windows' medium as it lies in a datastore, and VMware's tools."
+}
+
+source "vsphere-iso" "windows" {
+  vm_name             = var.name
+  vcenter_server      = var.vsphere.server
+  username            = var.vsphere.username
+  password            = var.vsphere.password
+  datacenter          = var.vsphere.datacenter
+  cluster             = var.vsphere.cluster
+  datastore           = var.vsphere.datastore
+  folder              = var.vsphere.folder
+  guest_os_type       = "windows2019srvNext_64Guest"
+  firmware            = "efi"
+  convert_to_template = true
+  CPUs                = var.cpus
+  RAM                 = var.memory_megabytes
+  # Windows' medium has drivers of these two.
+  disk_controller_type = ["lsilogic-sas"]
+  storage {
+    disk_size             = var.disk_megabytes
+    disk_thin_provisioned = true
+  }
+  network_adapters {
+    network      = var.vsphere.network
+    network_card = "e1000e"
+  }
+  iso_paths    = var.vsphere_iso_paths
+  floppy_files = ["answers/${var.windows}/Autounattend.xml", "scripts/allow-winrm.ps1"]
+  boot_wait    = "1s"
+  boot_command = ["<enter><wait><enter><wait><enter>"]
+
+  communicator     = "winrm"
+  winrm_username   = "Administrator"
+  winrm_password   = var.password
+  winrm_use_ssl    = true
+  winrm_insecure   = true
+  winrm_port       = 5985
+  winrm_timeout    = "4h"
+  shutdown_command = "shutdown /s /t 5"
+  shutdown_timeout = "30m"
+}

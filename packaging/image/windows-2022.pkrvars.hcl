@@ -1,0 +1,5 @@
+# Windows Server 2022, Datacenter without a desktop. Amazon and Microsoft have images of their own of it.
+
+name       = "windows-2022-node"
+windows    = "2022"
+aws_source = "Windows_Server-2022-English-Core-Base-*"

@@ -1,0 +1,70 @@
+"""packaging/image, as far as it can be judged without Packer and without Windows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+IMAGE = Path(__file__).parents[2] / "packaging" / "image"
+ANSWERS = sorted(IMAGE.glob("answers/*/Autounattend.xml"))
+NAMESPACE = "{urn:schemas-microsoft-com:unattend}"
+OF_PASSES = {
+    "windowsPE": {"Microsoft-Windows-International-Core-WinPE", "Microsoft-Windows-Setup"},
+    "specialize": {"Microsoft-Windows-Shell-Setup"},
+    "oobeSystem": {"Microsoft-Windows-Shell-Setup"},
+}
+"""Which of Windows' parts are set up in which pass."""
+
+
+def text(path: str) -> str:
+    return (IMAGE / path).read_text("utf-8")
+
+
+def default_of(variable: str) -> str:
+    found = re.search(rf'variable "{variable}" {{[^}}]*?default\s*= "([^"]*)"', text("variables.pkr.hcl"))
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("path", ANSWERS, ids=lambda path: path.parent.name)
+def test_answers(path: Path) -> None:
+    root = ElementTree.parse(path).getroot()  # noqa: S314 - our own
+    assert root.tag == f"{NAMESPACE}unattend"
+    passes = {each.get("pass"): each for each in root}
+    assert {
+        name: {component.get("name") for component in settings} for name, settings in passes.items()
+    } == OF_PASSES
+    components = [component for settings in root for component in settings]
+    assert {each.get("processorArchitecture") for each in components} == {"amd64"}
+    assert {each.get("publicKeyToken") for each in components} == {"31bf3856ad364e35"}
+    values = [each.text for each in root.iter(f"{NAMESPACE}Value")]
+    assert f"Windows Server {path.parent.name} SERVERDATACENTERCORE" in values
+    assert values.count(default_of("password")) == 2, "the account's, and that of its first logon"
+    (command,) = root.iter(f"{NAMESPACE}CommandLine")
+    assert "allow-winrm.ps1" in (command.text or "")
+
+
+def test_there_is_one_for_each_windows() -> None:
+    assert [path.parent.name for path in ANSWERS] == ["2022", "2025"]
+    assert [path.name for path in sorted(IMAGE.glob("*.pkrvars.hcl"))] == [
+        f"windows-{path.parent.name}.pkrvars.hcl" for path in ANSWERS
+    ]
+
+
+def test_the_way_in_is_one() -> None:
+    own = text("scripts/allow-winrm.ps1")
+    assert text("scripts/allow-winrm-of-ec2.txt") == f"<powershell>\n{own}</powershell>\n"
+    port = re.search(r"-Port (\d+)", own)
+    assert port is not None
+    for builder in ("hyperv", "qemu", "vsphere", "aws"):
+        assert re.search(rf"winrm_port\s*= {port[1]}\n", text(f"{builder}.pkr.hcl")), builder
+
+
+def test_nothing_is_run_that_was_not_brought() -> None:
+    steps = text("image.pkr.hcl")
+    scripts = set(re.findall(r'"(scripts/[\w.-]+)"', steps + text("aws.pkr.hcl") + text("qemu.pkr.hcl")))
+    assert scripts == {f"scripts/{path.name}" for path in (IMAGE / "scripts").iterdir()}
+    assert steps.index("preflight --image") < steps.index("seal.ps1")
