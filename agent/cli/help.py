@@ -18,7 +18,8 @@ EXIT_CODES = (
     ("1", "failed"),
     ("2", "bad usage or input"),
     ("3", "refused: no administrator, or a condition of the machine is missing"),
-    ("1001", "of user data: restart; 1002: go on at the next boot; 1003: both"),
+    ("1001", "of user data: restart; 1002: the same again at the next boot"),
+    ("1003", "restart this machine, and run the same again: it goes on"),
 )
 
 
