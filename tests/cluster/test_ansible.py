@@ -27,6 +27,7 @@ from lab.standin_kubelet import StandinKubelet
 from lab.web import Page
 from unit.ansible.requests import SERVING, address, request_for
 from windows.exe import SHIPPED
+from windows.test_fetching import WINDOWS_TRUST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from lab.certificates import Authority
     from lab.cluster.cluster import Cluster
+    from lab.cluster.kubelet_node import KubeletNode
     from lab.cluster.runtime import ContainerRuntime
     from lab.web import Web
 
@@ -164,6 +166,21 @@ def user_data(cluster: Cluster, url: str, authority: str) -> dict[str, Any]:
     return {"secret": {"namespace": cluster.namespace, "name": "worker-user-data", "key": "userData"}}
 
 
+def trust_windows_too(node: Node, authority: Authority) -> None:
+    """As a company's own authority is, which it distributes to its machines."""
+    node.copy_in(authority.certificate, r"C:\given\authority.crt")
+    assert node.python("-c", WINDOWS_TRUST, r"C:\given\authority.crt").code == 0
+
+
+def publish_kubelet(web: Web) -> str:
+    """As the Kubernetes project publishes it; where that is found in its place."""
+    kubelet = kubernetes.kubelet().read_bytes()
+    place = f"/mirror/v{kubernetes.RELEASE}/bin/windows/amd64/kubelet.exe"
+    web.pages[place] = Page(kubelet)
+    web.pages[f"{place}.sha256"] = Page(hashlib.sha256(kubelet).hexdigest().encode())
+    return f"https://dl.k8s.io/={web.url('/mirror/')}"
+
+
 def test_a_worker_of_the_clusters_own_user_data(
     control_host: ControlHost,
     door: ssh.Door,
@@ -174,7 +191,7 @@ def test_a_worker_of_the_clusters_own_user_data(
     web_authority: Authority,
     timed: Timed,
 ) -> None:
-    """One test for all, since each node costs seconds."""
+    """One test for all, since each node costs seconds. It fetches the kubelet of the cluster's release."""
     served = worker_ignition(cluster, openshift, serverTLSBootstrap=True)
     secure_web.pages["/config/worker"] = Page(served.encode())
     source = user_data(cluster, secure_web.url("/config/worker"), web_authority.certificate.read_text())
@@ -186,10 +203,13 @@ def test_a_worker_of_the_clusters_own_user_data(
     assert "\ncreate service kubelet\n" in planned.out
     assert node.service("kubelet") is None
 
+    trust_windows_too(node, web_authority)
+    options = {"mirror": publish_kubelet(secure_web)}
+    released = {"wmcb_kubelet": {"release": "cluster"}, "wmcb_prepare_options": options}
     foreign = request_for("system:node:win1", signer=SERVING, alternatives=[address(namespace.ADDRESS)])
     cluster.api.create(REQUESTS, {"metadata": {"name": "foreign"}, "spec": foreign})
     with timed("ansible-playbook scaleup.yml, until the Node is Ready and answers"):
-        done = control_host.play("scaleup.yml", wmcb_ignition=source)
+        done = control_host.play("scaleup.yml", wmcb_ignition=source, **released)
     assert done.code == 0, done.out
     assert cluster.is_ready("win1")
     requests = {r["metadata"]["name"]: r for r in cluster.api.items(REQUESTS)}
@@ -203,7 +223,7 @@ def test_a_worker_of_the_clusters_own_user_data(
         assert request["status"]["conditions"][0]["reason"] == "MatchesInventory"
 
     with timed("the same again"):
-        again = control_host.play("scaleup.yml", "--diff", wmcb_ignition=source)
+        again = control_host.play("scaleup.yml", wmcb_ignition=source, **released)
     assert again.code == 0, again.out
     assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}
     assert '"msg": "nothing to do"' in again.out
@@ -303,6 +323,34 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
     again = control_host.play("reset.yml", **everywhere)
     assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
     assert not [line for line in door.commands if "powershell" in line.lower()]
+
+
+def test_a_node_that_others_have_made_is_taken_over(
+    control_host: ControlHost, ready_node: KubeletNode, tmp_path: Path, timed: Timed
+) -> None:
+    """By kubeadm.exe, with a service that the lab has made: the Node stays, and so does what it was."""
+    before = ready_node.cluster.node("win1")
+    assert before is not None
+    variables = {
+        "wmcb_options": {"runtime-service": "none"},
+        "wmcb_node_registration": {"criSocket": ready_node.runtime.endpoint},
+    }
+    with ssh.serving(ready_node.machine, tmp_path) as door:
+        control_host.knows("win1", door)
+        with timed("ansible-playbook takeover.yml"):
+            taken = control_host.play("takeover.yml", **variables)
+        assert taken.code == 0, taken.out
+        # The kubelet, at its first start, gives C:\\var\\log\\containers back the rights that it gave it.
+        control_host.play("takeover.yml", **variables)
+        again = control_host.play("takeover.yml", **variables)
+        assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
+    settings = ready_node.machine.service_settings("kubelet")
+    assert settings is not None
+    assert "wmcb-log.exe" in str(settings["ImagePath"])
+    after = ready_node.cluster.node("win1")
+    assert after is not None
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "unschedulable" not in after["spec"]
 
 
 @contextmanager
