@@ -198,6 +198,7 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
 
 def stop(host: Host, seconds: float) -> None:
     """Nothing happens where it does not run."""
+    pid = host.services.status(SERVICE).pid
     try:
         host.services.stop(SERVICE)
     except ServiceNotRunning:
@@ -208,6 +209,10 @@ def stop(host: Host, seconds: float) -> None:
             host.services.wait(SERVICE, ServiceState.RUNNING, seconds)
             host.services.stop(SERVICE)
     host.services.wait(SERVICE, ServiceState.STOPPED, seconds)
+    if pid is not None:
+        # It says so before it has ended, and until then its program can be neither replaced nor removed.
+        with suppress(NotFound):
+            host.processes.wait(pid, seconds)
 
 
 def _empty(files: Files, folder: PureWindowsPath, *, in_use: bool) -> list[PureWindowsPath]:
