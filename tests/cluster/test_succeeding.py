@@ -19,8 +19,8 @@ __all__ = ["follower", "web"]
 
 HAND_OVER = "wmcb-hand-over"
 SELF = "self: {source: '%s', sha256: %s, withinSeconds: %d}\n"
-ENDS = (b"\0service.keeping\0", b"\0service.nothing\0")
-"""The resident service does not find a module."""
+ENDS = (b"service.keepingu\7\0\0\0Keeping", b"service.keepingu\7\0\0\0Nothing")
+"""The resident service does not find what it imports out of a module."""
 STAYS_DEAF = (b"system:node:([^,]+)", b"system:nope:([^,]+)")
 """It does not know its own certificate, and so not which Node it is."""
 
