@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab import cache, cni, means, toolchains
+from lab import cache, cni, crds, means, toolchains
 from lab.repository import LOCKS, STANDINS
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def prepare() -> tuple[Path, ...]:
     inside.
     """
     means.ensure("etcd", "openssl")
-    return linux(), windows(), kubelet(), log_runner(), container_runtime(), cni.plugins()
+    return linux(), windows(), kubelet(), log_runner(), container_runtime(), cni.plugins(), crds.cluster_api()
 
 
 def linux() -> Path:

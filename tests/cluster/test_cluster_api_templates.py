@@ -1,0 +1,39 @@
+"""packaging/cluster-api, by the schemas that Cluster API and its providers publish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab import crds, repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lab.cluster.cluster import Cluster
+
+TEMPLATES = sorted((repository.ROOT / "packaging" / "cluster-api").glob("*.yaml"))
+
+
+@pytest.fixture
+def cluster_api(cluster: Cluster) -> Iterator[Cluster]:
+    folder = str(crds.cluster_api())
+    cluster.kubectl("apply", "--server-side", "-f", folder)
+    cluster.kubectl("wait", "--for=condition=established", "--timeout=60s", "-f", folder)
+    yield cluster
+    cluster.kubectl("delete", "-f", folder)
+
+
+def _apply(cluster: Cluster, text: str) -> str:
+    return cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", stdin=text)
+
+
+def test_the_api_server_takes_each_as_it_stands(cluster_api: Cluster) -> None:
+    assert [path.stem for path in TEMPLATES] == ["aws", "vsphere"]
+    for path in TEMPLATES:
+        text = path.read_text()
+        assert _apply(cluster_api, text).count("serverside-applied") == 3
+        cluster_api.kubectl("delete", "-f", "-", stdin=text)
+        with pytest.raises(RuntimeError, match="preKubeadmCommand"):
+            _apply(cluster_api, text.replace("preKubeadmCommands:", "preKubeadmCommand:"))
