@@ -7,8 +7,12 @@ UPDATE `Property` SET `Value` = 'DAEMON;WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETEC
 -- A file that tells its version is not replaced by one of which the installer knows none.
 UPDATE `File` SET `Version` = '$(Version).0', `Language` = '1033' WHERE `File` = 'Program'
 
--- The former version goes before anything of this one is made: wixl puts that where Windows does not allow it.
-UPDATE `InstallExecuteSequence` SET `Sequence` = 1450 WHERE `Action` = 'RemoveExistingProducts'
+-- What is for a failure is put off until then (0x400), too; else Windows runs it at once.
+UPDATE `CustomAction` SET `Type` = 3410 WHERE `Action` = 'TakeDaemonBack'
+
+-- The former version goes before anything of this one is made, and comes back where that fails: wixl puts this where
+-- Windows does not allow it.
+UPDATE `InstallExecuteSequence` SET `Sequence` = 1510 WHERE `Action` = 'RemoveExistingProducts'
 
 -- An entry of the machine's Path (*), behind those of others, made (=) and taken away again (-).
 CREATE TABLE `Environment` (`Environment` CHAR(72) NOT NULL, `Name` CHAR(255) NOT NULL LOCALIZABLE, `Value` CHAR(255) LOCALIZABLE, `Component_` CHAR(72) NOT NULL PRIMARY KEY `Environment`)

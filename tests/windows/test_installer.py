@@ -35,6 +35,13 @@ ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environmen
 PRODUCTS = r"HKLM\Software\Microsoft\Windows\CurrentVersion\Uninstall"
 HIGHER = "100.0.1"
 """Above 127 Wine takes the first number for a negative one."""
+FOR_A_FAILURE, DEFERRED, AS_SYSTEM = 0x100, 0x400, 0x800
+"""Of a custom action's type."""
+FAILS_AT_LAST = (
+    "INSERT INTO `CustomAction` (`Action`, `Type`, `Source`, `Target`)"
+    " VALUES ('Fails', 3090, 'Program', 'nothing')",
+    "INSERT INTO `InstallExecuteSequence` (`Action`, `Sequence`) VALUES ('Fails', 5950)",
+)
 ANOTHER_VERSION = 1603
 """What msiexec ends with where a launch condition does not hold."""
 _WINES_OWN = "|".join(
@@ -176,6 +183,32 @@ def test_a_service_that_came_without_it_stays_without_it(machine: Node, tmp_path
     assert not machine.path(PLACE).exists()
     machine.start_service(SERVICE)
     machine.wait_for_service(SERVICE, State.RUNNING)
+
+
+def test_an_installation_that_fails_leaves_no_installer(machine: Node, tmp_path: Path) -> None:
+    """Wine has removed the program by the time when that should take the service back: it is only stopped."""
+    this = made(tmp_path, RELEASE)
+    for statement in FAILS_AT_LAST:
+        subprocess.run(["msibuild", str(this), "-q", statement], check=True)
+    path = on_path(machine)
+    assert msiexec(machine, "/i", this, "DAEMON=1") != 0
+    assert (on_path(machine), products(machine)) == (path, [])
+    assert not machine.path(PLACE).exists()
+    service = machine.service(SERVICE)
+    assert service is None or service.state is State.STOPPED
+
+
+@pytest.mark.usefixtures("machine")
+def test_what_changes_the_machine_is_done_as_part_of_the_installation(tmp_path: Path) -> None:
+    """Deferred, and as SYSTEM: the rest Windows does while it makes its plan, as whoever is at the screen."""
+    this = made(tmp_path, RELEASE)
+    table = subprocess.run(
+        ["msiinfo", "export", str(this), "CustomAction"], capture_output=True, text=True, check=True
+    )
+    kinds = {name: int(kind) for name, kind, *_ in map(str.split, table.stdout.splitlines()[3:])}
+    assert kinds.keys() == {"InstallDaemon", "TakeDaemonBack", "UninstallDaemon"}
+    assert {name for name, kind in kinds.items() if kind & DEFERRED and kind & AS_SYSTEM} == kinds.keys()
+    assert {name for name, kind in kinds.items() if kind & FOR_A_FAILURE} == {"TakeDaemonBack"}
 
 
 def test_a_signed_one_is_vouched_for(machine: Node, publishing: Authority, tmp_path: Path) -> None:
