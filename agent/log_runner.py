@@ -14,6 +14,8 @@ _ROTATES_SINCE = 34
 LARGEST_BYTES = 100_000_000
 LONGEST_HOURS = 7 * 24
 MOST_FILES = 5
+AS_SERVICE = "--as-service"
+"""In the place of a program that is no service."""
 
 
 def program() -> bytes | None:
@@ -32,13 +34,17 @@ def arguments(log: PureWindowsPath, more: PureWindowsPath | None = None) -> tupl
     one, quotes hold a word together, and a file that is not there is none. But for that and the number of
     files these are also kube-log-runner's options, which has known them since Kubernetes 1.34.
     """
+    reading = (f"--arguments-from={more}",) if more else ()
+    return (*rotated(log, LARGEST_BYTES, LONGEST_HOURS, MOST_FILES), *reading, "--")
+
+
+def rotated(log: PureWindowsPath, largest_bytes: int, longest_hours: int, most_files: int) -> tuple[str, ...]:
+    """The options of a log that is left when it is so large or so old, and of which so many are kept."""
     return (
         f"--log-file={log}",
-        f"--log-file-size={LARGEST_BYTES}",
-        f"--log-file-age={LONGEST_HOURS}h",
-        f"--log-file-count={MOST_FILES}",
-        *((f"--arguments-from={more}",) if more else ()),
-        "--",
+        f"--log-file-size={largest_bytes}",
+        f"--log-file-age={longest_hours}h",
+        f"--log-file-count={most_files}",
     )
 
 

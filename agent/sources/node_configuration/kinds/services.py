@@ -6,6 +6,7 @@ import re
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent import log_runner
 from agent.sources.forms import Fields as Table
 from agent.sources.forms import Flag, ListOf, MapOf, Number, Text, items, mapping, number, text, texts
 from agent.sources.node_configuration.kinds.kind import Several
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _OWN_SERVICE = "wmcb"
+_LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
+_MEGABYTE = 1_000_000
 _START_TYPES = {
     "automatic": StartType.AUTOMATIC,
     "delayed": StartType.DELAYED,
@@ -82,6 +85,22 @@ _SERVICE = Table(
             "A file that its program writes when it has got what it needs; without it, it is not well."
         ),
         "log": path_form("What it writes; its last lines are told when it does not start."),
+        "output": Table(
+            {
+                "path": path_form("The file, in a folder that is there."),
+                "largestMegabytes": Number("So large it is left, and another begun.", least=1, most=10_000),
+                "longestHours": Number("So old it is left.", least=1, most=10_000),
+                "files": Number("So many that were left are kept.", least=1, most=1_000),
+            },
+            "A file for what the program says, which is the log, too; left after 100 MB or 168 hours, and the"
+            r" last 5 are kept, where nothing is said. wmcb-log.exe in C:\k, which prepare and a join bring,"
+            " runs the program and writes it: where the document has that, reads has to name it.",
+            needed=("path",),
+        ),
+        "console": Flag(
+            "Its program knows nothing of services: wmcb-log.exe is the service. It needs output.",
+            only_true=True,
+        ),
         "reads": ListOf(
             REFERENCE, "What its program reads when it starts: it is restarted when that changes."
         ),
@@ -102,15 +121,21 @@ def _service(checking: Checking, given: Fields, place: Place) -> Service:
     if running and start is StartType.DISABLED:
         checking.wrong((*place, "start"), "a disabled service cannot run; say running: false as well")
     _check_command(checking, given, place)
+    _check_output(checking, given, place)
     name = text(given["name"])
     if name.lower() == _OWN_SERVICE:
         checking.wrong(
             (*place, "name"), "this is the service that does all this; wmcb daemon install changes it"
         )
+    program, arguments = PureWindowsPath(text(given["program"])), texts(given.get("arguments"))
+    log = path(given, "log")
+    if "output" in given:
+        log, arguments = _written(given, program, arguments)
+        program = _LOG_RUNNER
     return Service(
         name,
-        PureWindowsPath(text(given["program"])),
-        texts(given.get("arguments")),
+        program,
+        arguments,
         text(given.get("displayName")),
         text(given.get("description")),
         start,
@@ -123,16 +148,41 @@ def _service(checking: Checking, given: Fields, place: Place) -> Service:
         number(given.get("stopWithinSeconds"), 60.0),
         _health(given),
         path(given, "makes"),
-        path(given, "log"),
+        log,
         tuple(references(given.get("reads"))),
         texts(given.get("restartsWith")),
     )
+
+
+def _written(
+    given: Fields, program: PureWindowsPath, arguments: tuple[str, ...]
+) -> tuple[PureWindowsPath, tuple[str, ...]]:
+    """The log, and what the runner is given."""
+    output = mapping(given["output"])
+    log = PureWindowsPath(text(output["path"]))
+    options = log_runner.rotated(
+        log,
+        int(number(output.get("largestMegabytes"), log_runner.LARGEST_BYTES / _MEGABYTE)) * _MEGABYTE,
+        int(number(output.get("longestHours"), log_runner.LONGEST_HOURS)),
+        int(number(output.get("files"), log_runner.MOST_FILES)),
+    )
+    as_service = (log_runner.AS_SERVICE,) if given.get("console") else ()
+    return log, (*as_service, *options, "--", str(program), *arguments)
+
+
+def _check_output(checking: Checking, given: Fields, place: Place) -> None:
+    if "output" in given and "log" in given:
+        checking.wrong((*place, "log"), "output says it already; leave one of the two out")
+    if "console" in given and "output" not in given:
+        checking.wrong((*place, "console"), "without output nobody is the service in its place; give one")
 
 
 def _check_command(checking: Checking, given: Fields, place: Place) -> None:
     program = text(given["program"])
     words: dict[Place, str] = {("program",): program}
     words |= {("arguments", at): word for at, word in enumerate(texts(given.get("arguments")))}
+    if "output" in given:
+        words["output", "path"] = text(mapping(given["output"])["path"])
     for where, word in words.items():
         if _VARIABLE_OF_WINDOWS.search(word):
             message = (
