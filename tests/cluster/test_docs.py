@@ -22,6 +22,7 @@ from windows.test_bootstrap import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
@@ -87,11 +88,12 @@ def _commands(page: str) -> list[Command]:
 
 @pytest.mark.parametrize(("page", "has"), PAGES.items(), ids=PAGES)
 def test_a_page_shows_what_is_printed(
-    page: str, has: Has, cluster: Cluster, container_runtime: ContainerRuntime, node: Node
+    page: str, has: Has, cluster: Cluster, container_runtime: ContainerRuntime, node: Node, tmp_path: Path
 ) -> None:
     node.copy_in(SHIPPED, r"C:\wmcb.exe")
     has(node, cluster, container_runtime)
     admin = {
+        "HOME": str(tmp_path),
         "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
         "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
     }

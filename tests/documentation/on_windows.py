@@ -32,7 +32,7 @@ def check(
     """Each command of the page that is for this place does and prints what the page shows.
 
     `real`: what is called otherwise here than in the page, or has to be said besides. What stands behind the
-    prompt of another system is run there, in that environment.
+    prompt of another system is run there, in that environment, at home.
     """
     steps = blocks.steps(blocks.of_page(page), place)
     last = 0
@@ -47,6 +47,7 @@ def check(
             node.reboot()
             code, printed = 0, ""
         elif step.prompt == SHELL:
+            assert environment is not None, f"{step.where}: there is no other system"
             code, printed = _there(text, environment)
         else:
             done = _here(node, text)
@@ -66,9 +67,10 @@ def _here(node: Node, text: str) -> Result:
     return node.run_line(f'cmd.exe /s /c "{line} 2>&1"', seconds=240)
 
 
-def _there(text: str, environment: Mapping[str, str] | None) -> tuple[int, str]:
+def _there(text: str, environment: Mapping[str, str]) -> tuple[int, str]:
     done = subprocess.run(
         ["sh", "-c", text],
+        cwd=environment["HOME"],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
