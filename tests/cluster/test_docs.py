@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from documentation import blocks, on_windows
+from documentation import blocks, on_windows, shell
 from documentation.blocks import Command, Place
 from lab import kubernetes
 from lab.cluster.control_plane import KUBERNETES
@@ -59,6 +59,14 @@ def of_an_image(node: Node, _: Cluster, __: ContainerRuntime) -> None:
     node.copy_in(kubernetes.kubelet(), r"C:\k\kubelet.exe")
 
 
+def joined(node: Node, cluster: Cluster, runtime: ContainerRuntime) -> None:
+    of_an_image(node, cluster, runtime)
+    place = (cluster.address, "--cri-socket", runtime.endpoint)
+    token = ("--token", cluster.fresh_bootstrap_token(), "--discovery-token-ca-cert-hash", cluster.ca_hash)
+    done = node.run(r"C:\wmcb.exe", "join", *place, *token, seconds=180)
+    assert done.code == 0, done.err
+
+
 def joined_by_kubeadm(node: Node, cluster: Cluster, runtime: ContainerRuntime) -> None:
     """By the real one, as long as PrepareNode.ps1 has been there."""
     former = KubeletNode(cluster, runtime, node)
@@ -70,6 +78,7 @@ def joined_by_kubeadm(node: Node, cluster: Cluster, runtime: ContainerRuntime) -
 PAGES = {
     "README.md": bare,
     "docs/guides/cluster-api.md": of_an_image,
+    "docs/guides/config-map.md": joined,
     "docs/guides/kubeadm.md": bare,
     "docs/migration.md": joined_by_kubeadm,
 }
@@ -93,7 +102,7 @@ def test_a_page_shows_what_is_printed(
     node.copy_in(SHIPPED, r"C:\wmcb.exe")
     has(node, cluster, container_runtime)
     admin = {
-        "HOME": str(tmp_path),
+        "HOME": str(shell.readers_folder(tmp_path / "repository")),
         "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
         "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
     }

@@ -76,6 +76,10 @@ class Written:
     file: str
     content: str
 
+    @property
+    def is_for_windows(self) -> bool:
+        return self.file.startswith("C:\\")
+
 
 def pages() -> list[str]:
     """README and all below docs that a person wrote, as paths in the repository."""

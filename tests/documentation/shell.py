@@ -81,9 +81,9 @@ def _lines(steps: Sequence[Command | Written]) -> list[str]:
     lines = []
     for step in steps:
         if isinstance(step, Written):
-            lines.append(
-                f"cat > {step.file} <<'the end of {step.file}'\n{step.content}the end of {step.file}"
-            )
+            if not step.is_for_windows:
+                end = f"the end of {step.file}"
+                lines.append(f"cat > {step.file} <<'{end}'\n{step.content}{end}")
         else:
             # The exit code stays what it was for a command that shows it.
             lines.append(f"{step.text}\n_code=$?; echo; echo '{_END}' $_code; (exit $_code)")
