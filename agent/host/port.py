@@ -163,7 +163,7 @@ class Files(Protocol):
         """Add to a file, flushed before this returns; a new one is born with the descriptor. For journals.
 
         Piece by piece: what had come stays, flushed, when the rest does not come. Not `flushed` it outlives
-        this process, and not a power cut: enough for what is told a person.
+        this process, and not a power cut: enough for what is told a person, which others may be adding to.
         """
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:

@@ -145,7 +145,8 @@ class _Files:
 
 def _run(host: Host, want: Command, script: PureWindowsPath, log: PureWindowsPath) -> int:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(host.clock.now()))
-    host.files.append(log, f"--- {stamp} {want.name}\r\n".encode(), PRIVATE_FILE)
+    # What an earlier one has left running may go on adding to it.
+    host.files.append(log, f"--- {stamp} {want.name}\r\n".encode(), PRIVATE_FILE, flushed=False)
     system = host.facts.system_directory() / "System32"
     words = _words(want.shell, system, script)
     try:

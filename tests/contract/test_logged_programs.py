@@ -71,6 +71,14 @@ def test_a_child_may_outlive_it(world: World, log: PureWindowsPath) -> None:
     world.host.processes.end(child)
 
 
+def test_what_outlives_it_may_go_on_adding_to_the_log(world: World, log: PureWindowsPath) -> None:
+    words = python(CHILD.replace("600)'])", "600)'], stdout=1)"))
+    world.host.processes.run_logged(words, log, seconds=SOON, directory=world.folder)
+    world.host.files.append(log, b"after\n", PRIVATE_FILE, flushed=False)
+    assert world.outside(log).read_bytes() == b"before\nafter\n"
+    world.host.processes.end(int(world.host.files.read(world.folder / "child")))
+
+
 def test_one_that_takes_too_long_is_ended_with_its_children(world: World, log: PureWindowsPath) -> None:
     child = world.folder / "child"
     before = time.monotonic()

@@ -166,7 +166,7 @@ class WindowsFiles:
             opened(
                 path,
                 api.APPEND_DATA,
-                share=api.SHARE_READ,
+                share=api.SHARE_READ if flushed else api.SHARE_ALL,
                 disposition=api.OPEN_OR_CREATE,
                 descriptor=str(descriptor),
             ) as handle,
