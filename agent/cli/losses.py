@@ -24,6 +24,7 @@ _MOST = 10_000
 """Files that are counted in a folder: a pod's volumes can hold any number."""
 _NAMED = 5
 _FEATURE = "windows_feature"
+_KNOWN_BY_PATH = (Directory.kind, File.kind, "containerd_configuration")
 _TYPES = {File.kind: FileKind.FILE.value, Directory.kind: FileKind.DIRECTORY.value}
 
 
@@ -154,7 +155,7 @@ def _data(host: Host, folder: PureWindowsPath, known: Collection[Key]) -> Iterat
 
 
 def _is_known(path: PureWindowsPath, known: Collection[Key]) -> bool:
-    return any(Key(kind, str(path)) in known for kind in ("directory", "file"))
+    return any(Key(kind, str(path)) in known for kind in _KNOWN_BY_PATH)
 
 
 def _with_all_in_it(host: Host, path: PureWindowsPath) -> Iterator[tuple[PureWindowsPath, FileKind]]:
