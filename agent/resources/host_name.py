@@ -40,7 +40,7 @@ class HostNameResource(Kind):
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         assert before is not None, "a machine always has a name"
         host.power.rename(str(before["name"]))
-        if self.same("name", host.facts.host_name(), before["name"]):
+        if self.awaits_restart(host, name) is None:
             return None
         return f"this machine is called {before['name']} again when it has been restarted"
 
