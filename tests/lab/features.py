@@ -9,7 +9,7 @@ from lab.standin import Standin
 if TYPE_CHECKING:
     from lab.node import Node
 
-STAGED, INSTALLED, INSTALL_PENDING = 2, 4, 5
+UNINSTALL_PENDING, STAGED, INSTALLED, INSTALL_PENDING = 1, 2, 4, 5
 """Of DismPackageFeatureState."""
 
 

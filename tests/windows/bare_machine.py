@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import ssl
+import textwrap
 import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from lab import repository, routes
+from lab import repository, roots, routes
 from lab.defender import Defender
 from lab.features import INSTALLED, STAGED, Features
 from lab.firewall import Firewall
@@ -22,9 +24,10 @@ from lab.web import Page
 from unit.artifacts.archives_made import tar_gz, zipped
 from windows.exe import download
 from windows.test_fetching import trust
+from windows.test_settings import ROOTS, believed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from lab.certificates import Authority
     from lab.node import Node
@@ -41,6 +44,7 @@ PUBLISHED = "/mirror/v1.36.3/bin/windows/amd64/kubelet.exe"
 FILES = "https://files.example/"
 ROUTE = "10.244.3.0/24 over 10.77.0.33"
 RULE, FEATURE = "agent", "RemoteAccess"
+THUMBPRINT = hashlib.sha1(ssl.PEM_cert_to_DER_cert(ROOTS[0])).hexdigest().upper()  # noqa: S324 - Windows' name for it
 PROGRAM = b"MZ" + b"".join(hashlib.sha256(f"{at}".encode()).digest() for at in range(3_000))
 
 _CONTROL = r"HKLM\SYSTEM\CurrentControlSet\Control"
@@ -50,6 +54,7 @@ _CONTOSO = r"HKLM\SOFTWARE\Contoso\Agent"
 _TCPIP = rf"{_SERVICES}\Tcpip\Parameters"
 _EVENTS = rf"{_SERVICES}\EventLog\Application\agent"
 _EXCLUDED = r"HKLM\SOFTWARE\Microsoft\Windows Defender\Exclusions\Paths"
+_ROOTS = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
 _WINHTTP = r"HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
 
 _TEXT = r"""apiVersion: wmcb.internal/v1beta1
@@ -80,6 +85,10 @@ networks:
 routes: [{{destination: 10.244.3.0/24, gateway: 10.77.0.33}}]
 eventSources: [{{name: agent, messageFile: 'C:\tools\agent.exe'}}]
 containerdConfiguration: {{version: 2, cniPrograms: 'C:\opt\cni\bin', withoutSystemdCgroup: true}}
+commands: [{{name: once, text: 'echo once>>C:\given\once.txt', after: [{{file: 'C:\tools\agent.exe'}}]}}]
+trustedCertificates:
+- |
+{authority}
 cniConfigurations:
 - {{path: 'C:\etc\cni\net.d\10-l3.conf', plugin: win-bridge, network: cbr0, podNetwork: 10.244.7.0/24}}
 services:
@@ -100,6 +109,7 @@ class BareMachine:
         download(node)
         trust(node, authority)
         routes.install(node)
+        roots.remember(node)
         self.hns = Hns(node)
         self.firewall, self.features, self.defender = Firewall(node), Features(node), Defender(node)
         self.clock = StandinKubelet(node, r"C:\given\w32time.exe", address="127.0.0.1:10123")
@@ -126,7 +136,8 @@ class BareMachine:
         containerd, plugins, _ = (hashlib.sha256(content).hexdigest() for content in archives.values())
         agent = hashlib.sha512(PROGRAM).hexdigest()
         values = {"containerd": containerd, "plugins": plugins, "agent": agent}
-        text = _TEXT.format(files=FILES, proxy=self.proxy.url, **values)
+        authority = textwrap.indent(ROOTS[0], "  ")
+        text = _TEXT.format(files=FILES, proxy=self.proxy.url, authority=authority, **values)
         self.node.path(DOCUMENT).write_text(text)
 
     @property
@@ -340,6 +351,13 @@ PARTS: Mapping[str, Part] = {
         {},
         is_told=False,
     ),
+    "an authority": Part(
+        lambda it: believed(it.node),
+        {ROOTS[0]},
+        f"winreg.DeleteKey(opened({_ROOTS!r}), {THUMBPRINT!r})",
+        f"trusted certificate {THUMBPRINT}",
+        set(),
+    ),
     "a source of events": Part(
         lambda it: it.data(_EVENTS, "EventMessageFile"),
         AGENT,
@@ -372,11 +390,12 @@ rules = win32com.client.Dispatch("HNetCfg.FwPolicy2").Rules
 """
 
 
-def change_by_hand(machine: BareMachine) -> None:
-    lines = [part.by_hand for part in PARTS.values() if isinstance(part.by_hand, str)]
-    for part in PARTS.values():
-        if not isinstance(part.by_hand, str):
-            part.by_hand(machine)
+def change_by_hand(machine: BareMachine, names: Iterable[str]) -> None:
+    ways = [PARTS[name].by_hand for name in names]
+    for way in ways:
+        if not isinstance(way, str):
+            way(machine)
+    lines = [way for way in ways if isinstance(way, str)]
     changed = machine.node.python("-c", "\n".join([_SCRIPT, *lines]))
     assert changed.code == 0, changed.err
 

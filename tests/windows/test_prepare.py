@@ -5,14 +5,22 @@ From a mirror over TLS, behind the proxy that the document is about: made, kept,
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lab import repository
+from lab.features import INSTALL_PENDING, UNINSTALL_PENDING, Features
+from lab.features import INSTALLED as IS_ON
 from lab.services import State
+from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
+from lab.web import Page
+from unit.artifacts.archives_made import tar_gz
 from windows.bare_machine import (
     DOCUMENT,
     GIVEN,
@@ -24,7 +32,8 @@ from windows.bare_machine import (
     left,
     otherwise,
 )
-from windows.exe import DOWNLOADED, INSTALLED, SERVICE
+from windows.exe import DOWNLOADED, INSTALLED, SERVICE, download
+from windows.test_fetching import trust
 from windows.test_networks import endpoints_adapter
 
 if TYPE_CHECKING:
@@ -92,6 +101,8 @@ def test_a_bare_machine_is_prepared_once_and_kept_and_a_reset_leaves_what_it_say
     assert otherwise(machine) == []
     _names_no_signature(machine, planned.out + planned.err + result.out + result.err)
 
+    assert machine.holds(r"C:\given\once.txt") == b"once\r\n"
+
     again = node.run(INSTALLED, *machine.words)
     assert (again.code, again.out) == (0, "nothing to do: this machine is prepared as is wanted\n"), again.err
     assert len(web.requests) == 5
@@ -126,17 +137,21 @@ def _is_kept(machine: BareMachine) -> None:
     node.start_service(SERVICE)
     made = node.path(MADE)
     until(lambda: made.is_dir() and len(list(made.iterdir())) >= 5, "copies are kept", SOON_SECONDS)
-    change_by_hand(machine)
-    for name, part in PARTS.items():
-        if part.is_told:
-            _is_made_again(machine, name)
-    # It looks at everything when it starts, as every ten minutes.
+    service = "a service"
+    told = [name for name, part in PARTS.items() if part.is_told and name != service]
+    untold = [name for name, part in PARTS.items() if not part.is_told]
+    change_by_hand(machine, [*told, *untold])
+    for name in told:
+        _is_made_again(machine, name)
+    # By itself: it is restarted with what it reads, too.
+    change_by_hand(machine, [service])
+    _is_made_again(machine, service)
+    # The rest it sees when it looks at everything: every ten minutes, and when it starts.
     node.stop_service(SERVICE)
     node.wait_for_service(SERVICE, State.STOPPED)
     node.start_service(SERVICE)
-    for name, part in PARTS.items():
-        if not part.is_told:
-            _is_made_again(machine, name)
+    for name in untold:
+        _is_made_again(machine, name)
 
 
 def _is_made_again(machine: BareMachine, name: str) -> None:
@@ -167,10 +182,10 @@ class Journal:
 WITHOUT_PROXY = {"HTTP_PROXY": None, "HTTPS_PROXY": None}
 """Wine takes the variable for WinHTTP's default where there is none."""
 KINDS = {
-    *("artifact", "containerd_configuration", "defender_exclusion", "directory", "dns_suffixes"),
+    *("artifact", "command", "containerd_configuration", "defender_exclusion", "directory", "dns_suffixes"),
     *("environment_variable", "event_source", "file", "firewall_rule", "hns_endpoint", "hns_network"),
     *("ip_forwarding", "path_entry", "proxy", "registry_key", "registry_value", "route", "service"),
-    *("time_service", "windows_feature"),
+    *("time_service", "trusted_certificate", "windows_feature"),
 }
 
 
@@ -224,3 +239,76 @@ def test_killed_it_can_be_taken_back(begun: BareMachine) -> None:
     changes = before.changes_until(node.snapshot())
     of_others = rf"{_OF_OTHERS}|C:\\ProgramData\\wmcb\\logs\\"
     assert [line for line in changes if not re.match(of_others, line)] == []
+
+
+# With a restart in the middle
+
+PROFILE = (repository.ROOT / "packaging" / "profiles" / "containerd.yaml").read_text()
+NAMED = """---
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+hostName: node-7
+"""
+HUB = "https://github.com/"
+CONTAINERD = r"C:\Program Files\containerd\containerd.exe"
+TCPIP = r"HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
+
+
+def publish_profile(node: Node, web: Web) -> bytes:
+    """What it fetches, with the checksums beside it; containerd.exe, which is in it."""
+    program = StandinKubelet(node, CONTAINERD, address="127.0.0.1:10999", starts=r"C:\starts.txt").content
+    shutil.rmtree(node.path(CONTAINERD).parent)
+    archives = {
+        "containerd": tar_gz(("bin/containerd.exe", program)),
+        "crictl": tar_gz(("crictl.exe", b"MZ")),
+    }
+    for source, checksums in re.findall(rf"source: {HUB}(\S+)\n *checksums: {HUB}(\S+)", PROFILE):
+        content = archives["crictl" if "crictl" in source else "containerd"]
+        web.pages[f"/hub/{source}"] = Page(content)
+        web.pages[f"/hub/{checksums}"] = Page(hashlib.sha256(content).hexdigest().encode())
+    return program
+
+
+def test_the_profile_for_containerd_is_gone_on_with_after_the_restart_that_it_takes(
+    node: Node, secure_web: Web, web_authority: Authority
+) -> None:
+    download(node)
+    trust(node, web_authority)
+    program = publish_profile(node, secure_web)
+    node.path(DOCUMENT).parent.mkdir()
+    node.path(DOCUMENT).write_text(PROFILE + NAMED)
+    features = Features(node)
+    words = ("prepare", "--node-config", DOCUMENT, "--mirror", f"{HUB}={secure_web.url('/hub/')}")
+
+    result = node.run(DOWNLOADED, *words, "--allow-reboot")
+    assert result.code == 1003, result.err
+    for line in (
+        "  this machine is called node-7 when it has been restarted",
+        "  Windows feature Containers is enabled when Windows has been restarted",
+    ):
+        assert line in result.out.splitlines()
+    assert features.state("Containers") == INSTALL_PENDING
+    assert node.path(CONTAINERD).read_bytes() == program
+    assert node.service("containerd") is None, "it needs the feature"
+    asked = len(secure_web.requests)
+
+    node.reboot()
+    until(lambda: node.service("wmcb-continue") is None, "it has been gone on with", SOON_SECONDS)
+    node.wait_for_service("containerd", State.RUNNING)
+    assert features.state("Containers") == IS_ON
+    key = node.registry(TCPIP)
+    assert key is not None
+    assert key.data("Hostname") == "node-7"
+    assert len(secure_web.requests) == asked
+    assert node.run(INSTALLED, *words).out.startswith("nothing to do")
+
+    gone = node.run(DOWNLOADED, "reset", "--features")
+    assert gone.code == 0, gone.err
+    for line in (
+        "  this machine is called win1 again when it has been restarted",
+        "  Windows feature Containers is disabled when Windows has been restarted",
+    ):
+        assert line in gone.out.splitlines()
+    assert "stays: " not in gone.err
+    assert features.state("Containers") == UNINSTALL_PENDING
+    assert not node.path(r"C:\Program Files\containerd").exists()
