@@ -70,6 +70,12 @@ PATHS = (
     (r"C:\var\log\kubelet", "private", "what a kubelet logs names all that the node knows"),
     (r"C:\var\log\pods", "program", "pods that collect logs are users"),
     (r"C:\Program Files\wmcb", "program", "the resident service's program, which runs as SYSTEM"),
+    (r"C:\Program Files\wmcb-hand-over", "program", "the one before it and the one to come, run as SYSTEM"),
+    (
+        r"C:\Program Files\wmcb-hand-over\succession.json",
+        "private",
+        "which of them is to run; to write it is to be obeyed",
+    ),
     (
         r"C:\ProgramData\wmcb",
         "private",

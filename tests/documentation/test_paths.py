@@ -15,6 +15,8 @@ from sandbox.cli.conftest import bare, machine
 from sandbox.cli.given import program
 from sandbox.cli.test_join import cluster, join, windows
 from sandbox.cli.test_user_data import carry_out, given
+from service import installation, succession
+from service.hand_over_folder import hand_over_folder
 
 if TYPE_CHECKING:
     from sandbox.cli.given import Machine
@@ -29,6 +31,7 @@ OF_WINDOWS = ("Program Files", "ProgramData", "Users", "Windows")
 OF_THE_DOCUMENT = PureWindowsPath(r"C:\opt")
 """Which the user data of the test names itself."""
 BY_USER_DATA = {path for path in KINDS if PureWindowsPath(r"C:\run") in (path, *path.parents)}
+BY_HAND_OVER = {path for path in KINDS if "wmcb-hand-over" in path.parts}
 UNTIL_THE_JOIN_HAS_ENDED = PureWindowsPath(r"C:\run\kubeadm\kubeadm-join-config.yaml")
 
 
@@ -43,7 +46,16 @@ def test_all_that_is_on_nodes_is_as_the_table_says(windows: Machine, cluster: Cl
     joined = join(windows, cluster)
     assert joined.code == 0, joined.err
     assert windows.wmcb("daemon", "install").code == 0
-    assert set(KINDS) - check(windows) == BY_USER_DATA
+    assert set(KINDS) - check(windows) == BY_USER_DATA | BY_HAND_OVER
+
+
+def test_by_another_program_that_takes_its_place(windows: Machine) -> None:
+    assert windows.wmcb("daemon", "install").code == 0
+    host = windows.host
+    installation.ensure_folder(host.files, hand_over_folder(host))
+    version = succession.Version("1.0.0")
+    succession.begin(host, succession.Succession(), succession.Trial("0" * 64, version, "", 60.0, ()))
+    assert check(windows) >= BY_HAND_OVER
 
 
 def test_by_user_data(windows: Machine, given: str) -> None:
@@ -62,7 +74,8 @@ def check(of: Machine) -> set[PureWindowsPath]:
     met = set()
     for entry in sorted(of.place.rglob("*")):
         path = PureWindowsPath("C:\\", *entry.relative_to(of.place).parts)
-        if path.parts[1] == ".sandbox" or (path.parts[1] in OF_WINDOWS and "wmcb" not in path.parts):
+        is_ours = any(part.startswith("wmcb") for part in path.parts)
+        if path.parts[1] == ".sandbox" or (path.parts[1] in OF_WINDOWS and not is_ours):
             continue
         if OF_THE_DOCUMENT in (path, *path.parents):
             continue
