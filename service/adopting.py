@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.engine.progress import Progress
+    from agent.engine.planning import Plan
     from agent.engine.run import Done
     from agent.host.port import Host
     from agent.kube.answers import Object
@@ -51,6 +51,9 @@ PAUSED = "wmcb/paused"
 _MOST_CUT_OFF = 3
 _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
+_UNWELL_SECONDS = 30.0
+"""Longer than a kubelet takes that starts anew: whoever is not well for so long is not waited for."""
+_ASK_AGAIN_SECONDS = 1.0
 _UNREACHABLE, _NOT_DONE = "unreachable", "not done"
 
 
@@ -92,6 +95,8 @@ class Adopting:
         """The run before; what it was to make has not been begun again."""
         self._try_again_at: float | None = None
         """What could not be fetched."""
+        self._unwell_since: float | None = None
+        """A change has waited for the kubelet."""
         self.again_seconds: float | None = None
         """When there is something to do though nothing has happened."""
 
@@ -155,7 +160,7 @@ class Adopting:
         self._stand(paused_by_node=None if paused in (None, "false") else paused)
         sight = (seen, node.name, node.labels)
         if sight != self._sight:
-            self._sight, self._desired = sight, None
+            self._sight, self._desired, self._unwell_since = sight, None, None
             self._contents.try_again()
             if self._succeeding is not None:
                 self._succeeding.try_again()
@@ -269,7 +274,7 @@ class Adopting:
             if self._contents.has_failed:
                 self._fetch_again_later()
             return False
-        return self._make_so(due, compiled, inventory, LettingGo(let_go), is_whole=is_whole)
+        return self._make_so(due, compiled, inventory, let_go, is_whole=is_whole)
 
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
         if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
@@ -343,7 +348,7 @@ class Adopting:
         wanted: Desired,
         compiled: Compiled,
         inventory: Inventory,
-        progress: Progress,
+        let_go: Callable[[], None],
         *,
         is_whole: bool,
     ) -> bool:
@@ -353,17 +358,22 @@ class Adopting:
         if not self._may_begin(wanted):
             return False
         sound = Soundness(self._host, inventory.records.values())
+
+        is_put_off = False
         try:
             done = make_so(
                 self._host,
                 specification,
                 self._version,
-                progress,
+                _Beginning(lambda: self._wait_until_well(sound), let_go),
                 sound.confirm,
                 recipe=wanted.digest,
                 part=PART,
                 beside=not is_whole,
             )
+        except _NotNow:
+            is_put_off, self.again_seconds = True, _ASK_AGAIN_SECONDS
+            return False
         except TakenBack as failure:
             self._stand(failed=wanted.content)
             self._fail(why(failure))
@@ -372,24 +382,25 @@ class Adopting:
             self._refuse(self._at_its_place(fault, compiled))
             return False
         else:
-            if done.awaiting:
-                self._wait_for_restart(done)
-            else:
-                self._contents.clear()
-                self._verified_run = Inventory.load(StateFolder.of(self._host)).run
-                if is_whole:
-                    self._stand_as_applied(wanted)
-                else:
-                    self._stand(documents=wanted.hashes)
-            if done.plan.changes:
-                changes = ", ".join(f"{each.action.value} {each.target.key}" for each in done.plan.changes)
-                self._telling.tell(Event.APPLIED, f"{self._followed} was made so: {changes}")
-            for line in done.left:
-                self._telling.note(line)
+            self._stand_as_made(wanted, done, is_whole=is_whole)
         finally:
-            self._stand(cut_off="", times=0)
+            if not is_put_off:
+                self._stand(cut_off="", times=0)
         # What waits for a restart is looked at again when everything is, and not at once.
         return bool(done.plan.changes) or not done.awaiting
+
+    def _wait_until_well(self, sound: Soundness) -> None:
+        """Raises _NotNow. What has not answered once may be as well as ever; what is not well for longer, the
+        change may be to mend.
+        """
+        if sound.lack is None:
+            return
+        now = self._host.clock.monotonic()
+        if self._unwell_since is None:
+            self._unwell_since = now
+            self._telling.note(f"{self._followed} is made so when this is over, or has lasted: {sound.lack}")
+        if now < self._unwell_since + _UNWELL_SECONDS:
+            raise _NotNow
 
     def _may_begin(self, wanted: Desired) -> bool:
         """What is begun again and again, and never comes to an end, may be what cuts it off."""
@@ -420,6 +431,22 @@ class Adopting:
             documents=wanted.hashes,
         )
 
+    def _stand_as_made(self, wanted: Desired, done: Done, *, is_whole: bool) -> None:
+        if done.awaiting:
+            self._wait_for_restart(done)
+        else:
+            self._contents.clear()
+            self._verified_run = Inventory.load(StateFolder.of(self._host)).run
+            if is_whole:
+                self._stand_as_applied(wanted)
+            else:
+                self._stand(documents=wanted.hashes)
+        if done.plan.changes:
+            changes = ", ".join(f"{each.action.value} {each.target.key}" for each in done.plan.changes)
+            self._telling.tell(Event.APPLIED, f"{self._followed} was made so: {changes}")
+        for line in done.left:
+            self._telling.note(line)
+
     def _wait_for_restart(self, done: Done) -> None:
         text = f"{'; '.join(done.awaiting.values())}; nobody but you restarts it"
         self._telling.tell_once(_NOT_DONE, Event.PENDING, f"{self._followed}: {text}")
@@ -439,6 +466,23 @@ class Adopting:
         if now != self._standing:
             self._standing = now
             standing.write(self._host, now)
+
+
+class _NotNow(Exception):
+    """Nothing has been changed yet, and is not to be at this moment."""
+
+
+class _Beginning(LettingGo):
+    """Asks once more before a run's first change."""
+
+    def __init__(self, ask: Callable[[], None], let_go: Callable[[], None]) -> None:
+        super().__init__(let_go)
+        self._ask = ask
+
+    def planned(self, plan: Plan) -> None:
+        if plan.changes:
+            self._ask()
+        super().planned(plan)
 
 
 def _because(who: str, reason: str) -> str:

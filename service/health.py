@@ -23,6 +23,8 @@ EVERY_SECONDS = 10.0
 _ANSWER_WITHIN_SECONDS = 2.0
 _WELL = 200
 _ASK_AGAIN_SECONDS = 0.1
+_SOONEST_SECONDS = 0.1
+"""What is left by a clock's fractions alone is not asked for over and over."""
 
 
 class Health:
@@ -31,29 +33,49 @@ class Health:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._unwell_since: dict[Key, float] = {}
+        self._seen_well: dict[Key, int | None] = {}
+        """In which process: of one that has just begun nobody knows whether it hangs, or is slow to start."""
         self._patience: float | None = None
 
     @property
     def again_seconds(self) -> float:
         """When to ask next: what is not well is not left longer than it may be so."""
-        return EVERY_SECONDS if self._patience is None else min(EVERY_SECONDS, self._patience)
+        if self._patience is None:
+            return EVERY_SECONDS
+        return max(_SOONEST_SECONDS, min(EVERY_SECONDS, self._patience))
 
     def hung(self, records: Iterable[Record]) -> Mapping[Key, str]:
         """What runs and has not been well for longer than it may, and how that shows. Asks each."""
         found, self._patience = {}, None
-        for key, check in _asked(records):
-            if not _runs(self._host, key.name) or (lack := _lack(self._host, check)) is None:
-                self._unwell_since.pop(key, None)
-                continue
-            now = self._host.clock.monotonic()
-            unwell = now - self._unwell_since.setdefault(key, now)
-            if unwell >= check.within_seconds:
-                del self._unwell_since[key]
-                found[key] = f"{lack} for {unwell:.0f} seconds"
-            else:
-                left = check.within_seconds - unwell
-                self._patience = left if self._patience is None else min(left, self._patience)
+        for record in records:
+            for key, check in _asked([record]):
+                if (lack := self._lack(key, check)) is None:
+                    self._unwell_since.pop(key, None)
+                    continue
+                now = self._host.clock.monotonic()
+                unwell = now - self._unwell_since.setdefault(key, now)
+                left = self._limit(record, check) - unwell
+                if left <= 0:
+                    del self._unwell_since[key]
+                    found[key] = f"{lack} for {unwell:.0f} seconds"
+                else:
+                    self._patience = left if self._patience is None else min(left, self._patience)
         return found
+
+    def _lack(self, key: Key, check: HealthCheck) -> str | None:
+        """What does not run has none."""
+        if not _runs(self._host, key.name):
+            return None
+        lack = _lack(self._host, check)
+        if lack is None:
+            self._seen_well[key] = _process(self._host, key.name)
+        return lack
+
+    def _limit(self, record: Record, check: HealthCheck) -> float:
+        key, given = record.target.key, _start_seconds(record)
+        if key in self._seen_well and self._seen_well[key] == _process(self._host, key.name):
+            return min(check.within_seconds, given)
+        return check.within_seconds if math.isinf(given) else given
 
     def is_needed(self, records: Iterable[Record]) -> bool:
         """Whether anything runs that can be asked."""
@@ -65,13 +87,22 @@ class Soundness:
 
     def __init__(self, host: Host, records: Iterable[Record]) -> None:
         self._host = host
-        nodes_own = [record for record in records if record.parts[0] == NODE]
-        self._well = [
-            (key, replaced(check, within_seconds=min(check.within_seconds, _start_seconds(record))))
-            for record in nodes_own
-            for key, check in _asked([record])
-            if _runs(host, key.name) and _lack(host, check) is None
-        ]
+        self._well: list[tuple[Key, HealthCheck]] = []
+        self.lack: str | None = None
+        """Of what runs and is not well just now: nobody could tell whether a change has harmed it."""
+        for record in records:
+            if record.parts[0] == NODE:
+                self._ask(record)
+
+    def _ask(self, record: Record) -> None:
+        for key, check in _asked([record]):
+            if not _runs(self._host, key.name):
+                continue
+            if (lack := _lack(self._host, check)) is None:
+                within = min(check.within_seconds, _start_seconds(record))
+                self._well.append((key, replaced(check, within_seconds=within)))
+            else:
+                self.lack = f"{key}: {lack}"
 
     def confirm(self) -> None:
         """Raises NotWell for what is not as well any more, and does not become so in the time that it has."""
@@ -97,6 +128,13 @@ def _runs(host: Host, name: str) -> bool:
         return host.services.status(name).state is ServiceState.RUNNING
     except HostError:
         return False
+
+
+def _process(host: Host, name: str) -> int | None:
+    try:
+        return host.services.status(name).pid
+    except HostError:
+        return None
 
 
 def _lack(host: Host, check: HealthCheck) -> str | None:

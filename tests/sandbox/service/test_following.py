@@ -11,7 +11,7 @@ import pytest
 from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
-from agent.host.errors import NotFound
+from agent.host.errors import NotFound, TimedOut
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.host.reboot_reasons import next_host_name
@@ -403,6 +403,47 @@ def test_a_change_after_which_the_kubelet_is_not_well_is_taken_back(
     assert follower.stands(State.FAILED)
     assert [event for event, _ in follower.told() if event is not Event.KEEPING] == [Event.FAILED]
     assert seconds <= follower.clock.time - begun < seconds + 2, "it is given time to become so"
+
+
+def test_a_kubelet_that_misses_an_answer_just_then_is_guarded_all_the_same(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    missed = 0
+
+    def get(port: int, path: str, seconds: float) -> int:
+        nonlocal missed
+        if missed < 2:
+            missed += 1
+            guarded.clock.sleep(seconds)
+            raise TimedOut("ask", f"http://127.0.0.1:{port}{path}", 1460)
+        return 500 if host.files.observe(FILE) is not None else 200
+
+    guarded = Follower(tmp_path, host, loopback={"get": get})
+    missed = 2
+    guarded.make_node(5.0)
+    before, missed = machine(host), 0
+    guarded.wants(SETTINGS % "one")
+    guarded.pass_time(20)
+    assert "service kubelet is not well any more" in guarded.standing.error
+    assert machine(host) == before
+    assert any("is made so when this is over" in line for line in guarded.log)
+
+
+def test_a_kubelet_that_is_never_well_is_not_waited_for_and_blames_no_change(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    is_well = True
+    follower = Follower(tmp_path, host, loopback={"get": lambda *_: 200 if is_well else 500})
+    follower.make_node(240.0)
+    is_well, begun = False, follower.clock.time
+    follower.wants(SETTINGS % "one")
+    assert follower.stands(State.PENDING)
+    assert host.files.observe(FILE) is None
+    while follower.stands(State.PENDING):
+        follower.pass_time(1)
+    assert 30 <= follower.clock.time - begun < 33
+    assert follower.stands(State.APPLIED)
+    assert host.files.observe(FILE) is not None
 
 
 @pytest.mark.parametrize("changes", range(0, 24, 3))

@@ -14,7 +14,7 @@ from agent.host.errors import InUse, TimedOut
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
-from agent.spec import Credentials, File, Inline, Service, Specification
+from agent.spec import Credentials, File, HealthCheck, Inline, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from agent.spec.path_entry import PathEntry
 from agent.spec.registry_value import RegistryType, RegistryValue
@@ -23,6 +23,7 @@ from sandbox.engine.nodes import BOOTSTRAP, CERTIFICATE, CONFIG, KUBELET, K
 from sandbox.engine.world import Killed, Power, picture, powered, stopped
 from sandbox.service.keeper import OWN, Keeper
 from service import pausing
+from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
 from service.telling import Event
 
@@ -376,6 +377,38 @@ def test_one_whose_answer_is_waited_for_is_given_no_more_time(tmp_path: pathlib.
     ((event, text),) = keeper.told()
     assert event is Event.HUNG
     assert text.endswith("has not answered for 63 seconds")
+
+
+@pytest.mark.parametrize(
+    ("given", "was_well", "restarted_after"),
+    [
+        pytest.param(240.0, True, 60, id="it has been well"),
+        pytest.param(240.0, False, 240, id="it is slow to start"),
+        pytest.param(5.0, True, 5, id="it is quick to start"),
+        pytest.param(5.0, False, 5, id="it is to be quick"),
+    ],
+)
+def test_its_limit_is_by_what_it_is_given_at_its_start(
+    tmp_path: pathlib.Path,
+    host: Host,
+    monkeypatch: pytest.MonkeyPatch,
+    given: float,
+    was_well: bool,
+    restarted_after: float,
+) -> None:
+    process, answer = 1, 200
+    monkeypatch.setattr("service.health._process", lambda *_: process)
+    keeper = Keeper(tmp_path, host, loopback={"get": lambda *_: answer})
+    *others, kubelet = nodes.wants()
+    assert isinstance(kubelet, Service)
+    health = HealthCheck(10248, within_seconds=given)
+    keeper.make(Specification.of([*others, replaced(kubelet, health=health)]))
+    keeper.pass_time(20)
+    answer, process = 500, 1 if was_well else 2
+    keeper.pass_time(restarted_after - 1)
+    assert keeper.starts == []
+    keeper.pass_time(EVERY_SECONDS + 2)
+    assert len(keeper.starts) == 1
 
 
 def test_one_that_does_not_answer_has_less_time_to_stop(tmp_path: pathlib.Path, host: Host) -> None:
