@@ -1,7 +1,4 @@
-"""How long a Node that the service keeps is NotReady after each fault, measured and printed.
-
-A kubelet that hangs takes minutes: make bench has that.
-"""
+"""How long a Node that the service keeps is NotReady after each fault, measured and printed."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cluster.test_join import Joiner
+from cluster.test_join import JOIN, Joiner
 from lab.waiting import until
 from windows.exe import SERVICE
 from windows.test_daemon_keeping import DISABLE
@@ -29,13 +26,19 @@ if TYPE_CHECKING:
 
     Figure = Callable[[str, float], None]
 
+JOIN_CONFIGURATION = r"C:\given\join.yaml"
+PATIENT_SECONDS = 10
+"""What the kubelet is given to be well, after which it hangs; a minute where nobody says."""
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 
 
 class Kept(Joiner):
     def keep(self) -> None:
         """A Ready Node, and all that the service does first is done."""
-        done = self.wmcb(*self.by_file())
+        how = self.by_file()
+        timeouts = f"timeouts: {{{{kubeletHealthCheck: {PATIENT_SECONDS}s}}}}\n"
+        self.machine.path(JOIN_CONFIGURATION).write_text(self.join_configuration(JOIN + timeouts))
+        done = self.wmcb(*how)
         assert done.code == 0, done.err
         self.wait_until_ready()
         assert self.wmcb("daemon", "install").code == 0
@@ -87,18 +90,27 @@ def kept(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> K
     return made
 
 
-def test_a_kubelet_that_is_killed_or_reconfigured(kept: Kept, figure: Figure) -> None:
+def test_a_kubelet_that_is_killed_reconfigured_or_hangs(kept: Kept, figure: Figure) -> None:
     killed = kept.pids()
     with kept.fault("kubelet killed", figure):
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
         kept.another(killed)
 
-    settings = kept.machine.service_settings("kubelet")
+    settings, former = kept.machine.service_settings("kubelet"), kept.pids()
     with kept.fault("kubelet reconfigured", figure):
         done = kept.machine.python("-c", DISABLE)
         assert done.code == 0, done.err
         until(lambda: kept.machine.service_settings("kubelet") == settings, "it is as it was", 60, kept.log)
+        kept.another(former)
+
+    hung = kept.pids()
+    with kept.fault(f"kubelet hung, with a limit of {PATIENT_SECONDS} s", figure):
+        for pid in hung:
+            os.kill(pid, signal.SIGSTOP)
+        kept.another(hung)
+    lack = "service kubelet was restarted: http://127.0.0.1:10248/healthz has not answered"
+    until(lambda: lack in kept.log(), "it is told", 10, kept.log)
 
 
 def test_a_runtime_that_is_down_and_a_reboot(kept: Kept, figure: Figure) -> None:
