@@ -21,6 +21,11 @@ networks:
 - name: vxlan0
   type: overlay
   subnets: [{prefix: 10.245.7.0/24, gateway: 10.245.7.1, vsid: 4096}]
+- name: pods
+  type: transparent
+  adapter: eth0peer
+  subnets: [{prefix: 10.246.7.0/24, gateway: 10.246.7.1}]
+  hostEndpoint: {address: 10.246.7.2}
 cniConfigurations:
 - path: C:\etc\cni\net.d\10-bridge.conf
   plugin: win-bridge
@@ -43,6 +48,10 @@ def test_plug_ins_put_pods_into_our_networks(node: Node) -> None:
     node.path(r"C:\made.py").write_text(MADE)
     made = node.python(r"C:\made.py", NETWORKS, folder=r"Z:\repo")
     assert made.code == 0, made.err
+    alone, endpoint = hns.network("pods"), hns.endpoint("pods_ep")
+    assert alone is not None
+    assert endpoint is not None
+    assert (alone["Type"], endpoint["HostComputeNetwork"]) == ("Transparent", alone["ID"])
     bridge, overlay = (configuration_of(node, file) for file in (BRIDGE, OVERLAY))
     pod = Pod(node, hns, "one")
     assert pod.gets_in(bridge) == "10.244.7.3"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _HERE = "the network that this machine is in"
 
 TITLE = "the pod network"
+_TYPES = {"": NetworkType.L2BRIDGE, "l2bridge": NetworkType.L2BRIDGE, "transparent": NetworkType.TRANSPARENT}
 _LONGEST_PREFIX = 28
 """With less there is no room for the gateway, the machine and a few pods."""
 _GATEWAY, _MACHINE = 1, 2
@@ -169,13 +170,14 @@ def _route(node: Node, taken: _Taken, near: Iterable[IPv4Network], here: Collect
 def _own(given: Mapping[str, Value], network: IPv4Network, address: str) -> Iterator[Want]:
     name, adapter = text(given["name"]), text(given.get("adapter")) or None
     subnet = Subnet(str(network), str(network[_GATEWAY]))
-    bridge = HnsNetwork(
-        name, NetworkType.L2BRIDGE, (subnet,), adapter, address=address if adapter is None else None
-    )
+    kind = _TYPES[text(given.get("type"))]
+    pods = HnsNetwork(name, kind, (subnet,), adapter, address=address if adapter is None else None)
     endpoint = HnsEndpoint(_endpoint(name), name, str(network[_MACHINE]))
-    yield bridge
+    yield pods
     yield endpoint
-    yield IpForwarding(adapter or address, bridge.key)
+    # Pods' own card has no address of the machine's, and what is for others goes over the one that has.
+    over = adapter if kind is NetworkType.L2BRIDGE else None
+    yield IpForwarding(over or address, pods.key)
     yield IpForwarding(endpoint.address, endpoint.key)
     if "cniConfiguration" in given:
         configuration = mapping(given["cniConfiguration"])

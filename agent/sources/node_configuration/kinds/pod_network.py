@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, mapping, texts
+from agent.sources.forms import ListOf, Text, mapping, texts
 from agent.sources.node_configuration.kinds import cni_configurations
 from agent.sources.node_configuration.kinds.kind import Single
 from agent.sources.node_configuration.kinds.values import name_form, prefix_form
@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 
     from agent.documents import Value
     from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Wanted
+    from agent.sources.node_configuration.kinds.kind import Fields, Wanted
     from agent.sources.report import Place
+
+BRIDGE, TRANSPARENT = "l2bridge", "transparent"
 
 _POD_NETWORK = Table(
     {
         "name": name_form(
             "Of the HNS network that is made of the podCIDR of the machine's own Node, as cbr0."
+        ),
+        "type": Text(
+            "l2bridge where nothing is said. transparent is for machines with a second network card that the"
+            " pods have to themselves; what puts them there is another's, since win-bridge does not.",
+            one_of=(BRIDGE, TRANSPARENT),
         ),
         "adapter": name_form(
             "The network card that it is on; where nothing is said, the one with the Node's InternalIP."
@@ -39,7 +46,7 @@ _POD_NETWORK = Table(
         ),
         "cniConfiguration": cni_configurations.OF_A_BRIDGE,
     },
-    "An l2bridge of the podCIDR of the machine's own Node, and a route to that of each other Node over its"
+    "A network of the podCIDR of the machine's own Node, and a route to that of each other Node over its"
     " InternalIP, as Nodes come and go. Made by the resident service, which has to be installed; it lists and"
     " watches all Nodes as its kubelet (packaging/manifests/pod-network).",
     needed=("name",),
@@ -52,12 +59,22 @@ def _wanted(checking: Checking, value: Value, place: Place) -> Iterator[Wanted]:
         prefix = IPv4Network(each, strict=False)
         if str(prefix) != each:
             checking.wrong((*place, "within", number), f"there is no such network; is {prefix} meant?")
+    if given.get("type") == TRANSPARENT:
+        _check_transparent(checking, given, place)
     if "cniConfiguration" in given:
         cni_configurations.check_of_a_bridge(
             checking, mapping(given["cniConfiguration"]), (*place, "cniConfiguration")
         )
     settings = json.dumps(given, sort_keys=True, separators=(",", ":"))
     yield RegistryValue(*place_of(POD_NETWORK.name), RegistryType.STRING, settings)
+
+
+def _check_transparent(checking: Checking, given: Fields, place: Place) -> None:
+    if "adapter" not in given:
+        checking.wrong((*place, "adapter"), "it is missing; a transparent network has a card of its own")
+    if "cniConfiguration" in given:
+        message = "win-bridge puts pods into an l2bridge only; leave it out, and have files bring another's"
+        checking.wrong((*place, "cniConfiguration"), message)
 
 
 KIND = Single(_POD_NETWORK, _wanted)

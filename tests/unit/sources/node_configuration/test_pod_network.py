@@ -57,6 +57,22 @@ def test_the_nodes_own_network() -> None:
     )
 
 
+def test_a_card_of_their_own() -> None:
+    """It has no address of the machine's: packets go on over the card that has the Node's."""
+    settings = json.dumps({"name": "pods", "type": "transparent", "adapter": "Ethernet 2"})
+    found = pod_network(settings, "win0", [OWN, a_node(1)], MACHINE)
+    assert found.specification is not None
+    assert found.specification.wants == (
+        HnsNetwork(
+            "pods", NetworkType.TRANSPARENT, (Subnet("10.244.0.0/24", "10.244.0.1"),), adapter="Ethernet 2"
+        ),
+        HnsEndpoint("pods_ep", "pods", "10.244.0.2"),
+        IpForwarding("192.0.2.10", Key("hns_network", "pods")),
+        IpForwarding("10.244.0.2", Key("hns_endpoint", "pods_ep")),
+        Route("10.244.1.0/24", "192.0.2.11"),
+    )
+
+
 def test_an_adapter_that_is_said_and_how_pods_get_in() -> None:
     configuration = {"path": r"C:\etc\cni\net.d\10-l3.conf", "services": ["10.96.0.0/12"]}
     settings = json.dumps({"name": "l3", "adapter": "Pods", "cniConfiguration": configuration})
