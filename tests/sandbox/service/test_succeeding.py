@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.host.errors import TimedOut
-from agent.host.port import Completed
+from agent.host.port import Completed, SigningCertificate
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.records import replaced
 from agent.release import RELEASE
@@ -40,10 +40,10 @@ START = 2208988800.0
 class Fleet(Follower):
     """Of one node. What is fetched says of itself what `says` says, when it is asked."""
 
-    def __init__(self, folder: pathlib.Path, host: Host) -> None:
+    def __init__(self, folder: pathlib.Path, host: Host, **ports: dict[str, Any]) -> None:
         self.says: Completed | Exception = Completed(0, b'{"release": "9.9.9", "commit": "abc"}', b"")
         self.asked: list[Sequence[str]] = []
-        super().__init__(folder, host, processes={"run": self._run})
+        super().__init__(folder, host, None, processes={"run": self._run}, **ports)
         unpacked = PureWindowsPath(r"C:\Windows\Temp\unpacked")
         for each in (unpacked, unpacked / "runtime", GIVEN.parent):
             host.files.make_directory(each, PRIVATE_DIRECTORY)
@@ -201,6 +201,21 @@ def test_what_cannot_be_fetched_leaves_all_else_and_is_asked_for_again(fleet: Fl
     fleet.pass_time(200)
     fleet.until_fetched()
     assert fleet.is_begun
+
+
+@pytest.mark.parametrize("signer", ["Example Authors", "Somebody"])
+def test_one_that_somebody_else_has_signed_is_refused(
+    tmp_path: pathlib.Path, host: Host, signer: str
+) -> None:
+    signed = SigningCertificate(signer, "0" * 40, "0" * 64)
+    fleet = Fleet(tmp_path, host, signatures={"signer": lambda _: signed})
+    wanted = SELF.replace("}", ", signer: {commonName: Example Authors}}")
+    fleet.wants(wanted)
+    assert fleet.is_begun == (signer == "Example Authors")
+    if not fleet.is_begun:
+        assert fleet.stands(State.REFUSED)
+        assert "is signed by Somebody, not by Example Authors" in fleet.standing.error
+        assert fleet.asked == [], "it is not even asked what it is"
 
 
 def test_two_documents_cannot_want_two(fleet: Fleet) -> None:
