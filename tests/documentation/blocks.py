@@ -82,8 +82,9 @@ class Written:
 
 
 def pages() -> list[str]:
-    """README and all below docs that a person wrote, as paths in the repository."""
+    """README, docs as far as a person wrote them, and packaging's, as paths in the repository."""
     written = [page for page in MANUAL.rglob("*.md") if page.parent.name != "reference"]
+    written += ROOT.glob("packaging/*/README.md")
     return ["README.md", *sorted(page.relative_to(ROOT).as_posix() for page in written)]
 
 

@@ -113,6 +113,7 @@ COUNTS: dict[str, dict[str, int]] = {
     "docs/migration.md": {"windows": 3, "cluster": 2},
     "docs/security.md": {"here": 2},
     "docs/troubleshooting.md": {"here": 5},
+    "packaging/profiles/README.md": {"here": 1},
     "docs/guides/openshift.md": {"here": 2, "windows": 5},
 }
 """Of each page that has any, how many commands are run where."""
@@ -135,7 +136,27 @@ NOT_RUN = {
         "they build and test the whole, this page's test included",
         "public CI's workflow runs the same on Windows",
     ],
-    "docs/guides/openshift.md": ["it needs a cluster of OpenShift's"],
+    "docs/guides/openshift.md": [
+        "it needs a cluster of OpenShift's",
+    ],
+    "packaging/ansible/README.md": [
+        "tests/cluster/test_ansible.py runs each playbook over SSH, also with --check --diff",
+    ],
+    "packaging/image/README.md": [
+        "it takes Windows' medium and a hypervisor; a test has Packer judge the templates",
+    ],
+    "packaging/manifests/README.md": [
+        "a signature asks for a passphrase; tests/cluster/test_following.py signs and follows",
+        "it takes a registry; tests/cluster/test_manifests.py applies each folder",
+        "tests/cluster/test_manifests.py applies each folder",
+        "the first is another project's file; tests/cluster/test_manifests.py applies each folder",
+    ],
+    "packaging/release/README.md": [
+        "tests/windows/test_installer.py does all three",
+    ],
+    "packaging/schemas/README.md": [
+        "a signature asks for a passphrase; tests/cluster/test_following.py signs and follows",
+    ],
 }
 """All that the pages show and nobody runs, with the reason."""
 

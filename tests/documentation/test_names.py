@@ -11,7 +11,6 @@ from agent.cli.commands import COMMANDS
 from documentation import blocks
 from documentation.blocks import ROOT
 
-PAGES = [*blocks.pages(), *(page.relative_to(ROOT).as_posix() for page in ROOT.glob("packaging/*/README.md"))]
 CALLED = re.compile(r"`wmcb(?:\.exe)? (?P<words>[^`]+)`")
 BY_NAME = {command.name: command for command in COMMANDS}
 SHARED = {name for option in COMMON for name in (option.name, option.short)}
@@ -30,7 +29,7 @@ def unknown(words: list[str]) -> set[str]:
     return {word.split("=")[0] for word in words if word.startswith("-")} - known - SHARED
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", blocks.pages())
 def test_each_option_is_one_of_the_command(page: str) -> None:
     wrong = {call: found for call in calls(page) if (found := unknown(call.split()))}
     assert wrong == {}
