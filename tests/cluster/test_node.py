@@ -156,7 +156,8 @@ def test_a_config_map_and_a_token_are_there_for_the_container(
 
     (made,) = ready_node.runtime.containers()
     places = {mount["containerPath"]: mount["hostPath"] for mount in made["config"]["mounts"]}
-    assert ready_node.machine.path(places["/settings"] + r"\mode").read_text() == "careful"
+    mode = ready_node.machine.path(places["/settings"] + r"\mode")
+    until(lambda: mode.read_text() == "careful", "the kubelet has written it")
     secrets = ready_node.machine.path(places["/var/run/secrets/kubernetes.io/serviceaccount"])
     assert sorted(entry.name for entry in secrets.iterdir()) == ["ca.crt", "namespace", "token"]
 

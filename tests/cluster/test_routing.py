@@ -52,7 +52,7 @@ services:
   restartsWith: [hns]
 """
 FORWARDING = {"eth0": True, "eth0peer": True}
-AT_MOST_SECONDS = 1.0
+AT_MOST_SECONDS = 10.0
 MEGABYTE = 1 << 20
 
 
@@ -125,8 +125,8 @@ def test_routes_follow_fifty_nodes(joiner: Joiner, figure: Figure) -> None:
             figure(f"routes after {change.what}, the median", statistics.median(change.seconds))
             figure(f"routes after {change.what}, the longest", change.longest)
             figure(f"bytes for each Node when {change.what}", change.bytes_each, "B")
-            # Other tests may have all of this machine's processors just then.
-            assert change.longest < AT_MOST_SECONDS + change.waited, (change, log(node)[-3000:])
+            # The bench says how long it takes where nothing else runs.
+            assert change.longest < AT_MOST_SECONDS, (change, log(node)[-3000:])
         figure(f"resident, with {COUNT} Nodes", following.resident_bytes / MEGABYTE, "MB")
 
         left = dict(following.left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -25,18 +24,6 @@ def switches(pid: int) -> int:
     names = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
     threads = [_told(file) for file in Path(f"/proc/{pid}/task").glob("*/status")]
     return sum(int(thread[name]) for thread in threads for name in names)
-
-
-def waited_seconds(program: str) -> dict[str, float]:
-    """By thread of a program's processes, for how long it was ready to run and had no processor."""
-    found = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has just ended
-            if (process / "comm").read_text().strip() == program:
-                for thread in (process / "task").iterdir():
-                    nanoseconds = (thread / "schedstat").read_text().split()[1]
-                    found[thread.name] = int(nanoseconds) / 1e9
-    return found
 
 
 def connections(pid: int) -> int:

@@ -20,6 +20,7 @@ from lab.firewall import Firewall
 from lab.hns import Hns
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
+from lab.waiting import until
 from lab.web import Page
 from unit.artifacts.archives_made import tar_gz, zipped
 from windows.exe import download
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from lab.web import Proxy, Web
 
 GIVEN, DOCUMENT = r"C:\given\kubelet.exe", r"C:\given\node.yaml"
+_LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 KUBELET = r"C:\k\kubelet.exe"
 AGENT, PLUGIN, TOOL = r"C:\tools\agent.exe", r"C:\opt\cni\bin\win-bridge.exe", r"C:\tools\bin\tool.exe"
 CONTAINERD, TOML = r"C:\Program Files\containerd\containerd.exe", r"C:\Program Files\containerd\config.toml"
@@ -246,10 +248,22 @@ def _without_network(machine: BareMachine) -> None:
     machine.hns.call("DeleteNetwork", network["ID"], {})
 
 
+def log(machine: BareMachine) -> str:
+    return machine.node.path(_LOG).read_text()
+
+
 def _stopped(service: str) -> Callable[[BareMachine], None]:
     def stop(machine: BareMachine) -> None:
+        begun = log(machine).count(f"daemon: service {service} ")
         machine.node.stop_service(service)
-        machine.node.wait_for_service(service, State.STOPPED)
+        # The resident service may have started it again before anybody sees it stopped.
+        until(
+            lambda: (
+                ((now := machine.node.service(service)) is not None and now.state is State.STOPPED)
+                or log(machine).count(f"daemon: service {service} ") > begun
+            ),
+            f"{service} is stopped",
+        )
 
     return stop
 

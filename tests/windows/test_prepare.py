@@ -30,6 +30,7 @@ from windows.bare_machine import (
     BareMachine,
     change_by_hand,
     left,
+    log,
     otherwise,
 )
 from windows.exe import DOWNLOADED, INSTALLED, SERVICE, download
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from lab.node import Node
     from lab.web import Proxy, Web
 
-LOG, MADE = r"C:\ProgramData\wmcb\logs\wmcb.log", r"C:\ProgramData\wmcb\made"
+MADE = r"C:\ProgramData\wmcb\made"
 SOON_SECONDS = 60.0
 _OF_OTHERS = "|".join(
     [
@@ -69,10 +70,6 @@ _OF_OTHERS = "|".join(
 def machine(node: Node, secure_web: Web, web_authority: Authority, proxy: Proxy) -> Iterator[BareMachine]:
     with endpoints_adapter():
         yield BareMachine(node, secure_web, web_authority, proxy)
-
-
-def log(machine: BareMachine) -> str:
-    return machine.node.path(LOG).read_text()
 
 
 def test_a_bare_machine_is_prepared_once_and_kept_and_a_reset_leaves_what_it_says(

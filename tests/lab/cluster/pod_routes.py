@@ -31,8 +31,6 @@ _ALONE, _AT_ONCE = 5, 8
 _SERVICE, _PROGRAM = "wmcb", "wmcb.exe"
 _LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 _SOON_SECONDS = 60.0
-_DEPENDS_ON = ("wmcb.exe", "wineserver64", "kube-apiserver")
-"""One after the other: of each the thread counts that waited longest."""
 
 
 def route_to(number: int, address: int | None = None) -> str:
@@ -105,10 +103,6 @@ def _log(node: Node) -> str:
     return place.read_text() if place.exists() else "no log"
 
 
-def _waited() -> Mapping[str, Mapping[str, float]]:
-    return {name: usage.waited_seconds(name) for name in _DEPENDS_ON}
-
-
 @dataclass
 class Change:
     """Of Nodes, and what came of it on the machine."""
@@ -116,8 +110,6 @@ class Change:
     what: str
     seconds: Sequence[float]
     """For each Node, from when the API server had answered until the machine's routes were so."""
-    waited: float
-    """For how long meanwhile those on whom it depends were ready to run, and had no processor."""
     bytes_each: float
     """Between the API server and the resident service, for each Node."""
     cpu_each: float
@@ -163,12 +155,11 @@ class Following:
             for number in numbers
         ]
         seconds = [time for part in parts for time in part.seconds]
-        longest = max(parts, key=lambda part: part.longest)
         bytes_each, cpu_each = (
             sum(each) / len(parts)
             for each in zip(*((part.bytes_each, part.cpu_each) for part in parts), strict=True)
         )
-        return Change(parts[0].what, seconds, longest.waited, bytes_each, cpu_each)
+        return Change(parts[0].what, seconds, bytes_each, cpu_each)
 
     def _change(
         self,
@@ -182,7 +173,7 @@ class Following:
     ) -> Change:
         (service,) = self._node.processes(_PROGRAM)
         self._cluster.forget_requests()
-        cpu, waited = usage.cpu_seconds(service.pid), _waited()
+        cpu = usage.cpu_seconds(service.pid)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             answered = dict(zip(numbers, pool.map(do, numbers), strict=True))
         when = seen.since if is_there else seen.gone_at
@@ -193,14 +184,10 @@ class Following:
             lambda: (_log(self._node), seen.there),
         )
         cpu = usage.cpu_seconds(service.pid) - cpu
-        hindered = sum(
-            max(time - waited[name].get(thread, 0.0) for thread, time in threads.items())
-            for name, threads in _waited().items()
-        )
         assert self._cluster.requests(program="wmcb") == [], "it has asked the API server anew"
         traffic = self._cluster.traffic()[_PROGRAM]
         taken = [(when(route(number)) or 0.0) - time for number, time in answered.items()]
-        return Change(what, taken, hindered, (traffic.sent + traffic.received) / len(taken), cpu / len(taken))
+        return Change(what, taken, (traffic.sent + traffic.received) / len(taken), cpu / len(taken))
 
     @property
     def resident_bytes(self) -> int:
