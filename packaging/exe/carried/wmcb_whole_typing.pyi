@@ -1,0 +1,1 @@
+# Python's own typing, under the name that it has in the exe (wmcb_typing.py).
