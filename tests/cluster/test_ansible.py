@@ -51,6 +51,13 @@ WMCB_LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 _SEE = re.compile(rf"see {re.escape(WMCB_LOG)} line (\d+): (.+?)\s*$", re.MULTILINE)
 _RECAP = re.compile(r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE)
 
+NAME = "windows-worker-1"
+NAMING = f"""\
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+nodes: {{names: [{NAME}]}}
+hostName: {NAME}
+"""
 # A half of two may fail.
 AT_ONCE = ("-e", "wmcb_serial=2", "-e", "wmcb_max_fail_percentage=60")
 
@@ -258,7 +265,7 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
     tmp_path: Path,
     timed: Timed,
 ) -> None:
-    """From joining to reset, one test for all."""
+    """From joining to reset, one test for all. The one that is well is given its name, and restarted."""
     kept = tokens(cluster)
     kubelet = kubernetes.kubelet().read_bytes()
     web.pages["/kubelet.exe"] = Page(kubelet)
@@ -266,8 +273,12 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
         "url": web.url("/kubelet.exe", namespace.ADDRESS),
         "sha256": hashlib.sha256(kubelet).hexdigest(),
     }
-    control_host.knows("win1", door, wmcb_kubelet=served)
+    control_host.knows(NAME, door, wmcb_kubelet=served)
+    document = tmp_path / "node.yaml"
+    document.write_text(NAMING)
     everywhere: dict[str, Any] = {
+        "wmcb_node_configuration": {"file": str(document)},
+        "wmcb_restart": True,
         "wmcb_cache": str(tmp_path / "cache"),
         "wmcb_options": {"runtime-service": "none"},
         "wmcb_node_registration": {"criSocket": container_runtime.endpoint},
@@ -280,26 +291,26 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
         control_host.knows("win2", way_in, wmcb_kubelet=program, wmcb_options=ends)
         with timed("ansible-playbook prepare-join.yml, one of two nodes failing"):
             joined = control_host.play("prepare-join.yml", *AT_ONCE, **everywhere)
-        assert joined.counted("win1")["failed"] == 0, joined.out
+        assert joined.counted(NAME)["failed"] == 0, joined.out
         log = other.path(WMCB_LOG).read_text().splitlines()
     assert joined.code == 2, joined.out
     assert joined.counted("win2")["failed"] == 1
     number, line = _SEE.findall(joined.out)[0]
     assert log[int(number) - 1] == line
-    assert cluster.is_ready("win1")
+    assert cluster.is_ready(NAME)
     assert cluster.node("win2") is None
     assert tokens(cluster) == kept
     control_host.forgets("win2")
 
     again = control_host.play("prepare-join.yml", "--diff", **everywhere)
     assert again.code == 0, again.out
-    assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}
+    assert again.counted(NAME) == {"changed": 0, "unreachable": 0, "failed": 0}
     assert tokens(cluster) == kept
 
     # Another build of the same kubelet is another kubelet for all but its version.
     newer = tmp_path / "kubelet.exe"
     newer.write_bytes(kubelet + b"another build")
-    control_host.knows("win1", door, wmcb_kubelet={"file": str(newer)})
+    control_host.knows(NAME, door, wmcb_kubelet={"file": str(newer)})
     everywhere["wmcb_resident"] = True
     planned = control_host.play("upgrade.yml", "--check", "--diff", **everywhere)
     assert planned.code == 0, planned.out
@@ -309,7 +320,7 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
         upgraded = control_host.play("upgrade.yml", **everywhere)
     assert upgraded.code == 0, upgraded.out
     assert node.path(r"C:\k\kubelet.exe").read_bytes() == newer.read_bytes()
-    found = cluster.node("win1")
+    found = cluster.node(NAME)
     assert found is not None
     assert "unschedulable" not in found["spec"]
     assert node.wait_for_service("wmcb", State.RUNNING)
@@ -317,11 +328,11 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
     with timed("ansible-playbook reset.yml"):
         gone = control_host.play("reset.yml", **everywhere)
     assert gone.code == 0, gone.out
-    assert cluster.node("win1") is None
+    assert cluster.node(NAME) is None
     assert [node.service(name) for name in ("kubelet", "wmcb")] == [None, None]
     assert not node.path(rf"{ssh.HOME}\.wmcb").exists()
     again = control_host.play("reset.yml", **everywhere)
-    assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
+    assert again.counted(NAME) == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
     assert not [line for line in door.commands if "powershell" in line.lower()]
 
 

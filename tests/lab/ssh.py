@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HOME = r"C:\users\root"
 _SECONDS = 240.0
+_RESTART = '"shutdown.exe" "/r"'
 
 
 @dataclass
@@ -47,10 +48,16 @@ def serving(node: Node, folder: Path) -> Iterator[Door]:
     key.chmod(0o600)
     ours.write_public_key(authorized)
     door = Door(0, key, known)
+    acceptors: list[asyncssh.SSHAcceptor] = []
+    restarting: list[asyncio.Future[None]] = []
 
     async def run(process: asyncssh.SSHServerProcess[bytes]) -> None:
         command = process.command or ""
         door.commands.append(command)
+        if command.startswith(_RESTART):
+            process.exit(0)
+            restarting.append(asyncio.ensure_future(restart(process)))
+            return
         # As Windows' sshd does; cmd.exe takes the first quote and the last one away.
         line = f'cmd.exe /c "{command}"'
         ended = await asyncio.to_thread(node.run_line, line, folder=HOME, seconds=_SECONDS)
@@ -58,28 +65,39 @@ def serving(node: Node, folder: Path) -> Iterator[Door]:
         process.stderr.write(ended.stderr)
         process.exit(ended.code)
 
-    async def listen() -> asyncssh.SSHAcceptor:
-        return await asyncssh.listen(
+    async def restart(process: asyncssh.SSHServerProcess[bytes]) -> None:
+        """Wine's own shutdown.exe ends nothing."""
+        connection = process.get_extra_info("connection")
+        await process.wait_closed()  # whoever asked for it has been answered
+        acceptors.pop().close()
+        connection.close()
+        await asyncio.to_thread(node.reboot)
+        await listen()
+
+    async def listen() -> None:
+        acceptor = await asyncssh.listen(
             ADDRESS,
-            0,
+            door.port,
             server_host_keys=[its],
             authorized_client_keys=str(authorized),
             process_factory=run,
             sftp_factory=lambda channel: _Drive(channel, node),
             encoding=None,
+            reuse_address=True,
         )
+        acceptors.append(acceptor)
+        door.port = acceptor.get_port()
 
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="ssh", daemon=True)
     thread.start()
-    acceptor = asyncio.run_coroutine_threadsafe(listen(), loop).result()
-    door.port = acceptor.get_port()
+    asyncio.run_coroutine_threadsafe(listen(), loop).result()
     public = its.export_public_key().decode().strip()
     known.write_text(f"[{ADDRESS}]:{door.port} {public}\n")
     try:
         yield door
     finally:
-        asyncio.run_coroutine_threadsafe(_close(acceptor), loop).result()
+        asyncio.run_coroutine_threadsafe(_close(acceptors[0]), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

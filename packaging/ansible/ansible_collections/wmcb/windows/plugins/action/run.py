@@ -12,6 +12,7 @@ from ansible_collections.wmcb.windows.plugins.module_utils import logs, outcomes
 from ansible_collections.wmcb.windows.plugins.module_utils.acting import CLUSTER, NODE, Acting, expected
 from ansible_collections.wmcb.windows.plugins.module_utils.admission import Admission
 from ansible_collections.wmcb.windows.plugins.module_utils.joining import invitation
+from ansible_collections.wmcb.windows.plugins.module_utils.restarting import restart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,8 @@ class ActionModule(Acting):
         },
         "cache": {"type": "path", "required": True},
         "looks_only": {"type": "bool", "default": False},
+        "restart": {"type": "bool", "default": False},
+        "seconds": {"type": "int", "default": 900},
     }
 
     def act(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -66,9 +69,18 @@ class ActionModule(Acting):
                 machine.put(local, there)
                 words.append(f"{option}={there}")
             outcome = outcomes.read(machine.run(given["program"], words))
-        approved = brought.admission.approved if brought.admission else []
+            before: list[str] = []
+            while outcome.awaiting and given["restart"] and not self.checking:
+                before += outcome.changes
+                restart(machine, given["seconds"])
+                outcome = outcomes.read(machine.run(given["program"], words))
+        if brought.admission:
+            before += brought.admission.approved
         known = {name: outcome.document[name] for name in _OF_STATUS if name in outcome.document}
-        return {**self._told(outcome, machine, approved), **known, "requestor": brought.requestor}
+        told = self._told(outcome, machine, before)
+        if outcome.awaiting and not (given["looks_only"] or self.checking or outcome.fault):
+            told |= _restart_needed(outcome, is_done=given["command"] == ["reset"])
+        return {**told, **known, "requestor": brought.requestor}
 
     def _of_the_resident(self, given: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
         words = [*given["command"], *_words(given["options"])]
@@ -95,25 +107,30 @@ class ActionModule(Acting):
                 stack.enter_context(brought.admission.meanwhile())
         return brought
 
-    def _told(self, outcome: Outcome, machine: Machine, approved: Sequence[str]) -> dict[str, Any]:
-        changes = [*approved, *outcome.changes]
+    def _told(self, outcome: Outcome, machine: Machine, before: Sequence[str]) -> dict[str, Any]:
+        """`before` is what was changed on the way there."""
+        changes = [*before, *outcome.changes]
         result: dict[str, Any] = {
             "changed": bool(changes),
             "changes": changes,
             "diff": {"prepared": outcome.plan},
         }
         if outcome.fault:
-            return {**result, "failed": True, "msg": self._fault(outcome, machine), "changed": False}
-        if outcome.awaiting and not self.checking:
-            why = "; ".join(outcome.awaiting)
-            text = f"restart Windows on this machine, and run this again: {why}"
-            return {**result, "failed": True, "msg": text}
+            return {**result, "failed": True, "msg": self._fault(outcome, machine), "changed": bool(before)}
         return {**result, "msg": "; ".join(changes) or "nothing to do"}
 
     def _fault(self, outcome: Outcome, machine: Machine) -> str:
         log = self.fetched(machine, logs.WMCB_LOG)
         place = logs.place_of(outcome.fault, log) if log else ""
         return "\n".join([outcome.fault, *outcome.details, *([f"see {place}"] if place else [])])
+
+
+def _restart_needed(outcome: Outcome, *, is_done: bool) -> dict[str, Any]:
+    """Where all is done a person is told; else it has to go on after that."""
+    text = f"restart Windows on this machine: {'; '.join(outcome.awaiting)}"
+    if is_done:
+        return {"warnings": [text]}
+    return {"failed": True, "msg": f"{text}; then run this again, or have wmcb_restart do both"}
 
 
 def _words(options: Mapping[str, Any]) -> list[str]:

@@ -25,6 +25,7 @@ class Transport(Protocol):
 
     def put_file(self, in_path: str, out_path: str) -> object: ...
     def fetch_file(self, in_path: str, out_path: str) -> object: ...
+    def reset(self) -> None: ...
 
 
 class Execute(Protocol):
@@ -57,6 +58,12 @@ class Machine:
                 raise Unfit(f"the folder of whoever has logged in cannot be told: {home!r}")
             self._staging = ntpath.join(home, STAGING)
         return self._staging
+
+    def connect_anew(self) -> None:
+        self._transport.reset()
+
+    def answers(self) -> bool:
+        return not self._line(self._shell.print_home()).code
 
     def run(self, program: str, arguments: Sequence[str]) -> Ended:
         return self._line(self._shell.run(program, arguments))
