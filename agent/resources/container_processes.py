@@ -25,6 +25,11 @@ def running(host: Host, program: str) -> Sequence[int]:
     ]
 
 
+def is_running(host: Host, program: str) -> bool:
+    """In a container, as a service, or otherwise."""
+    return any(_is(each, program) for each in host.processes.list())
+
+
 def _is_in_container(process: ProcessInfo, processes: Mapping[int, ProcessInfo]) -> bool:
     above = processes.get(process.parent)
     for _ in range(_DEEPEST):

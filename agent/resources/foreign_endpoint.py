@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import Unsupported
 from agent.host.networks import HNS
-from agent.resources.container_processes import running
+from agent.resources.container_processes import is_running
 from agent.resources.hns_objects import delete_endpoint
 from agent.resources.kind import Kind
 
@@ -58,7 +58,7 @@ def _stale(host: Host, name: str) -> Sequence[str]:
         return [
             each.id
             for each in its
-            if each.network not in networks or (not each.is_attached and not running(host, program))
+            if each.network not in networks or (not each.is_attached and not is_running(host, program))
         ]
     return ()
 

@@ -1,4 +1,4 @@
-"""The machine's own endpoint in a container network that a program in containers makes."""
+"""The machine's own endpoint in a container network that another program makes."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_kube_proxy_as_a_service_balances_again_when_hns_has_lost_all(joiner: Jo
 
     users.begin_keeping()
     users.outlive_a_crash(figure, "services")
-    users.outlive_a_start(figure, "services")
+    users.outlive_a_start(figure, "services", with_endpoint="cbr0_ep")
     assert "Running kube-proxy as a Windows service!" in node.path(PROXY_LOG).read_text()
 
     gone = joiner.wmcb("reset", "--end-pods")

@@ -201,18 +201,19 @@ def test_load_balancers_of_endpoints_that_are_lost_go_with_who_made_them(
     assert keeper.host.networks.load_balancers() == []
 
 
-@pytest.mark.parametrize(
-    ("flanneld_runs", "stays"), [(True, True), (False, False)], ids=["who makes it runs", "nobody runs"]
-)
+AS_A_SERVICE = ProcessInfo(FLANNEL_PID, 2, PureWindowsPath(r"C:\k\flanneld.exe"))
+WHO_RUNS = {"who makes it": RUNNING, "the same as a service": (RUNNING[1], AS_A_SERVICE), "nobody": ()}
+
+
+@pytest.mark.parametrize("who", WHO_RUNS)
 def test_an_endpoint_that_is_attached_to_nothing(
-    keeper: Keeper, processes: Processes, tmp_path: pathlib.Path, flanneld_runs: bool, stays: bool
+    keeper: Keeper, processes: Processes, tmp_path: pathlib.Path, who: str
 ) -> None:
     """It is on its way, or a start of Windows has left it."""
-    if not flanneld_runs:
-        processes.running = tuple(each for each in RUNNING if each.pid != FLANNEL_PID)
+    processes.running = WHO_RUNS[who]
     endpoints = json.loads((tmp_path / FOLDER_NAME / DOCUMENT).read_text())["endpoints"]
     for each in endpoints.values():
         del each["HostComputeNamespace"]
     change(tmp_path, endpoints=endpoints)
     keeper.happened(HNS_ITSELF)
-    assert bool(keeper.host.networks.endpoints()) is stays
+    assert bool(keeper.host.networks.endpoints()) is bool(WHO_RUNS[who])

@@ -7,14 +7,15 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent import log_runner
+from agent.records import frozen
 from agent.sources.forms import Fields as Table
 from agent.sources.forms import Flag, ListOf, MapOf, Number, Text, items, mapping, number, text, texts
-from agent.sources.node_configuration.kinds.kind import Several
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
 from agent.sources.node_configuration.kinds.values import (
     DAY,
     VALUE,
     VARIABLE,
+    name_form,
     path,
     path_form,
     seconds_form,
@@ -23,9 +24,13 @@ from agent.sources.node_configuration.kinds.values import (
 from agent.spec import HealthCheck, Restart, Service, StartType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
     from agent.sources.forms import Checking
     from agent.sources.node_configuration.kinds.kind import Fields
     from agent.sources.report import Place
+    from agent.spec import Want
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _OWN_SERVICE = "wmcb"
@@ -100,6 +105,12 @@ _SERVICE = Table(
         "console": Flag(
             "Its program knows nothing of services: wmcb-log.exe is the service. It needs output.",
             only_true=True,
+        ),
+        "hostEndpoints": ListOf(
+            name_form(""),
+            "The machine's own endpoints that its program makes in networks of HNS, as cbr0_ep. One that is"
+            " left of a lost network is removed, since the program makes no other beside it.",
+            most=20,
         ),
         "reads": ListOf(
             REFERENCE, "What its program reads when it starts: it is restarted when that changes."
@@ -212,4 +223,20 @@ def _health(given: Fields) -> HealthCheck | None:
     )
 
 
-KIND = Several(ListOf(_SERVICE, "Windows services.", most=200), _service)
+@frozen
+class _Services:
+    form: ListOf
+
+    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
+        for at, given in enumerate(map(mapping, items(value))):
+            here = (*place, at)
+            yield _service(checking, given, here), here
+            if "hostEndpoints" in given:
+                from agent.spec.foreign_endpoint import ForeignEndpoint  # few services have one
+
+                program = PureWindowsPath(text(given["program"])).name
+                for index, endpoint in enumerate(texts(given["hostEndpoints"])):
+                    yield ForeignEndpoint(endpoint, program), (*here, "hostEndpoints", index)
+
+
+KIND = _Services(ListOf(_SERVICE, "Windows services.", most=200))
