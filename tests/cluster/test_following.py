@@ -45,6 +45,7 @@ SOON_SECONDS = 60.0
 MEGABYTE = 1_000_000
 RESIDENT_MEGABYTES = 56
 """Against growth; seen are 52 to 53. Each thread that Wine begins of its own costs one."""
+TURN_SECONDS = 5
 
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
 BLUE = "nodes: {labels: {pool: blue}}\n"
@@ -80,6 +81,9 @@ class Follower(Joiner):
             self.cluster.api.create(CONFIG_MAPS, thing)
         else:
             self.cluster.api.replace(CONFIG_MAP, thing)
+
+    def annotate(self, name: str, value: str | None) -> None:
+        self.cluster.api.patch(f"/api/v1/nodes/{self.name}", {"metadata": {"annotations": {name: value}}})
 
     def holds(self, text: str | None) -> bool:
         path = self.machine.path(SETTINGS)
@@ -184,6 +188,27 @@ def test_changes_faults_and_the_end(follower: Follower, figure: Figure) -> None:
     (daemon,) = [each for each in follower.machine.processes("wmcb.exe") if "daemon" in each.command]
     figure("resident memory of the service", daemon.resident_bytes / 1_000_000, "MB")
 
+    # Whoever works on the machine says so on its Node, and is left alone.
+    follower.annotate("wmcb/paused", "another disk")
+    follower.comes(lambda: follower.state("paused"), "it is told")
+    follower.machine.path(SETTINGS).write_text("by hand")
+    follower.say(f"{HEAD}{BLUE}{FILE % 'during'}")
+    assert follower.following()["state"] != "missing", "which takes longer than a change and a repair"
+    assert follower.holds("by hand")
+    follower.annotate("wmcb/paused", None)
+    follower.comes(lambda: follower.holds("during"), "both are done")
+
+    # A change has its time, and each node its turn in that.
+    turn = int(time.time()) + TURN_SECONDS
+    rollout = time.strftime("rollout: {start: '%Y-%m-%dT%H:%M:%SZ', window: 2s}\n", time.gmtime(turn))
+    follower.say(f"{HEAD}{BLUE}{rollout}{FILE % 'in turn'}")
+    follower.comes(lambda: follower.state("pending"), "that it waits is told")
+    follower.comes(lambda: follower.holds("in turn"), "its turn has come")
+    assert time.time() >= turn
+    follower.say(f"{HEAD}{BLUE}rollout: {{percentage: 0}}\n{FILE % 'nobody yet'}")
+    follower.comes(lambda: "does not take part" in follower.log(), "it is left out")
+    assert follower.holds("in turn")
+
     # Wanted no more, and followed no more.
     follower.say(HEAD)
     follower.comes(lambda: follower.holds(None), "it is gone")
@@ -226,9 +251,15 @@ def test_a_signed_one_with_a_service(follower: Follower, web: Web, figure: Figur
     follower.comes(lambda: follower.state("refused"), "what is not signed is refused")
     assert "it is not signed" in follower.told()["error"]
 
-    def sign(text: str, seconds: int) -> None:
+    def sign(text: str, seconds: int, by: Signer = signer) -> None:
         comment = f"timestamp:{seconds}\tfile:node.yaml\thashed"
-        follower.say(text, **{"node.yaml.minisig": signer.signature(text, comment)})
+        follower.say(text, **{"node.yaml.minisig": by.signature(text, comment)})
+
+    sign(HEAD + wanted, 2000, Signer())
+    follower.comes(
+        lambda: "it does not fit" in follower.told()["error"], "what another has signed is refused"
+    )
+    assert follower.machine.service("exporter") is None
 
     sign(HEAD + wanted, 2000)
     seconds = follower.comes(lambda: follower.runs("exporter"), "the service runs")

@@ -25,6 +25,8 @@ __all__ = ["follower"]
 CA = r"C:\etc\kubernetes\pki\ca.crt"
 EXPORTER = r"C:\given\exporter.exe"
 GO = r"C:\given\go"
+STOP_SECONDS = 6.0
+"""Its hint is five."""
 WANTED = r"""
 services:
 - name: exporter
@@ -83,6 +85,23 @@ def test_last_down_first_up_and_not_well_after_a_change(follower: Follower, figu
     follower.comes(lambda: "--round=3" in exporter.starts[-1]["arguments"], "another one is made so")
     follower.comes(lambda: follower.state("applied"), "it is told")
     assert len(exporter.starts) == tried + 1
+
+    # Stopped in the middle of a change the service ends within its hint, and goes on when it is started.
+    follower.machine.path(GO).unlink()
+    exporter.behave(start_until=GO)
+    follower.say(HEAD + WANTED % 4)
+    follower.comes(lambda: "--round=4" in exporter.starts[-1]["arguments"], "the change is begun")
+    follower.machine.stop_service(SERVICE)
+    ended = follower.machine.wait_for_service(SERVICE, State.STOPPED, STOP_SECONDS)
+    assert ended.exit_code == 0
+    follower.machine.path(GO).touch()
+    follower.machine.start_service(SERVICE)
+    rounds = ["--round=4", "--round=3", "--round=4"]
+    follower.comes(
+        lambda: [each["arguments"][-1] for each in exporter.starts][-3:] == rounds, "it is made anew"
+    )
+    follower.comes(lambda: follower.runs("exporter") and follower.runs("kubelet"), "both run")
+    assert follower.following()["state"] == "applied"
 
 
 def _running(follower: Follower, program: str) -> Process:

@@ -33,6 +33,8 @@ LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 SOON_SECONDS = 30.0
 LATEST_SECONDS = 5.0
 """Usually a tenth of that; this machine does other things as well."""
+FIRST_PAUSE_SECONDS = 0.9
+"""As good as the second that a service which stops again is left for."""
 DISABLE = r"""
 import win32service as scm
 manager = scm.OpenSCManager(None, None, scm.SC_MANAGER_CONNECT)
@@ -89,6 +91,12 @@ def test_a_node_is_kept(kept: Machine) -> None:
     node = kept.node
     assert _kill(kept) < LATEST_SECONDS
     _comes(node, kept.runs, "the kubelet runs")
+    assert FIRST_PAUSE_SECONDS <= _kill(kept) < FIRST_PAUSE_SECONDS + LATEST_SECONDS, "not at once again"
+    _comes(node, kept.runs, "the kubelet runs")
+    stopped = _kubelet(kept)
+    node.stop_service("kubelet")
+    _comes(node, lambda: _kubelet(kept) not in (None, stopped), "one that somebody stops is started as well")
+    _comes(node, kept.runs, "the kubelet runs")
 
     content = node.path(CA).read_bytes()
     node.path(CA).write_text("another")
@@ -106,6 +114,14 @@ def test_a_node_is_kept(kept: Machine) -> None:
     assert kept.wmcb("status").code == 0
     (daemon,) = [each for each in node.processes("wmcb.exe") if each.command[-2:] == ("daemon", "run")]
     assert daemon.resident_bytes <= RESIDENT_MEGABYTES * MEGABYTE
+
+    # The service gone, the node goes on.
+    process = _kubelet(kept)
+    assert kept.wmcb("daemon", "uninstall").code == 0
+    assert node.service(SERVICE) is None
+    assert kept.runs()
+    assert _kubelet(kept) == process
+    assert kept.wmcb("status").code == 0
 
 
 def _metrics() -> dict[str, float]:

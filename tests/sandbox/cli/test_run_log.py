@@ -1,0 +1,24 @@
+"""The log of what wmcb does on a machine: it grows to its limit, and no further."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli.run_log import RunLog
+from agent.engine.state_folder import StateFolder
+
+if TYPE_CHECKING:
+    from sandbox.cli.given import Machine
+
+
+def test_it_is_rotated_and_three_former_ones_are_kept(machine: Machine) -> None:
+    folder = StateFolder.of(machine.host).path / "logs"
+    for number in range(60):
+        RunLog(machine.host, largest=200).write(f"line {number:02}: {'x' * 30}")
+    names = machine.host.files.list(folder)
+    assert names == ["wmcb.1.log", "wmcb.2.log", "wmcb.3.log", "wmcb.log"]
+    contents = [machine.host.files.read(folder / name).decode().splitlines() for name in names]
+    assert all(sum(map(len, lines)) < 200 + 60 for lines in contents)
+    third, second, first, last = contents[2], contents[1], contents[0], contents[3]
+    told = [line.split(" ")[2] for line in (*third, *second, *first, *last)]
+    assert told == [f"{number:02}:" for number in range(60 - len(told), 60)], "the latest, in their order"
