@@ -82,8 +82,10 @@ def withdraw(host: Host, inventory: Inventory) -> None:
 class Postman(Generic[T]):
     """Delivers the latest of what is put, by any thread; again and again until that is done."""
 
-    def __init__(self, deliver: Callable[[T], None]) -> None:
+    def __init__(self, deliver: Callable[[T], None], rest: Callable[[], None]) -> None:
+        """`rest` is called by a thread that ends or waits: what it held of memory may outlive it."""
         self._deliver = deliver
+        self._rest = rest
         self._waiting = queue.SimpleQueue[T]()
         self._beginning = threading.Lock()
         self._works = False
@@ -100,8 +102,10 @@ class Postman(Generic[T]):
         while (what := self._next()) is not None:
             pause = _FIRST_PAUSE_SECONDS
             while not self._is_delivered(what):
+                self._rest()
                 # Whoever watches the same server tells of that.
                 what, pause = self._newer(what, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            self._rest()
 
     def _is_delivered(self, what: T) -> bool:
         try:
@@ -130,7 +134,7 @@ class Marks:
 
     def __init__(self, cluster: Asking) -> None:
         self._cluster = cluster
-        self._postman = Postman(self._write)
+        self._postman = Postman(self._write, cluster.rest)
 
     def put(self, annotations: Mapping[str, str | None]) -> None:
         """None for one that is not to be there."""
@@ -149,7 +153,7 @@ class Reports:
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
         self._cluster = cluster
         self._clock = clock
-        self._postman = Postman(self._tell)
+        self._postman = Postman(self._tell, cluster.rest)
         self._put: Report | None = None
         self._told: Mapping[str, str | None] | None = None
 
