@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography import x509
+from cryptography.x509.oid import ExtensionOID
 
 from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import (
     Expected,
@@ -15,7 +17,7 @@ from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests 
     is_about,
     is_pending,
 )
-from unit.ansible.requests import CLIENT, SERVING, address, dns, request_for
+from unit.ansible.requests import CLIENT, SERVING, address, altered, dns, request_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +48,13 @@ class Case:
 def serving(*alternatives: Any, name: str = NAME, **more: Any) -> dict[str, Any]:
     return request_for(name, signer=SERVING, alternatives=alternatives, **more)
 
+
+def malformed() -> dict[str, Any]:
+    names = x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, b"?")
+    return request_for(NAME, signer=SERVING, extensions=[names])
+
+
+KEY_OF_CURVES, OF_NOBODY = bytes.fromhex("06072a8648ce3d0201"), bytes.fromhex("06072a8648ce3d0277")
 
 CASES = {
     "a node's first": Case(request_for(NAME), BOOTSTRAPPER),
@@ -82,6 +91,15 @@ CASES = {
     ),
     "for another name": Case(serving(dns("kubernetes"), address("10.0.1.11")), NAME, "for kubernetes too"),
     "for nothing": Case(serving(), NAME, "no name and no address"),
+    "with a key of a kind that nobody knows": Case(
+        altered(request_for(NAME), KEY_OF_CURVES, OF_NOBODY), BOOTSTRAPPER, "cannot be read"
+    ),
+    "for names that are none": Case(
+        request_for(NAME, signer=SERVING, alternatives=[x509.UniformResourceIdentifier("x:y")]),
+        NAME,
+        "it is for <UniformResourceIdentifier",
+    ),
+    "with an extension that is malformed": Case(malformed(), NAME, "cannot be read"),
     "not base64": Case(request_for(NAME), BOOTSTRAPPER, "cannot be read", more={"request": "?"}),
     "no request": Case(
         request_for(NAME),
@@ -104,6 +122,16 @@ def test_whom_a_request_is_about() -> None:
     assert not is_about(about, "win10")
     assert not is_about(Case(request_for(NAME), BOOTSTRAPPER, more={"signerName": "x/y"}).request, "win1")
     assert not is_about(Case(request_for(NAME), BOOTSTRAPPER, more={"request": ""}).request, "win1")
+    unnamed = altered(request_for(NAME), b"system:nodes", b"system:node\xff")
+    assert not is_about(Case(unnamed, BOOTSTRAPPER).request, "win1"), "which anybody may have made"
+
+
+def test_a_node_that_is_reached_by_name_may_have_that_name() -> None:
+    expected = Expected("win1", ["Win1.example.com"], [], [])
+    request = Case(serving(dns("win1.example.com")), NAME).request
+    assert not fault_of(request, expected, is_ready=False)
+    request = Case(serving(dns("win1.example.com"), address("10.0.1.11")), NAME).request
+    assert "it is for 10.0.1.11 too" in fault_of(request, expected, is_ready=False)
 
 
 def test_an_approval_is_of_what_was_looked_at() -> None:

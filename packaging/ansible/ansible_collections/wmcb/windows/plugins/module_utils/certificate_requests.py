@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import ipaddress
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.x509.oid import ExtensionOID, NameOID
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ _USER = "system:node:"
 _GROUP = "system:nodes"
 _MAY_ENCIPHER = "key encipherment"
 _USAGES = {CLIENT: "client auth", SERVING: "server auth"}
+_UNREADABLE = (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+"""Who asks may write what he likes, and it is taken apart only where it is looked at."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,10 @@ def is_about(request: Mapping[str, Any], node_name: str) -> bool:
     """Whether it asks for a certificate of this node's, whoever asks."""
     if request["spec"]["signerName"] not in _USAGES:
         return False
-    asked = _asked(request)
-    return asked is not None and _common_name(asked) == _USER + node_name
+    try:
+        return _common_name(_asked(request)) == _USER + node_name
+    except _UNREADABLE:
+        return False
 
 
 def fault_of(request: Mapping[str, Any], expected: Expected, *, is_ready: bool) -> str:
@@ -51,10 +55,17 @@ def fault_of(request: Mapping[str, Any], expected: Expected, *, is_ready: bool) 
 
     `is_ready`: the Node is there and well, and so has a certificate: another first one is somebody else's.
     """
-    asked = _asked(request)
-    if asked is None or not asked.is_signature_valid:
+    try:
+        return _fault_of(request["spec"], _asked(request), expected, is_ready=is_ready)
+    except _UNREADABLE:
         return "it cannot be read"
-    spec = request["spec"]
+
+
+def _fault_of(
+    spec: Mapping[str, Any], asked: x509.CertificateSigningRequest, expected: Expected, *, is_ready: bool
+) -> str:
+    if not asked.is_signature_valid:
+        return "it cannot be read"
     signer = spec["signerName"]
     if _subject(asked) != [("O", _GROUP), ("CN", _USER + expected.node_name)]:
         return f"its subject is {asked.subject.rfc4514_string()}"
@@ -100,18 +111,24 @@ def _fault_of_serving(
             return f"it has the extension {extension.oid.dotted_string}"
     alternatives = _alternatives(asked)
     allowed: set[object] = {name.lower() for name in (expected.node_name, *expected.names)}
-    allowed |= {ipaddress.ip_address(address) for address in expected.addresses}
+    allowed |= {_address(address) for address in expected.addresses}
     foreign = [str(each) for each in alternatives if each not in allowed]
     if foreign:
         return f"it is for {', '.join(foreign)} too, which the inventory does not give this node"
     return "" if alternatives else "it is for no name and no address"
 
 
-def _asked(request: Mapping[str, Any]) -> x509.CertificateSigningRequest | None:
+def _address(text: str) -> object:
+    """By default it is where Ansible reaches the node, which may be a name."""
     try:
-        return x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"], validate=True))
-    except (binascii.Error, ValueError):
-        return None
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return text.lower()
+
+
+def _asked(request: Mapping[str, Any]) -> x509.CertificateSigningRequest:
+    """Raises ValueError."""
+    return x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"], validate=True))
 
 
 def _subject(asked: x509.CertificateSigningRequest) -> list[tuple[str, object]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # The newest that openshift's machine config servers know for sure; older ones serve what they have.
 _IGNITION = "3.1.0"
+_BLOCK = 1 << 20
 
 
 class Unusable(Exception):
@@ -50,8 +51,11 @@ def local_file(source: Mapping[str, Any], cache: Path) -> Path:
 
 
 def digest(path: Path) -> str:
+    sha256 = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(_BLOCK):  # hashlib.file_digest is younger than Ansible's oldest Python
+            sha256.update(block)
+    return sha256.hexdigest()
 
 
 def ignition(source: Mapping[str, Any], cluster: Cluster, cache: Path, folder: Path) -> Path:
