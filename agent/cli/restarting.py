@@ -60,6 +60,8 @@ def check(request: Request, host: Host) -> None:
 
 def _on_machine(request: Request, name: str) -> PureWindowsPath | None:
     """None for what lies elsewhere: on a share, or a server."""
+    if "://" in name:
+        return None  # which Windows would take for a path in the current folder
     is_this_system = sys.platform == "win32" and not is_sandbox(request)
     path = PureWindowsPath(os.path.abspath(name) if is_this_system and name else name)  # noqa: PTH100 - as Windows reads it
     return path if path.drive.endswith(":") else None
