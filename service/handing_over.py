@@ -122,6 +122,7 @@ class HandingOver:
         self._stop()
         program = succession.former(self._host) / installation.PROGRAM
         installation.install(self._host, program, trial.arguments)
+        self._stop()  # the other one, where it had to be ended, and Windows has started it again meanwhile
         installation.have_it_run(self._host, _START_SECONDS)
         why = f"wmcb {trial.version} was not well: {trial.why}"
         self._end(Succession(known.installed, refusal=Refusal(trial.sha256, trial.content, why)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.host.errors import HostError
-from agent.host.port import Completed, ServiceState
+from agent.host.port import Completed, ServiceState, ServiceStatus
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.records import replaced
@@ -261,6 +261,53 @@ def test_one_that_cannot_be_put_back_yet_is_put_back_at_the_next_start(machine: 
     with pytest.raises(HostError):
         HandingOver(refusing, Telling(host, lambda _: None), wait).run()
     machine.see_through()
+    assert machine.which() == "old"
+
+
+def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(machine: Machine) -> None:
+    """As its recovery says, while the other is put back."""
+    machine._is_well = False
+    machine.begin()
+    host = machine.as_it_is()
+    running = {"wmcb": b"old"}
+    ended: list[int] = []
+
+    def start(name: str) -> None:
+        host.services.start(name)
+        running[name] = host.files.read(PLACE / "wmcb.exe")
+
+    def stop(name: str) -> None:
+        if running[name] == b"new" and not ended:
+            raise HostError("stop", name, 1053)
+        host.services.stop(name)
+
+    def end(pid: int) -> None:
+        ended.append(pid)
+        host.services.stop("wmcb")
+
+    def write(path: PureWindowsPath, *rest: Any) -> PureWindowsPath | None:
+        if ended and path == PLACE / "wmcb.exe":
+            start("wmcb")
+        return host.files.write(path, *rest)
+
+    def wait(seconds: float) -> bool:
+        host.clock.sleep(10 * seconds)
+        return False
+
+    def status(name: str) -> ServiceStatus:
+        found = host.services.status(name)
+        return replaced(found, pid=1234) if found.state is ServiceState.RUNNING else found
+
+    stubborn = changed(
+        host,
+        services={"start": start, "stop": stop, "status": status},
+        processes={"end": end, "wait": lambda *_: 0},
+        files={"write": write},
+    )
+    HandingOver(stubborn, Telling(host, lambda _: None), wait).run()
+    assert ended
+    assert running["wmcb"] == b"old"
+    machine.host.services.stop(succession.SERVICE)
     assert machine.which() == "old"
 
 
