@@ -71,10 +71,11 @@ build {
     restart_timeout = "1h"
   }
   provisioner "windows-shell" {
+    # One script, of which the last line's exit code would count alone.
     inline = [
-      local.prepare,
+      "${local.prepare} || exit /b 1",
       # Where cloudbase-init's join.cmd looks for it.
-      "copy /y C:\\given\\wmcb.exe C:\\k\\wmcb.exe",
+      "copy /y C:\\given\\wmcb.exe C:\\k\\wmcb.exe || exit /b 1",
       "C:\\k\\wmcb.exe preflight --image",
     ]
   }
