@@ -68,3 +68,16 @@ def test_nothing_is_run_that_was_not_brought() -> None:
     scripts = set(re.findall(r'"(scripts/[\w.-]+)"', steps + text("aws.pkr.hcl") + text("qemu.pkr.hcl")))
     assert scripts == {f"scripts/{path.name}" for path in (IMAGE / "scripts").iterdir()}
     assert steps.index("preflight --image") < steps.index("seal.ps1")
+
+
+def test_a_step_that_fails_ends_its_script() -> None:
+    inline = r'provisioner "windows-shell" {[^}]*?inline\s*= \[(.*?)\]\n'
+    scripts = re.findall(inline, text("image.pkr.hcl").replace("${local.prepare}", "prepare"), re.DOTALL)
+    assert len(scripts) == 2
+    for script in scripts:
+        *before, _ = [line for line in script.splitlines() if line.strip() and "#" not in line]
+        assert all("|| exit /b 1" in line for line in before)
+
+
+def test_no_password_can_be_guessed() -> None:
+    assert not re.search(r"Get-Random\b", re.sub("#.*", "", text("scripts/seal.ps1")))

@@ -7,7 +7,9 @@ foreach ($file in 'C:\Windows\Panther\unattend.xml', 'C:\Windows\System32\Syspre
 }
 # Who is logged on stays so; the next start of Windows knows no WinRM, and no Administrator.
 Set-Service WinRM -StartupType Disabled
-$password = [Convert]::ToBase64String((1..24 | ForEach-Object { [byte](Get-Random -Maximum 256) })) + 'aA1!'
+$random = New-Object byte[] 24
+[Security.Cryptography.RandomNumberGenerator]::Create().GetBytes($random) # Get-Random's can be guessed
+$password = [Convert]::ToBase64String($random) + 'aA1!'
 Get-LocalUser | Where-Object { $_.SID -like 'S-1-5-21-*-500' } | ForEach-Object {
     $_ | Set-LocalUser -Password (ConvertTo-SecureString $password -AsPlainText -Force)
     $_ | Disable-LocalUser
