@@ -6,7 +6,6 @@ variable "azure" {
     tenant_id       = string
     location        = string
     resource_group  = string
-    sku             = string
   })
   default = {
     subscription_id = "00000000-0000-0000-0000-000000000000"
@@ -15,8 +14,13 @@ variable "azure" {
     tenant_id       = "00000000-0000-0000-0000-000000000000"
     location        = "westeurope"
     resource_group  = "images"
-    sku             = "2022-datacenter-core-g2"
   }
+}
+
+variable "azure_sku" {
+  type        = string
+  default     = "2022-datacenter-core-g2"
+  description = "Of Microsoft's own image."
 }
 
 source "azure-arm" "windows" {
@@ -32,7 +36,7 @@ source "azure-arm" "windows" {
   os_type                           = "Windows"
   image_publisher                   = "MicrosoftWindowsServer"
   image_offer                       = "WindowsServer"
-  image_sku                         = var.azure.sku
+  image_sku                         = var.azure_sku
 
   communicator   = "winrm"
   winrm_username = "packer"

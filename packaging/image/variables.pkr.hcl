@@ -13,7 +13,7 @@ variable "windows" {
 variable "iso_url" {
   type        = string
   default     = ""
-  description = "Windows' installation medium, for hyperv, qemu and vsphere."
+  description = "Windows' installation medium, for hyperv and qemu; for vsphere it lies in a datastore (vsphere_iso_paths)."
 }
 
 variable "iso_checksum" {

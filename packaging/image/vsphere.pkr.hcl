@@ -27,6 +27,12 @@ variable "vsphere_iso_paths" {
   description = "Windows' medium as it lies in a datastore, and VMware's tools."
 }
 
+variable "vsphere_guest" {
+  type        = string
+  default     = "windows2019srvNext_64Guest"
+  description = "What vSphere calls this Windows; its older releases do not know the newer ones."
+}
+
 source "vsphere-iso" "windows" {
   vm_name             = var.name
   vcenter_server      = var.vsphere.server
@@ -36,7 +42,7 @@ source "vsphere-iso" "windows" {
   cluster             = var.vsphere.cluster
   datastore           = var.vsphere.datastore
   folder              = var.vsphere.folder
-  guest_os_type       = "windows2019srvNext_64Guest"
+  guest_os_type       = var.vsphere_guest
   firmware            = "efi"
   convert_to_template = true
   CPUs                = var.cpus

@@ -23,8 +23,9 @@ def text(path: str) -> str:
     return (IMAGE / path).read_text("utf-8")
 
 
-def default_of(variable: str) -> str:
-    found = re.search(rf'variable "{variable}" {{[^}}]*?default\s*= "([^"]*)"', text("variables.pkr.hcl"))
+def default_of(variable: str, file: Path = IMAGE / "variables.pkr.hcl") -> str:
+    declared = file.read_text("utf-8")
+    found = re.search(rf'variable "{variable}" {{[^}}]*?default\s*= "([^"]*)"', declared)
     assert found is not None
     return found[1]
 
@@ -52,6 +53,19 @@ def test_there_is_one_for_each_windows() -> None:
     assert [path.name for path in sorted(IMAGE.glob("*.pkrvars.hcl"))] == [
         f"windows-{path.parent.name}.pkrvars.hcl" for path in ANSWERS
     ]
+
+
+def test_what_belongs_to_one_windows_is_said_of_each() -> None:
+    """Else an image of the newer one would be made from the older one's default."""
+    said = {
+        path.name: dict(re.findall(r'^(\w+)\s*= "([^"]*)"$', path.read_text("utf-8"), re.MULTILINE))
+        for path in sorted(IMAGE.glob("*.pkrvars.hcl"))
+    }
+    older, newer = said.values()
+    assert older.keys() == newer.keys() == {"name", "windows", "aws_source", "azure_sku", "vsphere_guest"}
+    assert {name for name in older if older[name] == newer[name]} == set()
+    for name in ("aws_source", "azure_sku", "vsphere_guest"):
+        assert default_of(name, IMAGE / f"{name.partition('_')[0]}.pkr.hcl") == older[name]
 
 
 def test_the_way_in_is_one() -> None:
