@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, WrittenFile
 from differential.cluster_api import orders, render, rendered_file
+from lab.repository import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _LETTERS = "aZ09 \"'`\\/%&|<>^()!@#$:;,.{}[]~*?=+-_\té☃\N{GRINNING FACE}"
 _HARD = (
@@ -116,6 +121,48 @@ def test_the_same_in_ignition(seed: int) -> None:
         pre, post = given["PreKubeadmCommands"], given["PostKubeadmCommands"]
         assert _script(made.before, "commands before kubeadm").split() == _batch(pre).split()
         assert _script(made.after, "commands after kubeadm").split() == _batch(post).split()
+
+
+_TEMPLATES = sorted((ROOT / "packaging" / "cluster-api").glob("*.yaml"))
+_DISCOVERY = {
+    "bootstrapToken": {
+        "apiServerEndpoint": "10.77.0.1:6443",
+        "caCertHashes": [f"sha256:{'0123456789abcdef' * 4}"],
+        "token": "abcdef.0123456789abcdef",
+    }
+}
+"""What the provider adds to a template."""
+
+
+@pytest.mark.parametrize("path", _TEMPLATES, ids=lambda path: path.stem)
+def test_a_template_of_ours_makes_user_data_that_can_be_carried_out(path: Path) -> None:
+    template = next(iter(yaml.safe_load_all(path.read_text("utf-8"))))
+    spec = template["spec"]["template"]["spec"]
+    commands = {"PreKubeadmCommands": "preKubeadmCommands", "PostKubeadmCommands": "postKubeadmCommands"}
+    assert spec.keys() == {"joinConfiguration", *commands.values()}, "what is not asked for here"
+    header = {"apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "JoinConfiguration"}
+    join = {**header, "discovery": _DISCOVERY, **spec["joinConfiguration"]}
+    order = {
+        "format": "cloud-config",
+        "machine": "worker",
+        "joinConfiguration": yaml.safe_dump(join),
+        "input": {name: spec[field] for name, field in commands.items()},
+    }
+    [raw] = render([order])
+    metadata = {"local_hostname": "win-1", "ds": {"meta_data": {"local_hostname": "win-1"}}}
+    outcome = cloudconfig.load("user data", raw, metadata)
+    made = outcome.user_data
+    assert made, outcome.report
+    assert made.join
+    assert _script(made.before, "runcmd, before the join") == _batch(spec["preKubeadmCommands"])
+    assert _script(made.after, "runcmd, after the join") == _batch(spec["postKubeadmCommands"])
+    [written] = [
+        b"".join(step.content.blocks())
+        for step in made.before
+        if isinstance(step, WrittenFile) and step.path.name == "kubeadm-join-config.yaml"
+    ]
+    registration = spec["joinConfiguration"]["nodeRegistration"] | {"name": "win-1"}
+    assert yaml.safe_load(written)["nodeRegistration"] == registration
 
 
 def _retried(version: str) -> dict[str, Any]:
