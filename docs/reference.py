@@ -66,7 +66,7 @@ PATHS = (
     (r"C:\var\lib\kubelet", "private", "the kubelet's key and certificates, pods' secrets"),
     (r"C:\var\lib\kubelet\pods", "pods", "a container's own account has to read its token and volumes"),
     (r"C:\var\log", "program", "on the way to logs"),
-    (r"C:\var\log\containers", "program", "pods that collect logs are users"),
+    (r"C:\var\log\containers", "program", "until the kubelet starts, which then closes it to users itself"),
     (r"C:\var\log\kubelet", "private", "what a kubelet logs names all that the node knows"),
     (r"C:\var\log\pods", "program", "pods that collect logs are users"),
     (r"C:\Program Files\wmcb", "program", "the resident service's program, which runs as SYSTEM"),

@@ -356,8 +356,6 @@ def test_a_node_that_others_have_made_is_taken_over(
         with timed("ansible-playbook takeover.yml"):
             taken = control_host.play("takeover.yml", **variables)
         assert taken.code == 0, taken.out
-        # The kubelet, at its first start, gives C:\\var\\log\\containers back the rights that it gave it.
-        control_host.play("takeover.yml", **variables)
         again = control_host.play("takeover.yml", **variables)
         assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
     settings = ready_node.machine.service_settings("kubelet")

@@ -69,7 +69,9 @@ def _read_by_users(references: Iterable[Reference]) -> Iterator[Directory]:
     Pods that collect logs are users. Plug-ins for volumes run as SYSTEM; others than the node put them there.
     """
     named = {reference.by for reference in references if reference.folder}
-    yield Directory(_CONTAINER_LOGS, Protection.PROGRAM, belongs_to_node=True)
+    # At each of its starts the kubelet says itself who may do what in this one, by now nothing for
+    # users: no other rule would last. That users may not change it is all that is asked.
+    yield Directory(_CONTAINER_LOGS, Protection.PROGRAM, shared=True, belongs_to_node=True)
     if "podLogsDir" not in named:
         yield Directory(_POD_LOGS, Protection.PROGRAM, belongs_to_node=True)
     if named.isdisjoint(_NAMING_PLUGINS):
