@@ -44,8 +44,11 @@ def test_answers(path: Path) -> None:
     values = [each.text for each in root.iter(f"{NAMESPACE}Value")]
     assert f"Windows Server {path.parent.name} SERVERDATACENTERCORE" in values
     assert values.count(default_of("password")) == 2, "the account's, and that of its first logon"
-    (command,) = root.iter(f"{NAMESPACE}CommandLine")
-    assert "allow-winrm.ps1" in (command.text or "")
+    tools, way_in = (each.text or "" for each in root.iter(f"{NAMESPACE}CommandLine"))
+    assert "setup64.exe" in tools, "Windows' own medium has a setup.exe as well"
+    assert "allow-winrm.ps1" in way_in
+    orders = [each.findtext(f"{NAMESPACE}Order") for each in root.iter(f"{NAMESPACE}SynchronousCommand")]
+    assert orders == ["1", "2"]
 
 
 def test_there_is_one_for_each_windows() -> None:
