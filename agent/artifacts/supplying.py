@@ -125,7 +125,8 @@ class Supplying:
         if wanted.common_name and wanted.common_name != found.common_name:
             raise Unusable(f"{name} is signed by {found.common_name}, not by {wanted.common_name}")
         if wanted.thumbprint and wanted.thumbprint.lower() not in (found.sha1, found.sha256):
-            raise Unusable(f"{name} is signed with certificate {found.sha1}, not with {wanted.thumbprint}")
+            alike = found.sha256 if len(wanted.thumbprint) == len(found.sha256) else found.sha1
+            raise Unusable(f"{name} is signed with certificate {alike}, not with {wanted.thumbprint}")
 
 
 def of_one_file(artifact: Artifact, digest: str, sha256: str) -> Artifact:

@@ -9,7 +9,11 @@ import tarfile
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pefile  # type: ignore[import-untyped]
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import pkcs7
+from cryptography.x509.oid import NameOID
 
 from lab import windows_python
 from lab.disk import room
@@ -53,6 +57,26 @@ def signed_program() -> bytes:
     return (windows_python.folder() / "python.exe").read_bytes()
 
 
+def thumbprint(program: bytes, signer: str, algorithm: hashes.HashAlgorithm) -> str:
+    """Of the certificate that it is signed with, as it stands in the program."""
+    directory = pefile.PE(data=program, fast_load=True).OPTIONAL_HEADER.DATA_DIRECTORY[4]
+    message = program[directory.VirtualAddress :][8 : directory.Size]
+    packed = message[: 4 + int.from_bytes(message[2:4], "big")]  # without what fills it up
+    (found,) = (
+        each
+        for each in pkcs7.load_der_pkcs7_certificates(packed)
+        if each.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value == signer
+    )
+    return found.fingerprint(algorithm).hex()
+
+
+def share(node: Node, place: str) -> Path:
+    r"""The folder of a server's files that the node has under \\SERVER\SHARE, as Linux sees it."""
+    folder = node.c.parent / "dosdevices" / "unc" / place
+    folder.mkdir(parents=True)
+    return folder
+
+
 def wants(machine: Machine, *artifacts: str) -> tuple[str, ...]:
     machine.node.path(DOCUMENT).parent.mkdir(exist_ok=True)
     machine.node.path(DOCUMENT).write_text(HEAD + "".join(artifacts))
@@ -86,7 +110,15 @@ def test_artifacts_are_made_gone_on_with_and_taken_back(machine: Machine, secure
             program,
             f"path: 'C:\\tools\\python.exe', signer: {{commonName: {FOUNDATION}}}",
         ),
+        artifact(
+            "shared",
+            r"\\files\tools\python.exe",
+            program,
+            "path: 'C:\\tools\\shared.exe', "
+            f"signer: {{thumbprint: {thumbprint(program, FOUNDATION, hashes.SHA1())}}}",  # noqa: S303 - Windows' name for it
+        ),
     )
+    (share(machine.node, "files/tools") / "python.exe").write_bytes(program)
     secure_web.pages["/python.exe"] = Page(program)
     secure_web.pages["/tools.tar.gz"] = Page(TOOLS, headers=TAG, pause=0.001)
     words = (DOWNLOADED, "--ignition", IGNITION, "--kubelet", GIVEN, *wanted)
@@ -105,7 +137,8 @@ def test_artifacts_are_made_gone_on_with_and_taken_back(machine: Machine, secure
     (request,) = secure_web.requests
     assert (request.headers["Range"], request.headers["If-Range"]) == (f"bytes={size}-", '"one"')
     assert machine.node.path(r"C:\tools\bin\tool.exe").read_bytes() == TOOL
-    assert machine.node.path(r"C:\tools\python.exe").read_bytes() == program
+    for name in ("python.exe", "shared.exe"):
+        assert machine.node.path(rf"C:\tools\{name}").read_bytes() == program
     assert not machine.node.path(r"C:\ProgramData\wmcb\given").exists()
 
     assert machine.bootstrap(*wanted).out.startswith("nothing to do")
@@ -149,6 +182,11 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
             program,
             f"a.exe is signed by {FOUNDATION}, not by Example Authors",
             _signed("Example Authors"),
+        ),
+        "certificate": (
+            program,
+            f"certificate {thumbprint(program, FOUNDATION, hashes.SHA256())}, not with {'ab' * 32}",
+            f"path: 'C:\\tools\\a.exe', signer: {{thumbprint: {'ab' * 32}}}",
         ),
         "altered": (altered, "it was changed after it had been signed", _signed(FOUNDATION)),
         "unsigned": (TOOL, "it is not signed", _signed(FOUNDATION)),

@@ -172,6 +172,18 @@ def test_it_prints_the_licence_of_each_file_that_it_carries(machine: Node, exe: 
         assert words in result.out
 
 
+def test_it_explains_a_field_of_a_document(machine: Node) -> None:
+    result = machine.run(INSTALLED, "explain", "services.restart")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[:2] == [
+        "KIND:       NodeConfiguration",
+        "VERSION:    wmcb.internal/v1beta1",
+    ]
+    asked = machine.run(INSTALLED, "explain", "service")
+    assert (asked.code, asked.out) == (2, "")
+    assert asked.err.endswith("has no field service; did you mean services?\n")
+
+
 @BOTH
 def test_help_can_be_read_on_a_console_of_80_columns(machine: Node, exe: str) -> None:
     result = machine.run(exe, "--help")

@@ -16,6 +16,7 @@ import pytest
 from lab import repository
 from lab.features import INSTALL_PENDING, UNINSTALL_PENDING, Features
 from lab.features import INSTALLED as IS_ON
+from lab.namespace import HOST_NAME
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -156,6 +157,40 @@ def _is_made_again(machine: BareMachine, name: str) -> None:
     put_right = re.compile(rf"daemon: {re.escape(part.resource)} .*(put right|was started)")
     until(lambda: put_right.search(log(machine)), f"{name} is put right", SOON_SECONDS, lambda: log(machine))
     assert part.found(machine) == part.wanted, name
+
+
+# An image
+
+
+def test_an_image_is_prepared_and_keeps_nothing_of_the_machine_that_it_was_made_on(
+    machine: BareMachine,
+) -> None:
+    node = machine.node
+    named = DOCUMENT.replace("node.yaml", "named.yaml")
+    node.path(named).write_text(NAMED.removeprefix("---\n"))
+    refused = node.run(DOWNLOADED, "prepare", "--node-config", named, "--for-image")
+    assert (refused.code, refused.out, refused.err) == (
+        2, "",
+        f"wmcb: {named} line 3, column 11 at $.hostName: an image has no name: each of its copies gets one\n",
+    )  # fmt: skip
+    node.path(named).unlink()
+
+    result = node.run(DOWNLOADED, *machine.of_every_node, "--for-image")
+    assert result.code == 0, result.err
+    kept = [path for path in node.path(r"C:\ProgramData\wmcb").rglob("*") if path.is_file()]
+    assert kept
+    name = HOST_NAME.encode()
+    for path in kept:
+        content = path.read_bytes().lower()
+        assert name not in content, path
+        assert name.decode().encode("utf-16-le") not in content, path
+    assert not node.path(r"C:\ProgramData\wmcb\logs").exists()
+    assert list(node.path(r"C:\var\lib\kubelet\pki").iterdir()) == []
+    fit = node.run(INSTALLED, "preflight", "--image")
+    assert fit.code == 0, fit.out
+    assert node.run(INSTALLED, "status").code == 0, "each copy goes on from there"
+    again = node.run(INSTALLED, *machine.of_every_node)
+    assert (again.code, again.out[:13]) == (0, "nothing to do"), again.err
 
 
 # Killed

@@ -537,6 +537,10 @@ WRONG: dict[str, tuple[Any, Signer, str]] = {
         SIGNER, Signer(thumbprint="12" * 20),
         f"tool.exe is signed with certificate {'ab' * 20}, not with {'12' * 20}",
     ),
+    "another certificate, by its SHA-256": (
+        SIGNER, Signer(thumbprint="12" * 32),
+        f"tool.exe is signed with certificate {'cd' * 32}, not with {'12' * 32}",
+    ),
     "nobody": (UNSIGNED, Signer("Others"), "tool.exe: it is not signed (Windows error 0x800b0100)"),
     "changed since": (
         ALTERED, Signer("Others"),
