@@ -39,6 +39,14 @@ def test_nothing_to_do() -> None:
     assert (outcome.changes, outcome.fault, outcome.plan) == ([], "", "nothing to do\n")
 
 
+def test_what_differs_from_what_was_made_is_no_fault() -> None:
+    assert not outcomes.read(ended({"title": "node win1", "resources": []}, 1)).fault
+
+
+def test_what_had_to_stay_is_no_fault() -> None:
+    assert not outcomes.read(ended({"changes": [], "left": [r"C:\k stays: it is not empty"]})).fault
+
+
 def test_a_restart_that_an_exit_code_cut_by_ssh_does_not_tell_of() -> None:
     outcome = outcomes.read(ended({"changes": [SERVICE], "awaiting": ["the host name"]}, 1003 & 0xFF))
     assert outcome.awaiting == ["the host name"]
@@ -59,6 +67,11 @@ FAULTS = {
         Ended(1, "", "first\nnot recognized"),
         "could not be run: not recognized",
         ["first"],
+    ),
+    "a reset after which something stays": (
+        ended({"changes": [SERVICE], "left": ["firewall rule kubelet stays"], "awaiting": []}, 1),
+        "firewall rule kubelet stays",
+        [],
     ),
     "of another format": (ended({"format": 2}), "does not know wmcb's format 2", []),
 }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ansible_collections.wmcb.windows.plugins.module_utils.machine import Ended
 
 _FORMAT = 1
+_FAILED = 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Outcome:
 
 
 def read(ended: Ended) -> Outcome:
-    """Decided by the document alone: SSH cuts exit codes."""
+    """Decided by the document as far as it tells: SSH cuts exit codes."""
     try:
         document = json.loads(ended.out)
     except ValueError:
@@ -60,6 +61,9 @@ def read(ended: Ended) -> Outcome:
     failed = [c for c in document.get("checks", ()) if c["verdict"] == "error"]
     if failed:
         return Outcome(document, "; ".join(f"{check['id']}: {check['text']}" for check in failed))
+    if ended.code == _FAILED and "left" in document:
+        # A reset that could not look at all of it: the rest goes with the next one.
+        return Outcome(document, "; ".join(document["left"]))
     return Outcome(document)
 
 
