@@ -89,9 +89,10 @@ class _Work:
                 origin = self.origins.setdefault(want.key, item.origin)
                 if origin is not item.origin and not (want.key in before and _same(want, other)):
                     there = origin.error("").where
-                    self._wrong(
-                        item.origin, f"{want.key} is wanted twice, first by {there}; keep one of them"
+                    named = "".join(
+                        each if each.isprintable() else ascii(each)[1:-1] for each in str(want.key)
                     )
+                    self._wrong(item.origin, f"{named} is wanted twice, first by {there}; keep one of them")
 
     def _wanted(self, item: Item) -> Iterator[Want]:
         wanted = item.wanted
