@@ -190,8 +190,14 @@ class WindowsServices:
                 service.start(arguments)
             except Win32Failure as failure:
                 if failure.code in _NO_PROGRAM:
-                    raise host_error("start", f"the program of service {name}", failure.code) from failure
+                    raise host_error("start", self._program_of(name), failure.code) from failure
                 raise
+
+    def _program_of(self, name: str) -> str:
+        """It may be another than its reader has in mind: a service with an output has wmcb-log.exe."""
+        line = self._scm.key(name).image_path
+        program = f"{commandline.split(line)[0]}, " if line and line.strip() else ""
+        return f"{program}the program of service {name}"
 
     def stop(self, name: str, seconds: float | None = None) -> None:
         # The SCM waits for a process that does not hear it: half a minute on Windows, and under Wine one.

@@ -218,7 +218,7 @@ def test_one_whose_process_ended_meanwhile_is_not_running(bench: Bench) -> None:
 def test_the_missing_program_is_meant_and_not_the_service(bench: Bench) -> None:
     bench.created()
     bench.scm.fail("start", 2)
-    with pytest.raises(NotFound, match="cannot start the program of service kubelet: it does not exist"):
+    with pytest.raises(NotFound, match=r"kubelet\.exe, the program of service kubelet: it does not exist"):
         bench.services.start("kubelet")
 
 
