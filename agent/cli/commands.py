@@ -223,26 +223,26 @@ COMMANDS = (
         "be the resident service; Windows calls this",
         run="agent.cli.daemon:run",
         options=(options.CONFIG_MAP, options.PUBLIC_KEY, options.METRICS_PORT, *options.OF_CONTENTS),
-        examples=("sc start wmcb",),
+        examples=("sc.exe start wmcb",),
     ),
     Command(
         "daemon hand-over",
         "give way to another wmcb.exe; Windows calls this, once",
         run="agent.cli.handing_over:run",
-        examples=("sc start wmcb-hand-over",),
+        examples=("sc.exe start wmcb-hand-over",),
     ),
     Command(
         "continue",
         "go on after a restart; Windows calls this, once",
         run="agent.cli.restarting:go_on",
-        examples=("sc start wmcb-continue",),
+        examples=("sc.exe start wmcb-continue",),
     ),
 )
 
 ELSEWHERE = {
-    "daemon status": "wmcb status says how the machine is, sc query wmcb whether the service runs",
-    "daemon start": "sc start wmcb starts the service",
-    "daemon stop": "sc stop wmcb stops the service, wmcb daemon pause what it repairs",
-    "daemon restart": "sc stop wmcb, then sc start wmcb restarts the service",
+    "daemon status": "wmcb status says how the machine is, sc.exe query wmcb whether the service runs",
+    "daemon start": "sc.exe start wmcb starts the service",
+    "daemon stop": "sc.exe stop wmcb stops the service, wmcb daemon pause what it repairs",
+    "daemon restart": "sc.exe stop wmcb, then sc.exe start wmcb restarts the service",
 }
 """What people try, and what does it: the service is Windows' to start and to stop."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _RESIDENT = {
     ServiceState.RUNNING: "runs",
-    ServiceState.STOPPED: f"is stopped; sc start {SERVICE} starts it",
+    ServiceState.STOPPED: f"is stopped; sc.exe start {SERVICE} starts it",
 }
 _TAIL = 8192
 _LINES = 5

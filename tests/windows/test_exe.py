@@ -225,7 +225,7 @@ def test_the_service_started_by_hand_says_how_it_is_started(machine: Node) -> No
     """Wine's SCM takes ten seconds to say no; Windows' says so at once."""
     result = machine.run(INSTALLED, "daemon", "run")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "wmcb: Windows runs this; start the service with: sc start wmcb\n"
+    assert result.err == "wmcb: Windows runs this; start the service with: sc.exe start wmcb\n"
 
 
 @BOTH
