@@ -101,7 +101,7 @@ def decoded(contents: bytes) -> str:
     try:
         return contents.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong")
+        _refuse(f"it is not UTF-8: byte {fault.start + 1} is wrong; save it as UTF-8")
 
 
 def _refuse(message: str, place: Place = (), at: Position | None = None) -> NoReturn:

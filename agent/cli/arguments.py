@@ -251,8 +251,15 @@ def _request(
         nearest = _nearest(name.rpartition(" ")[2], [each.rpartition(" ")[2] for each in below])
         then = f"did you mean {words[0]} {nearest}?" if nearest else f"there is {', '.join(below)}"
         raise BadUsage(f"unknown command {_shown(words)}; {then}")
+    _refuse_half_a_path(words, values)
     names = [each.name for each in commands]
     raise BadUsage(f"unknown command {_shown(words)}{suggestion(name, names, program)}")
+
+
+def _refuse_half_a_path(words: Sequence[str], values: Mapping[str, str]) -> None:
+    """What stands behind the blank of an option's value."""
+    if values and "\\" in words[0]:
+        raise BadUsage(f"unknown command {_shown(words)}; a path with a blank in it has to be in quotes")
 
 
 def _commands_with(option: str, commands: Sequence[Command]) -> list[str]:

@@ -82,7 +82,7 @@ def served(
     except NotAService as error:
         if is_sandbox(request):
             return _started(request, name)
-        raise BadUsage(f"Windows runs this; start the service with: sc start {name}") from error
+        raise BadUsage(f"Windows runs this; start the service with: sc.exe start {name}") from error
 
 
 def _started(request: Request, name: str) -> int:
@@ -208,7 +208,10 @@ def install(request: Request) -> int:
     place = installation.place(host)
     kubeadm = host.files.observe(place / installation.KUBEADM) is not None
     programs = f"{installation.PROGRAM} and {installation.KUBEADM} are" if kubeadm else "the program is"
-    now = f"wmcb {SANDBOX_RUN.name} daemon run" if is_sandbox(request) else f"sc start {SERVICE}"
+    folder = request.value(SANDBOX, "")
+    now = (
+        f"wmcb {SANDBOX.name} {folder} {SANDBOX_RUN.name} daemon run" if folder else f"sc.exe start {SERVICE}"
+    )
     say(f"{programs} in {place}")
     if request.has(options.START):
         installation.have_it_run(host, START_WITHIN_SECONDS)

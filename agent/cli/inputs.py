@@ -91,8 +91,11 @@ def require_document(request: Request, asking: Asking) -> None:
     """Raises BadUsage where nothing says what the node is to be."""
     if not is_said(request, asking) and asking.ignition in options.DOCUMENTS:
         listed = request.command.options if request.command else ()
+        alone = (options.NODE_CONFIG,) if request.command and request.command.name == "plan" else ()
         wanted = " or ".join(
-            f"{option.name} {option.placeholder}" for option in options.DOCUMENTS if option in listed
+            f"{option.name} {option.placeholder}"
+            for option in (*options.DOCUMENTS, *alone)
+            if option in listed
         )
         raise BadUsage(f"{wanted} is needed", where=asking.ignition.name)
 

@@ -38,6 +38,7 @@ WRONG = [
     Wrong("nothing", (), "no command given; wmcb --help lists them"),
     Wrong("a command misspelt", ("versoin",), "unknown command versoin; did you mean version?"),
     Wrong("a command unheard of", ("xyzzy",), "unknown command xyzzy; see wmcb --help"),
+    Wrong("half a path", ("--ignition", "C:\\a", "b\\w.ign"), "unknown command b\\w.ign; a path with a b"),
     Wrong("a word too many", ("version", "now"), "version takes options only: now is too much"),
     Wrong("half a command", ("daemon",), "daemon: say which of daemon"),
     Wrong("a misspelt option", ("version", "--ouput=json"), "unknown option --ouput; did you mean --output?"),
@@ -64,7 +65,7 @@ WRONG = [
     Wrong("the same in short", ("reset", "-f"), "reset asks nobody, so there is no --force: leave it out"),
     Wrong("a force of another", ("status", "-f"), "status has no option --force"),
     Wrong("the service's state", ("daemon", "status"), "there is no command daemon status: wmcb status says"),
-    Wrong("the service's start", ("daemon", "start"), "there is no command daemon start: sc start wmcb"),
+    Wrong("the service's start", ("daemon", "start"), "there is no command daemon start: sc.exe start wmcb"),
     Wrong("help on another unheard of", ("help", "xyzzy"), "unknown command xyzzy; see wmcb --help"),
     Wrong("help on a command unheard of", ("xyzzy", "--help"), "unknown command xyzzy; see wmcb --help"),
 ]  # fmt: skip
@@ -175,7 +176,8 @@ def test_help_lists_nothing_that_is_refused(command: str, capsys: pytest.Capture
     assert capsys.readouterr().err.startswith(f"wmcb: {command} does not go with --user-data: what comes")
     if command == "plan":
         main.run([command])
-        assert "wmcb: --ignition FILE or --kubeadm-config FILE is needed" in capsys.readouterr().err
+        wanted = "--ignition FILE or --kubeadm-config FILE or --node-config FILE"
+        assert f"wmcb: {wanted} is needed" in capsys.readouterr().err
 
 
 def test_help_on_a_group_lists_that_group_alone(capsys: pytest.CaptureFixture[str]) -> None:

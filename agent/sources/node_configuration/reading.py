@@ -86,9 +86,10 @@ def _read(document: Document, entries: list[Entry]) -> NodeConfiguration | None:
     api, kind = document.value.get("apiVersion"), document.value.get("kind")
     if isinstance(api, str) and isinstance(kind, str) and (api, kind) != (API, KIND):
         shown = quoted(f"{api} {kind}")
-        entries.append(
-            document.entry(Severity.ERROR, ("kind",), f"{shown} is not read here; {API} {KIND} is")
-        )
+        why = f"{shown} is not read here; {API} {KIND} is"
+        if kind == "ConfigMap":
+            why += ", the text of its key node.yaml"
+        entries.append(document.entry(Severity.ERROR, ("kind",), why))
         return None
     mine: list[Entry] = []
     checking = Checking(document, mine)

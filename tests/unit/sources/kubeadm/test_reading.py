@@ -148,7 +148,7 @@ def test_a_name_is_in_lower_case(given: str, name: str) -> None:
 
 
 CASES: dict[str, tuple[str | bytes, str]] = {
-    "no text": (b"\xff", "join.yaml: it is not UTF-8: byte 1 is wrong"),
+    "no text": (b"\xff", "join.yaml: it is not UTF-8: byte 1 is wrong; save it as UTF-8"),
     "UTF-16, as PowerShell writes it": ("a: b".encode("utf-16"), "join.yaml: it is UTF-16; save it as UTF-8"),
     "cut short": (
         "a: [",

@@ -73,7 +73,9 @@ def test_each_value_has_its_line_and_column() -> None:
     [
         pytest.param(b"", "error: k.conf: a mapping of settings was expected", id="empty"),
         pytest.param(b"- a\n", "error: k.conf: a mapping of settings was expected", id="list"),
-        pytest.param(b"a: \xff", "error: k.conf: it is not UTF-8: byte 4 is wrong", id="not-utf-8"),
+        pytest.param(
+            b"a: \xff", "error: k.conf: it is not UTF-8: byte 4 is wrong; save it as UTF-8", id="not-utf-8"
+        ),
         pytest.param(b"a: 1\na: 2\n", "error: k.conf line 2, column 1: this key is there twice", id="twice"),
         pytest.param(
             b"x:\n  a: 1\n  a: 2\n",

@@ -141,6 +141,19 @@ def test_what_is_wrong_in_json_is_told_by_its_line_in_the_whole_text() -> None:
     ]
 
 
+def test_what_cannot_be_shown_of_a_name_is_told_in_ascii() -> None:
+    (error,), _ = _compiled(r'pathEntries: ["C:\\a\x8e", "C:\\a\x8e"]')
+    assert r"path entry C:\a\x8e is wanted twice" in error
+
+
+def test_a_manifest_around_it_is_told_apart() -> None:
+    outcome = node_configuration.read("cm.yaml", b"apiVersion: v1\nkind: ConfigMap\n")
+    assert told(outcome.report) == [
+        'error: cm.yaml line 2, column 7 at $.kind: "v1 ConfigMap" is not read here;'
+        " wmcb.internal/v1beta1 NodeConfiguration is, the text of its key node.yaml"
+    ]
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -156,7 +169,7 @@ def test_what_is_wrong_in_json_is_told_by_its_line_in_the_whole_text() -> None:
         ),
         (
             {"node.yaml": "a: \ud800"},
-            ["error: ConfigMap nodes, key node.yaml: it is not UTF-8: byte 4 is wrong"],
+            ["error: ConfigMap nodes, key node.yaml: it is not UTF-8: byte 4 is wrong; save it as UTF-8"],
         ),
     ],
 )
