@@ -109,6 +109,7 @@ COUNTS: dict[str, dict[str, int]] = {
     "docs/guides/config-map.md": {"here": 16, "cluster": 7},
     "docs/guides/images.md": {"here": 9},
     "docs/guides/kubeadm.md": {"cluster": 16},
+    "docs/guides/node-configuration.md": {"here": 2},
     "docs/how-it-works.md": {"here": 4},
     "docs/migration.md": {"windows": 3, "cluster": 2},
     "docs/security.md": {"here": 2},
