@@ -49,6 +49,8 @@ BOOTSTRAPPER = {"kind": "ServiceAccount", "name": "node-bootstrapper", "namespac
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 WMCB_LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 _SEE = re.compile(rf"see {re.escape(WMCB_LOG)} line (\d+): (.+?)\s*$", re.MULTILINE)
+_TOKEN = re.compile(r"(?<![\w.])(?=[a-z.]{0,22}[0-9])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.])")
+"""A join's, which nobody but the playbook knows."""
 _RECAP = re.compile(r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE)
 
 NAME = "windows-worker-1"
@@ -74,7 +76,7 @@ class Played:
 
 
 class ControlHost:
-    """Where ansible-playbook runs. Each run is at -vvv, and none of `secrets` may be in what it says."""
+    """Where ansible-playbook runs. Each run is at -vvv, and says neither one of `secrets` nor a token."""
 
     def __init__(self, folder: Path, common: Mapping[str, Any]) -> None:
         self._folder = folder
@@ -110,6 +112,7 @@ class ControlHost:
         )
         for secret in self.secrets:
             assert secret not in done.stdout, "a secret is in what ansible-playbook says"
+        assert not _TOKEN.search(done.stdout), "a join's token is in what ansible-playbook says"
         return Played(done.returncode, done.stdout)
 
 
