@@ -194,9 +194,11 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
         "link": (tar_gz(special("evil", tarfile.SYMTYPE, "C:\\")), "evil in it is a link", unpack),
         "bomb": (bomb(), "it unpacks to more than 4 GiB", unpack),
         "plain": (b"", "redirects from https to http", "path: 'C:\\tools\\a.exe'"),
+        "short": (TOOL, "breaks off in the middle of TLS", "path: 'C:\\tools\\a.exe'"),
     }
     secure_web.pages |= {f"/{name}": Page(content) for name, (content, _, _) in pages.items()}
     secure_web.pages["/plain"] = Page(status=302, headers={"Location": web.url("/plain")})
+    secure_web.pages["/short"] = Page(TOOL, cut_after=1_024)
     wrong = {"hash": b"wanted", "plain": b"wanted"}
     wanted = [
         artifact(
