@@ -394,6 +394,7 @@ class Adopting:
         change may be to mend.
         """
         if sound.lack is None:
+            self._unwell_since = None
             return
         now = self._host.clock.monotonic()
         if self._unwell_since is None:

@@ -429,6 +429,37 @@ def test_a_kubelet_that_misses_an_answer_just_then_is_guarded_all_the_same(
     assert any("is made so when this is over" in line for line in guarded.log)
 
 
+def test_it_is_guarded_at_each_turn_of_the_same_config_map(tmp_path: pathlib.Path, host: Host) -> None:
+    missed = 2
+
+    def get(port: int, path: str, seconds: float) -> int:
+        nonlocal missed
+        if missed < 2:
+            missed += 1
+            guarded.clock.sleep(seconds)
+            raise TimedOut("ask", f"http://127.0.0.1:{port}{path}", 1460)
+        return 200
+
+    later = "rollout: {start: '2040-01-01T00:00:00Z', window: 0s}\n"
+    guarded = Follower(tmp_path, host, loopback={"get": get})
+    guarded.make_node(5.0)
+    guarded.said(f"{HEAD}{SETTINGS % 'one'}---\n{REGION % ('', 'eu')}")
+    missed = 0
+    guarded.said(f"{HEAD}{later}{SETTINGS % 'two'}---\n{REGION % ('', 'us')}")
+    guarded.pass_time(20)
+    assert (host.environment.get("REGION"), host.files.read(FILE)) == ("us", b"one")
+
+    def waits() -> int:
+        return sum("is made so when this is over" in line for line in guarded.log)
+
+    assert waits() == 1
+    guarded.clock.time += 2208988800.0 - guarded.clock.now() + 1
+    missed = 0
+    guarded.pass_time(700)
+    assert host.files.read(FILE) == b"two"
+    assert waits() == 2
+
+
 def test_a_kubelet_that_is_never_well_is_not_waited_for_and_blames_no_change(
     tmp_path: pathlib.Path, host: Host
 ) -> None:
