@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,17 @@ class Admission:
     def meanwhile(self) -> Iterator[None]:
         """Answers requests for as long as something else is under way that waits for the answers."""
         over = threading.Event()
+        failed: list[Exception] = []
 
         def answer() -> None:
             while not over.wait(_PAUSE):
-                with suppress(Unanswered):  # whoever needs the answer says so when there is none
+                try:
                     self.look()
+                except Unanswered:
+                    pass  # whoever needs the answer says so when there is none
+                except Exception as fault:  # noqa: BLE001 - it would end with this thread, and nobody would know
+                    failed.append(fault)
+                    return
 
         thread = threading.Thread(target=answer, name="admission")
         thread.start()
@@ -62,6 +68,8 @@ class Admission:
         finally:
             over.set()
             thread.join()
+        if failed:
+            raise failed[0]
 
     def look(self, *, approving: bool = True) -> None:
         """Once. Without `approving` it only tells."""
