@@ -116,7 +116,6 @@ def assemble(repository: Path, work: Path, target: Path, analyse: Callable[[Path
         "wmcb_licenses": _carried("wmcb_licenses", "TEXT", licenses),
         "wmcb_log_runner": _carried("wmcb_log_runner", "PROGRAM", log_runner),
     }
-    code["wmcb_whole_typing"], code["typing"] = code["typing"], code.pop("wmcb_typing")
     packages = {source.name for source in (*own, *found.modules) if source.is_package}
     # What the resident service imports is read out of the program's file (carried/wmcb_start.py).
     imported = freezing.imported_by(repository, RESIDENT + KEEPING + FOLLOWING)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 OWN_PACKAGES = ("agent", "service")
 CARRIED = Path(__file__).parents[1] / "carried"
 """Modules that only the exe has."""
-WRITTEN = frozenset({"wmcb_built", "wmcb_licenses", "wmcb_log_runner", "wmcb_whole_typing"})
-"""Those that have no source there but are made by the build."""
+WRITTEN = frozenset({"wmcb_built", "wmcb_licenses", "wmcb_log_runner"})
+"""Those that have no source but are made by the build."""
 
 
 class Source(NamedTuple):

@@ -1,1 +1,0 @@
-# Python's own typing, under the name that it has in the exe (wmcb_typing.py).
