@@ -104,6 +104,8 @@ def test_a_kubelet_that_is_killed_reconfigured_or_hangs(kept: Kept, figure: Figu
         until(lambda: kept.machine.service_settings("kubelet") == settings, "it is as it was", 60, kept.log)
         kept.another(former)
 
+    # Until then it is waited for to be well, and not judged.
+    until(lambda: "put right" in kept.log(), "that is done", 60, kept.log)
     hung = kept.pids()
     with kept.fault(f"kubelet hung, with a limit of {PATIENT_SECONDS} s", figure):
         for pid in hung:

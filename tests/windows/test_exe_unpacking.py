@@ -142,7 +142,7 @@ def test_a_killed_runs_program_ends_with_it_and_the_next_run_removes_what_it_lef
     download(node)
     # Not as a service: there the SCM would end the program. By hand it goes on for ten seconds under Wine.
     node.start(DOWNLOADED, "daemon", "run")
-    until(lambda: _childs_megabytes(node) > 28, "Python is up", 10, lambda: _childs_megabytes(node))
+    until(lambda: _childs_megabytes(node) > 24, "Python is up", 10, lambda: _childs_megabytes(node))
     parent, _ = sorted(node.processes("wmcb.exe"), key=lambda each: each.pid)
     node.kill(parent)
     until(lambda: not node.processes("wmcb.exe"), "the program has ended with the exe that started it", 8)
@@ -206,7 +206,7 @@ def test_control_c_is_the_programs_to_answer_and_nothing_is_left(node: Node) -> 
     download(node)
     # Ten seconds pass until Wine's SCM says no, the longest that any command of today goes on by hand.
     running = node.start(DOWNLOADED, "daemon", "run", console=65001)
-    until(lambda: _childs_megabytes(node) > 28, "Python is up", 10, lambda: _childs_megabytes(node))
+    until(lambda: _childs_megabytes(node) > 24, "Python is up", 10, lambda: _childs_megabytes(node))
     running.press_control_c()
     result = running.wait()
     assert result.code == 1

@@ -15,6 +15,7 @@ from agent.release import RELEASE
 from exebuild import resources, signing
 from lab import means
 from lab.services import State
+from lab.waiting import until
 from releasing import collecting, installer, versions, winget
 from windows.exe import DIST, DOWNLOADED, INSTALLED, SERVICE, SHIPPED
 from windows.test_fetching import trust
@@ -194,8 +195,10 @@ def test_an_installation_that_fails_leaves_no_installer(machine: Node, tmp_path:
     assert msiexec(machine, "/i", this, "DAEMON=1") != 0
     assert (on_path(machine), products(machine)) == (path, [])
     assert not machine.path(PLACE).exists()
-    service = machine.service(SERVICE)
-    assert service is None or service.state is State.STOPPED
+    until(
+        lambda: (service := machine.service(SERVICE)) is None or service.state is State.STOPPED,
+        "what was started does not run any more",
+    )
 
 
 @pytest.mark.usefixtures("machine")
