@@ -95,6 +95,8 @@ class Adopting:
         """The run before; what it was to make has not been begun again."""
         self._try_again_at: float | None = None
         """What could not be fetched."""
+        self._is_tried = False
+        """What is seen now; whoever looks for another reason does not try it."""
         self._unwell_since: float | None = None
         """A change has waited for the kubelet."""
         self.again_seconds: float | None = None
@@ -124,7 +126,7 @@ class Adopting:
     def report(self, *, is_paused: bool) -> None:
         """To the cluster, as soon as that can be told."""
         now = self._standing
-        if now.state is not State.WAITING:
+        if now.state is not State.WAITING and (is_paused or self._is_tried):
             state, text = "paused" if is_paused else now.state.value, str(self._followed)
             self._reports.put(Report(text, state, now.error, now.applied, now.version, self._version))
         self._give_word()
@@ -161,6 +163,7 @@ class Adopting:
         sight = (seen, node.name, node.labels)
         if sight != self._sight:
             self._sight, self._desired, self._unwell_since = sight, None, None
+            self._is_tried = False
             self._contents.try_again()
             if self._succeeding is not None:
                 self._succeeding.try_again()
@@ -227,6 +230,7 @@ class Adopting:
         """Makes it so, if it is time for that; whether that was begun. `let_go` is called before a change
         that watches hinder. Raises Busy, Unfinished and HostError before that.
         """
+        self._is_tried = True
         self.again_seconds = None
         wanted = self._desired
         if wanted is None:

@@ -14,6 +14,7 @@ from cluster.test_join import SHIM, Joiner, check_joined
 from cluster.test_manifests import SANDBOX, mount, run_script
 from lab import kubernetes, programs, repository, wine
 from lab.hns import Hns
+from lab.waiting import until
 
 if TYPE_CHECKING:
     from cluster.conftest import Figure
@@ -56,8 +57,11 @@ class DaemonSets:
 
     def start(self) -> None:
         """As the kubelet does, at once after a start of Windows."""
-        done = run_script(self._node, r"C:\etc\kube-flannel-windows\install-cni.cmd")
-        assert done.code == 0, done.out + done.err
+        # A plug-in that runs just then cannot be replaced: the kubelet starts such a container again.
+        until(
+            lambda: run_script(self._node, r"C:\etc\kube-flannel-windows\install-cni.cmd").code == 0,
+            "the plug-ins are installed",
+        )
         for words in ((FLANNEL,), self._proxy):
             self._node.start(SHIM, *words, environment=self._environment)
 

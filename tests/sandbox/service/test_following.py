@@ -25,6 +25,7 @@ from sandbox.engine.world import Killed, Power, picture, powered
 from sandbox.service.follower import CLUSTER, HEAD, KUBECONFIG, Follower
 from sandbox.service.keeper import OWN
 from service import pausing, standing
+from service.cluster import Seen
 from service.followed import Followed
 from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
@@ -117,6 +118,21 @@ def test_the_same_again_changes_and_writes_nothing(follower: Follower) -> None:
     }
     assert [event for event, _ in follower.told()] == [Event.KEEPING]
     assert follower.standing.version == "1", "in which it was first seen"
+
+
+def test_nothing_is_reported_of_what_has_not_been_tried_yet(follower: Follower) -> None:
+    follower.wants("files: [{path: tools}]\n")
+    assert follower.stands(State.REFUSED)
+    follower.reported()
+    wanted: Any = {"node.yaml": HEAD + SETTINGS % "one"}
+    follower.cluster.config_map = Seen(
+        {"metadata": {"name": "windows", "resourceVersion": "9"}, "data": wanted}
+    )
+    follower.happened(Signal(Source.FILE, str(FILE.parent)), OWN)
+    follower.happened(CLUSTER)
+    states = [state for state, _ in follower.reported()]
+    assert "applied" in states
+    assert "pending" not in states
 
 
 def with_round(number: int) -> str:
