@@ -108,8 +108,13 @@ class Follower(Joiner):
         return self.told().get("state") == state
 
     def reasons(self) -> list[str]:
-        """Of the events about the Node that wmcb has written, in their order."""
-        own = [each for each in self.cluster.api.items(EVENTS) if each["source"].get("component") == "wmcb"]
+        """Of the events that wmcb has written about this Node, not about one of its name before it."""
+        uid, events = self.node()["metadata"]["uid"], self.cluster.api.items(EVENTS)
+        own = [
+            each
+            for each in events
+            if (each["source"].get("component"), each["involvedObject"].get("uid")) == ("wmcb", uid)
+        ]
         in_order = sorted(own, key=lambda each: int(each["metadata"]["resourceVersion"]))
         return [each["reason"] for each in in_order]
 
