@@ -23,7 +23,7 @@ from agent.spec.pod_network import POD_NETWORK
 from service import pausing
 from service.agenda import Agenda
 from service.health import Health
-from service.patience import Repeats, Starts
+from service.patience import Repeats, Starts, Unseen
 from service.renewals import Renewals
 from service.routed import PART
 from service.signals import Signal, Signals, Source
@@ -32,7 +32,7 @@ from service.telling import LEFT, Event, Telling
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from agent.engine.repairing import Repaired
+    from agent.engine.repairing import Found, Repaired
     from agent.engine.target import Record
     from agent.host.port import Host
     from service.container_programs import ContainerPrograms
@@ -132,6 +132,7 @@ class Keeping:
         self._repeats = Repeats()
         self._attempts = Repeats()
         """What could not be put right."""
+        self._unseen = Unseen()
         self._inventory = Inventory()
         self._records: Mapping[Key, Record] = {}
         self._run: str | None = None
@@ -390,8 +391,8 @@ class Keeping:
     def _look(self, keys: Collection[Key] | None, hung: Mapping[Key, str], bereft: Mapping[Key, str]) -> None:
         """What is `hung`, or `bereft` of what it told another program, is restarted in any case."""
         found = drifted(self._host, keys)
-        self._tell_of_unseen(found.unseen)
-        self._forget_what_is_well(keys, found.drifts)
+        self._note_unseen(keys, found.unseen)
+        self._forget_what_is_well(keys, found)
         now = self._host.clock.monotonic()
         chosen = [drift for drift in found.drifts if self._is_time_for(drift, now)]
         chosen = self._without_what_is_fetched_first(chosen)
@@ -440,8 +441,8 @@ class Keeping:
             return chosen
         return [drift for drift in chosen if drift.key.name not in lacking]
 
-    def _forget_what_is_well(self, keys: Collection[Key] | None, drifts: Sequence[Drift]) -> None:
-        otherwise = {drift.key for drift in drifts}
+    def _forget_what_is_well(self, keys: Collection[Key] | None, found: Found) -> None:
+        otherwise = {*found.unseen, *(drift.key for drift in found.drifts)}
         for key in self._records if keys is None else keys:
             if key not in otherwise:
                 for topic in ("stops", "again", LEFT):
@@ -508,8 +509,11 @@ class Keeping:
         self._telling.tell_once((LEFT, key), Event.NOT_REPAIRED, f"{text}: {why or advice}")
         self._agenda.after(0.0 if fields == ("state",) else FULL_LOOK_SECONDS, key)
 
-    def _tell_of_unseen(self, lines: Sequence[str]) -> None:
-        if lines:
+    def _note_unseen(self, keys: Collection[Key] | None, unseen: Mapping[Key, str]) -> None:
+        for key, seconds in self._unseen.looked(keys, unseen).items():
+            self._agenda.after(seconds, key)
+        if self._unseen.faults:
+            lines = (f"{key}: {why}" for key, why in self._unseen.faults.items())
             text = f"cannot look at everything: {'; '.join(lines)}"
             self._telling.tell_once("unseen", Event.TROUBLE, text)
         else:

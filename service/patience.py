@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from agent.spec import Key
 
 _FIRST_PAUSE_SECONDS = 1.0
@@ -67,6 +69,28 @@ class Repeats:
             del self._repairs[what]  # it has stayed as it was made
             return now
         return max(now, repairs.last + _WHILE_SECONDS) if repairs.are_many else now
+
+
+class Unseen:
+    """Of what could not be looked at: tried again after a pause that doubles.
+
+    While Windows starts much is not there yet; other things stay so for good.
+    """
+
+    def __init__(self) -> None:
+        self.faults: dict[Key, str] = {}
+        self._pauses: dict[Key, float] = {}
+
+    def looked(self, keys: Collection[Key] | None, unseen: Mapping[Key, str]) -> Mapping[Key, float]:
+        """At these, or at everything; in how many seconds each of the unseen ones is to be tried again."""
+        seen = [key for key in self.faults if key not in unseen and (keys is None or key in keys)]
+        for key in seen:
+            del self.faults[key], self._pauses[key]
+        self.faults |= unseen
+        for key in unseen:
+            before = self._pauses.get(key, 0.0)
+            self._pauses[key] = min(max(_FIRST_PAUSE_SECONDS, 2 * before), _WHILE_SECONDS)
+        return {key: self._pauses[key] for key in unseen}
 
 
 class _Repairs:

@@ -28,7 +28,7 @@ from agent.engine.state_folder import StateFolder
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.records import frozen, replaced
+from agent.records import field, frozen, replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, NotWell, pausable
 
@@ -71,8 +71,8 @@ class Drift:
 @frozen
 class Found:
     drifts: tuple[Drift, ...] = ()
-    unseen: tuple[str, ...] = ()
-    """What could not be looked at, and why, a line each."""
+    unseen: Mapping[Key, str] = field(default_factory=dict)
+    """What could not be looked at, and why."""
 
 
 @frozen
@@ -88,7 +88,7 @@ def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
     folder = StateFolder.of(host)
     folder.check()
     look = _Look(host, Inventory.load(folder).records, keys)
-    return Found(tuple(look.drifts()), tuple(look.unseen))
+    return Found(tuple(look.drifts()), look.unseen)
 
 
 @frozen
@@ -143,7 +143,7 @@ def repair(
         try:
             repairing.carry_out(planned, is_ending)
             again = _Look(host, inventory.records, keys)
-            return Repaired(tuple(again.drifts()), (*repairing.trouble, *again.unseen))
+            return Repaired(tuple(again.drifts()), (*repairing.trouble, *again.troubles()))
         finally:
             clean_up(host, folder, inventory.records, journal)
 
@@ -155,7 +155,7 @@ class _Look:
         self, host: Host, records: Mapping[Key, Record], keys: Collection[Key] | None = None
     ) -> None:
         self._host = host
-        self.unseen: list[str] = []
+        self.unseen: dict[Key, str] = {}
         chosen = [record for key, record in records.items() if keys is None or key in keys]
         self._seen = seen_at_once(host, [record.target.key for record in chosen])
         self.compared = list(self._compared(chosen))
@@ -166,6 +166,9 @@ class _Look:
                 fields = tuple(one.field for one in each.differences)
                 yield Drift(each.target.key, fields, each.found is None)
 
+    def troubles(self) -> Iterator[str]:
+        return (f"{key}: {why}" for key, why in self.unseen.items())
+
     def _compared(self, records: Sequence[Record]) -> Iterator[Change | Match]:
         for record in map(_without_health, records):
             if record.settled is None or not record.target.wanted:
@@ -173,7 +176,7 @@ class _Look:
             try:
                 each = self._compare(record, record.settled)
             except (HostError, CannotBeSo) as fault:
-                self.unseen.append(f"{record.target.key}: {fault}")
+                self.unseen[record.target.key] = str(fault)
             else:
                 if each is not None:
                     yield each

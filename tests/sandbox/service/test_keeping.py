@@ -10,7 +10,7 @@ import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
-from agent.host.errors import InUse, TimedOut
+from agent.host.errors import InUse, NotFound, TimedOut
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
@@ -210,6 +210,39 @@ def test_without_a_signal_it_is_seen_by_the_full_look(keeper: Keeper) -> None:
     assert machine(keeper.host) != before
     keeper.pass_time(2 * MINUTE)
     assert machine(keeper.host) == before
+
+
+class _Blind:
+    """Of the environment: nobody can look at it yet, as while Windows starts."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.looks = 0
+        self.sees = False
+
+    def get(self, name: str) -> Any:
+        self.looks += 1
+        if not self.sees:
+            raise NotFound("look at", name, 2)
+        return self._host.environment.get(name)
+
+
+def test_what_cannot_be_looked_at_yet_is_looked_at_again_soon(tmp_path: pathlib.Path, host: Host) -> None:
+    Keeper(tmp_path, host).make(Specification.of(nodes.wants()))
+    host.environment.set("NODE_ROLE", "CHANGED")
+    blind = _Blind(host)
+    keeper = Keeper(tmp_path, host, environment={"get": blind.get})
+    keeper.pass_time(10)
+    said = [text for event, text in keeper.told() if event is Event.TROUBLE]
+    assert len(said) == 1, "told once"
+    assert "cannot look at everything: environment variable NODE_ROLE: cannot look at NODE_ROLE" in said[0]
+    assert blind.looks == 4, "after 0, 1, 3 and 7 seconds"
+    keeper.pass_time(9 * MINUTE)
+    assert blind.looks == 10, "after pauses that double"
+    blind.sees = True
+    keeper.pass_time(9 * MINUTE)
+    assert host.environment.get("NODE_ROLE") == "worker"
+    assert [event for event, _ in keeper.told()] == [Event.REPAIRED]
 
 
 RESTARTS: dict[str, tuple[str, int]] = {
