@@ -221,6 +221,7 @@ class _Resident:
         return float(json.loads(done.out))
 
     def _hang(self) -> float:
+        self._settle()  # one that was never seen well may be slow to start, and has four minutes
         hung = {process.pid for process in self._node.processes("kubelet.exe")}
         begun = time.monotonic()
         for pid in hung:
