@@ -318,13 +318,12 @@ def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
     resident_goal = (40 * MEGABYTE, "40 MB")
     rows: list[tuple[str, ...]] = [
         ("the resident service beside a Ready Node", "", "goal", ""),
-        ("resident, keeping", megabytes(found.keeping_bytes), *judged(found.keeping_bytes, *resident_goal)),
-        (
-            "resident, following too",
-            megabytes(found.following_bytes),
-            *judged(found.following_bytes, *resident_goal),
-        ),
     ]
+    for what, memory in (("keeping", found.keeping_memory), ("following too", found.following_memory)):
+        rows.append(
+            (f"resident, {what}", megabytes(memory.resident), *judged(memory.resident, *resident_goal))
+        )
+        rows.append(("of it shared with no process", megabytes(memory.private), "", ""))
     for what, minute in (("keeping", found.keeping), ("following", found.following)):
         rows.append((f"CPU in a minute, {what}", f"{minute.cpu_seconds:.2f} s", "", ""))
         rows.append((f"switches between threads in it, {what}", f"{minute.switches}", "", ""))

@@ -74,13 +74,19 @@ class Asked:
 
 
 @dataclass
+class Memory:
+    resident: int = 0
+    private: int = 0
+
+
+@dataclass
 class Figures:
-    keeping_bytes: int = 0
+    keeping_memory: Memory = field(default_factory=Memory)
     keeping: Minute = field(default_factory=lambda: Minute(0, 0, 0))
     kills: list[float] = field(default_factory=list)
     hung_seconds: float = 0.0
     """From when the kubelet does not go on any more until there is another."""
-    following_bytes: int = 0
+    following_memory: Memory = field(default_factory=Memory)
     following: Minute = field(default_factory=lambda: Minute(0, 0, 0))
     files: list[float] = field(default_factory=list)
     services: list[float] = field(default_factory=list)
@@ -106,7 +112,7 @@ class _Resident:
         self._begin_anew()
         self._settle()
         found.keeping = self._minute()
-        found.keeping_bytes = self._resident_bytes()
+        found.keeping_memory = self._memory()
         found.kills = [self._kill() for _ in range(_KILLS)]
         found.hung_seconds = self._hang()
         self._follow()
@@ -121,7 +127,7 @@ class _Resident:
             there = count
             found.asked[count], minute = self._beside(others)
             if count == 1:
-                found.following, found.following_bytes = minute, self._resident_bytes()
+                found.following, found.following_memory = minute, self._memory()
         self._leave()
         return found
 
@@ -200,8 +206,10 @@ class _Resident:
     def _processes(self) -> Sequence[Process]:
         return self._node.processes(_PROGRAM)
 
-    def _resident_bytes(self) -> int:
-        return sum(process.resident_bytes for process in self._processes())
+    def _memory(self) -> Memory:
+        processes = self._processes()
+        resident = sum(process.resident_bytes for process in processes)
+        return Memory(resident, sum(usage.private_bytes(process.pid) for process in processes))
 
     def _cpu_seconds(self) -> float:
         return sum(usage.cpu_seconds(process.pid) for process in self._processes())
