@@ -16,7 +16,7 @@ from agent.preflight.finding import Finding, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from agent.host.port import Host
+    from agent.host.port import Entry, Host
 
     Check = Callable[[Host], tuple[Verdict, str]]
 
@@ -45,6 +45,10 @@ _ANSWERS = (
     r"C:\Windows\Panther\Unattend\unattend.xml",
     r"C:\Windows\System32\Sysprep\unattend.xml",
 )
+_SSH = PureWindowsPath(r"C:\ProgramData\ssh")
+_HOME_FOLDERS = PureWindowsPath(r"C:\Users")
+_LET_IN = PureWindowsPath(r".ssh\authorized_keys")
+_HOST_KEY = re.compile(r"ssh_host_\w+_key", re.IGNORECASE)
 _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "a bootstrap token": re.compile(rb"(?<![\w.])(?=[a-z.]{0,22}[0-9])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.])"),
     "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
@@ -62,6 +66,18 @@ def identity(host: Host) -> tuple[Verdict, str]:
     if found := of_a_node(host):
         return Verdict.ERROR, f"{', '.join(found)}: of a node that this machine was; an image would have it"
     return Verdict.GOOD, "nothing of a node is here"
+
+
+def ssh_keys(host: Host) -> tuple[Verdict, str]:
+    """Whom OpenSSH lets in, and the keys by which the machine is known: sysprep leaves both."""
+    for path in (_SSH / "administrators_authorized_keys", *_let_in_at_home(host)):
+        if host.files.observe(path) is not None:
+            return Verdict.ERROR, f"{path} lets somebody in; remove it, or each copy does"
+    for entry in _entries(host, _SSH):
+        if _HOST_KEY.fullmatch(entry.name):
+            text = "the key by which this machine is known; remove it, and sshd makes another for each copy"
+            return Verdict.ERROR, f"{_SSH / entry.name} is {text}"
+    return Verdict.GOOD, "OpenSSH has none here"
 
 
 def user_data(host: Host) -> tuple[Verdict, str]:
@@ -117,6 +133,7 @@ NODE = "image-node"
 """Whether wmcb remembers that this machine is one, which is not known here."""
 CHECKS: Mapping[str, Check] = {
     "image-identity": identity,
+    "image-ssh-keys": ssh_keys,
     "image-user-data": user_data,
     "image-answer-files": answers,
     "image-logs": logs,
@@ -148,6 +165,19 @@ def _holds_something(host: Host, path: PureWindowsPath) -> bool:
     if there is None or there.kind is not FileKind.DIRECTORY:
         return there is not None
     return next(iter(host.files.entries(path)), None) is not None
+
+
+def _let_in_at_home(host: Host) -> Iterator[PureWindowsPath]:
+    for entry in _entries(host, _HOME_FOLDERS):
+        if entry.kind is FileKind.DIRECTORY:
+            yield _HOME_FOLDERS / entry.name / _LET_IN
+
+
+def _entries(host: Host, folder: PureWindowsPath) -> Iterator[Entry]:
+    """None where there is no such folder."""
+    there = host.files.observe(folder)
+    if there is not None and there.kind is FileKind.DIRECTORY:
+        yield from host.files.entries(folder)
 
 
 def _start_of(host: Host, path: PureWindowsPath) -> bytes:

@@ -188,6 +188,12 @@ def test_an_image_is_prepared_and_keeps_nothing_of_the_machine_that_it_was_made_
     assert list(node.path(r"C:\var\lib\kubelet\pki").iterdir()) == []
     fit = node.run(INSTALLED, "preflight", "--image")
     assert fit.code == 0, fit.out
+    key = node.path(r"C:\ProgramData\ssh\ssh_host_ed25519_key")
+    key.parent.mkdir()
+    key.touch()
+    unfit = node.run(INSTALLED, "preflight", "--image")
+    assert unfit.code == 3, unfit.out
+    assert r"C:\ProgramData\ssh\ssh_host_ed25519_key is the key by which" in unfit.out
     assert node.run(INSTALLED, "status").code == 0, "each copy goes on from there"
     again = node.run(INSTALLED, *machine.of_every_node)
     assert (again.code, again.out[:13]) == (0, "nothing to do"), again.err

@@ -17,12 +17,16 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n"
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl"
 KUBELET_LOG = r"C:\var\log\kubelet\kubelet.log"
 CLOUDBASE_LOG = r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\log\cloudbase-init.log"
+SSH = r"C:\ProgramData\ssh"
 PANTHER = r"C:\Windows\Panther\unattend.xml"
 
 FOUND = {
     "credentials": (r"C:\etc\kubernetes\kubelet.conf", "", "image-identity"),
     "keys": (r"C:\var\lib\kubelet\pki\kubelet-client-current.pem", "", "image-identity"),
     "addresses of pods": (r"C:\var\lib\cni\networks\cbr0\10.0.0.2", "", "image-identity"),
+    "who is let in": (SSH + r"\administrators_authorized_keys", "ssh-ed25519 AAAA packer", "image-ssh-keys"),
+    "who is let in at home": (r"C:\Users\capi\.ssh\authorized_keys", "ssh-ed25519 AAAA", "image-ssh-keys"),
+    "the key of OpenSSH's server": (SSH + r"\ssh_host_ed25519_key", KEY, "image-ssh-keys"),
     "user data of cloudbase-init": (r"C:\ProgramData\cloudbase-init\user-data", "", "image-user-data"),
     "what Cluster API wrote": (r"C:\run\kubeadm\kubeadm-join-config.yaml", "", "image-user-data"),
     "a password": (PANTHER, "<AdministratorPassword>\n <Value>swordfish</Value>", "image-answer-files"),
@@ -40,6 +44,8 @@ NOT_FOUND = {
         "<Password>\n  <Value>*SENSITIVE*DATA*DELETED*</Value>\n</Password>",
     ),
     "no password": (PANTHER, "<Password></Password>"),
+    "how OpenSSH's server is set up": (SSH + r"\sshd_config", "HostKey __PROGRAMDATA__/ssh/ssh_host_rsa_key"),
+    "whom somebody goes to": (r"C:\Users\Administrator\.ssh\known_hosts", "win1 ssh-ed25519 AAAA"),
     "a name of a module": (KUBELET_LOG, "client.certificatesigning started in module.go:12"),
     "a hash": (KUBELET_LOG, "sha256:" + "0123456789abcdef" * 4),
     "a file's name": (KUBELET_LOG, "wrote kubern.0123456789abcdef.pem"),
