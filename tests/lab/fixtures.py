@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from lab import namespace
+from lab import means, namespace
 from lab.certificates import Authority
 from lab.namespace import ADDRESS, WEB_NAME
 from lab.node import Node
@@ -71,10 +71,23 @@ def proxy() -> Iterator[Proxy]:
 
 
 def demand_the_lab() -> None:
-    """Skips a test that was started outside the lab; in CI that is a failure, never a skip."""
-    if namespace.inside():
-        return
-    why = "needs the lab: start it by `python -m lab enter -- python -m pytest ...` (or make test-windows)"
+    """Skips a test that was started outside the lab."""
+    if not namespace.inside():
+        cannot_run(
+            "needs the lab: start it by `python -m lab enter -- python -m pytest ...` (or make test-windows)"
+        )
+
+
+def demand_program(name: str) -> Path:
+    """Skips a test whose program cannot be had here."""
+    try:
+        return means.program(name)
+    except means.Missing as missing:
+        cannot_run(str(missing))
+
+
+def cannot_run(why: str) -> NoReturn:
+    """Skips a test; in CI that is a failure, never a skip."""
     if os.environ.get("CI"):
         pytest.fail(why)
     pytest.skip(why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from lab import cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # The program that is looked for, and the Debian package that brings it.
 DEBIAN_PACKAGES = {
@@ -22,12 +23,17 @@ DEBIAN_PACKAGES = {
     "msibuild": "msitools",
     "openssl": "openssl",
     "osslsigncode": "osslsigncode",
-    "packer": "packer",
-    "promtool": "prometheus",
     "ssh": "openssh-client",
     "unshare": "util-linux",
     "wixl": "wixl",
 }
+# Those that need nothing but themselves: taken out of their packages, by anybody, and installed nowhere.
+UNPACKED = {
+    "packer": "packer",
+    "promtool": "prometheus",
+}
+
+_DEBIAN = Path("/etc/debian_version")
 
 
 class Missing(Exception):
@@ -41,13 +47,40 @@ def ensure(*programs: str) -> None:
     absent = [DEBIAN_PACKAGES[name] for name in programs if shutil.which(name) is None]
     if not absent:
         return
-    if shutil.which("apt-get") is None or not Path("/etc/debian_version").exists():
-        raise Missing(
-            f"the lab needs {', '.join(absent)} and installs them on Debian only: install them by hand"
-        )
+    _demand_debian(absent)
     with cache.locked("apt"), _no_service_started():
         apt_get("update")
         apt_get("install", "--no-install-recommends", *absent)
+
+
+def program(name: str) -> Path:
+    """One of UNPACKED: this machine's own, else out of its Debian package, which takes no root."""
+    if own := shutil.which(name):
+        return Path(own)
+    packages = sorted(UNPACKED.values())
+    _demand_debian(packages)
+    key = cache.digest(*packages, _DEBIAN, _unpack)
+    return cache.built("debian-programs", key, lambda into: _unpack(packages, into)) / "usr" / "bin" / name
+
+
+def _unpack(packages: Sequence[str], into: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="wmcb-lab-apt-") as name:
+        own = Path(name)
+        for folder in ("lists", "archives"):
+            (own / folder / "partial").mkdir(parents=True)
+        # What apt knows of packages is root's, and may be nothing yet, as in a container.
+        options = [f"-oDir::State::lists={own}/lists", f"-oDir::Cache={own}", "-oAPT::Sandbox::User=root"]
+        apt_get(*options, "update")
+        apt_get(*options, "download", *packages, folder=own)
+        for archive in sorted(own.glob("*.deb")):
+            subprocess.run(["dpkg-deb", "--extract", str(archive), str(into)], check=True)
+
+
+def _demand_debian(packages: Sequence[str]) -> None:
+    if shutil.which("apt-get") is None or not _DEBIAN.exists():
+        raise Missing(
+            f"this needs {', '.join(packages)}, which are fetched on Debian only: install them by hand"
+        )
 
 
 @contextmanager
@@ -68,13 +101,17 @@ def _no_service_started() -> Iterator[None]:
         policy.unlink()
 
 
-def apt_get(*arguments: str, root: Path | None = None) -> None:
-    """Runs apt-get, on this machine or in a root, with no question asked and another's lock waited for."""
+def apt_get(*arguments: str, root: Path | None = None, folder: Path | None = None) -> None:
+    """Runs apt-get, on this machine or in a root, with no question asked and another's lock waited for.
+
+    What it downloads for somebody lies in the folder then.
+    """
     command = ["apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=600", *arguments]
     if root is not None:
         command = ["chroot", str(root), *command]
     done = subprocess.run(
         command,
+        cwd=folder,
         env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

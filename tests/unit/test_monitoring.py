@@ -1,4 +1,4 @@
-"""packaging/manifests/monitoring, as far as it can be told without Prometheus; tests/cluster asks that."""
+"""packaging/manifests/monitoring, as far as it can be told without Prometheus; tests/judges asks that."""
 
 from __future__ import annotations
 

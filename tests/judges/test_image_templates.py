@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab import means, repository
+from lab import repository
+from lab.fixtures import demand_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,8 @@ GIVEN = {"iso_url": "file:///windows.iso", "iso_checksum": f"sha256:{SHA256}", "
 
 
 def packer(*words: str, folder: Path) -> tuple[int, str]:
-    means.ensure("packer")
     done = subprocess.run(
-        ["packer", *words],
+        [demand_program("packer"), *words],
         cwd=folder,
         # It would ask whether there is a newer one.
         env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "CHECKPOINT_DISABLE": "1"},

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from lab import means, repository
+from lab import repository
+from lab.fixtures import demand_program
 from unit.test_monitoring import DASHBOARD, MONITORING
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ QUESTIONS = {
 
 
 def ask(*question: str | Path) -> None:
-    means.ensure("promtool")
     done = subprocess.run(
-        ["promtool", *map(str, question)],
+        [demand_program("promtool"), *question],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
