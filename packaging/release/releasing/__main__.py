@@ -18,8 +18,8 @@ def _check(given: argparse.Namespace) -> str:
     from releasing import versions
 
     release = assembly.release_of(REPOSITORY)
-    if given.tag:
-        versions.agree(release, {f"the tag {given.tag}": versions.of_tag(given.tag)})
+    tag = {f"the tag {given.tag}": versions.of_tag(given.tag)} if given.tag else {}
+    versions.agree(release, {**versions.of_sources(REPOSITORY), **tag})
     versions.check_changelog(_changelog(), release, is_tagged=bool(given.tag))
     return release
 

@@ -24,6 +24,22 @@ def of_tag(tag: str) -> str:
     return found[1]
 
 
+def of_sources(repository: Path) -> dict[str, str]:
+    """What is brought to machines in other ways than as a release, and says which it belongs to."""
+    return {
+        place: _stated(repository / "packaging" / place, word)
+        for place, word in (
+            ("ansible/ansible_collections/wmcb/windows/galaxy.yml", "version"),
+            ("manifests/installing/kustomization.yaml", "newTag"),
+        )
+    }
+
+
+def _stated(file: Path, word: str) -> str:
+    found = re.search(rf"^ *{word}: *(\S+)$", file.read_text("utf-8"), re.MULTILINE)
+    return found[1] if found else "nothing"
+
+
 def of_program(program: Path) -> str:
     """As Windows shows it of the file: its last number is always 0."""
     return resources.file_version(program.read_bytes()).removesuffix(".0")

@@ -38,6 +38,7 @@ OWN = (__main__.REPOSITORY / "CHANGELOG.md").read_text("utf-8")
 
 def test_the_sources_agree() -> None:
     assert assembly.release_of(__main__.REPOSITORY) == RELEASE
+    versions.agree(RELEASE, versions.of_sources(__main__.REPOSITORY))
     newest = changelog.sections(OWN)[0]
     versions.check_changelog(OWN, RELEASE, is_tagged=newest == RELEASE)
 
@@ -65,6 +66,19 @@ def test_what_is_to_come_is_told_as_unreleased() -> None:
     versions.check_changelog(TEXT, "1.11.0", is_tagged=False)
     with pytest.raises(ReleaseError, match=r"has to begin with ## \[Unreleased\]"):
         versions.check_changelog(TEXT.replace("## [Unreleased]", "## Soon"), "1.11.0", is_tagged=False)
+
+
+@pytest.mark.parametrize("said", ["version: 1.9.0\n", "name: windows\n"])
+def test_what_belongs_to_another_release_is_told(tmp_path: Path, said: str) -> None:
+    collection = tmp_path / "packaging/ansible/ansible_collections/wmcb/windows/galaxy.yml"
+    image = tmp_path / "packaging/manifests/installing/kustomization.yaml"
+    for file, text in ((collection, said), (image, "images:\n- name: wmcb\n  newTag: 1.10.0\n")):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    with pytest.raises(
+        ReleaseError, match=r"says 1\.10\.0, but ansible/\S+/galaxy\.yml says (1\.9\.0|nothing)$"
+    ):
+        versions.agree("1.10.0", versions.of_sources(tmp_path))
 
 
 @pytest.mark.parametrize("tag", ["v1.10.0", "refs/tags/v1.10.0"])
