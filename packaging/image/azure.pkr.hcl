@@ -38,6 +38,7 @@ source "azure-arm" "windows" {
   image_offer                       = "WindowsServer"
   image_sku                         = var.azure_sku
 
+  # Azure sets Windows' remote management up itself; older builders for it know no other way to Windows.
   communicator   = "winrm"
   winrm_username = "packer"
   winrm_use_ssl  = true

@@ -14,17 +14,23 @@ source "hyperv-iso" "windows" {
   iso_url            = var.iso_url
   iso_checksum       = var.iso_checksum
   # A machine of the second generation has no floppy.
-  cd_files         = ["answers/${var.windows}/Autounattend.xml", "scripts/allow-winrm.ps1"]
-  cd_label         = "ANSWERS"
-  boot_wait        = "1s"
-  boot_command     = ["<enter><wait><enter><wait><enter>"]
-  communicator     = "winrm"
-  winrm_username   = "Administrator"
-  winrm_password   = var.password
-  winrm_use_ssl    = true
-  winrm_insecure   = true
-  winrm_port       = 5985
-  winrm_timeout    = "4h"
-  shutdown_command = "shutdown /s /t 5"
-  shutdown_timeout = "30m"
+  cd_files     = local.answers
+  cd_label     = "ANSWERS"
+  boot_wait    = "1s"
+  boot_command = ["<enter><wait><enter><wait><enter>"]
+
+  communicator             = var.communicator
+  winrm_username           = "Administrator"
+  winrm_password           = var.password
+  winrm_use_ntlm           = true
+  winrm_use_ssl            = true
+  winrm_insecure           = true
+  winrm_port               = 5985
+  winrm_timeout            = "4h"
+  ssh_username             = "Administrator"
+  ssh_private_key_file     = var.ssh_key_file
+  ssh_file_transfer_method = "sftp"
+  ssh_timeout              = "4h"
+  shutdown_command         = local.close
+  shutdown_timeout         = "30m"
 }

@@ -1,9 +1,15 @@
 # Windows with its updates; cloudbase-init; what wmcb prepares; and nothing of the machine that it was made on.
 
 locals {
-  cloudbase_init = "C:\\Program Files\\Cloudbase Solutions\\Cloudbase-Init"
-  of_kubernetes  = var.kubernetes_version == "" ? "" : "--kubernetes-version ${var.kubernetes_version}"
-  prepare        = "C:\\given\\wmcb.exe prepare ${local.of_kubernetes} --node-config C:\\given\\node.yaml --for-image ${var.prepare_options}"
+  of_kubernetes = var.kubernetes_version == "" ? "" : "--kubernetes-version ${var.kubernetes_version}"
+  # On a floppy or a disc of its own, which Windows' setup looks for.
+  answers = slice(
+    ["answers/${var.windows}/Autounattend.xml", "scripts/allow-${var.communicator}.ps1", "${var.ssh_key_file}.pub"],
+    0, var.communicator == "ssh" ? 3 : 2
+  )
+  closing = "C:/Windows/Temp/close.ps1"
+  close   = "powershell.exe -NoProfile -ExecutionPolicy Bypass -File ${local.closing}"
+  prepare = "C:\\given\\wmcb.exe prepare ${local.of_kubernetes} --node-config C:\\given\\node.yaml --for-image ${var.prepare_options}"
 }
 
 build {
@@ -42,7 +48,7 @@ build {
 
   provisioner "file" {
     source      = "../cloudbase-init/local-scripts/"
-    destination = "C:\\given\\cloudbase-init\\"
+    destination = "C:/given/cloudbase-init/"
   }
   provisioner "powershell" {
     environment_vars = ["URL=${var.cloudbase_init_url}", "SHA256=${var.cloudbase_init_sha256}"]
@@ -50,16 +56,17 @@ build {
   }
 
   provisioner "file" {
-    source      = var.wmcb
-    destination = "C:\\given\\wmcb.exe"
+    # There has to be one, also where another is fetched in its place.
+    source      = var.wmcb_url == "" ? var.wmcb : var.node_configuration
+    destination = "C:/given/wmcb.exe"
   }
   provisioner "file" {
     source      = var.node_configuration
-    destination = "C:\\given\\node.yaml"
+    destination = "C:/given/node.yaml"
   }
   provisioner "powershell" {
-    environment_vars = ["FILE=C:\\given\\wmcb.exe", "SHA256=${var.wmcb_sha256}"]
-    script           = "scripts/check-sha256.ps1"
+    environment_vars = ["URL=${var.wmcb_url}", "SHA256=${var.wmcb_sha256}"]
+    script           = "scripts/bring-wmcb.ps1"
   }
 
   # 1003: Windows is to be restarted, and the same run again. It changes nothing where all has been made.
@@ -75,11 +82,23 @@ build {
     inline = [
       "${local.prepare} || exit /b 1",
       # Where cloudbase-init's join.cmd looks for it.
-      "copy /y C:\\given\\wmcb.exe C:\\k\\wmcb.exe || exit /b 1",
-      "C:\\k\\wmcb.exe preflight --image",
+      "copy /y C:\\given\\wmcb.exe C:\\k\\wmcb.exe",
     ]
   }
 
+  provisioner "powershell" {
+    script = "scripts/forget.ps1"
+  }
+  provisioner "windows-shell" {
+    inline = ["C:\\k\\wmcb.exe preflight --image"]
+  }
+
+  # The clouds' own programs give the Administrator of each copy a password; elsewhere Packer's last command does.
+  provisioner "file" {
+    except      = ["amazon-ebs.windows", "azure-arm.windows"]
+    source      = "scripts/close.ps1"
+    destination = local.closing
+  }
   provisioner "powershell" {
     script = "scripts/seal.ps1"
   }

@@ -29,6 +29,22 @@ variable "password" {
   description = "The Administrator's while the image is made, as Autounattend.xml has it. The image's is random."
 }
 
+variable "communicator" {
+  type        = string
+  default     = "winrm"
+  description = "How Packer comes in: winrm, or ssh. On Azure it is winrm."
+  validation {
+    condition     = contains(["winrm", "ssh"], var.communicator)
+    error_message = "The communicator is winrm or ssh."
+  }
+}
+
+variable "ssh_key_file" {
+  type        = string
+  default     = ""
+  description = "For ssh: the private key, for Packer alone; the public one beside it, in .pub, is let in while the image is made."
+}
+
 variable "cpus" {
   type    = number
   default = 4
@@ -59,9 +75,15 @@ variable "wmcb" {
   description = "A local file."
 }
 
+variable "wmcb_url" {
+  type        = string
+  default     = ""
+  description = "Where the machine fetches it, in place of a local file."
+}
+
 variable "wmcb_sha256" {
   type        = string
-  description = "Of that file; looked at on the machine."
+  description = "Of the one or the other; looked at on the machine."
 }
 
 variable "kubernetes_version" {

@@ -58,17 +58,22 @@ source "vsphere-iso" "windows" {
     network_card = "e1000e"
   }
   iso_paths    = var.vsphere_iso_paths
-  floppy_files = ["answers/${var.windows}/Autounattend.xml", "scripts/allow-winrm.ps1"]
+  floppy_files = local.answers
   boot_wait    = "1s"
   boot_command = ["<enter><wait><enter><wait><enter>"]
 
-  communicator     = "winrm"
-  winrm_username   = "Administrator"
-  winrm_password   = var.password
-  winrm_use_ssl    = true
-  winrm_insecure   = true
-  winrm_port       = 5985
-  winrm_timeout    = "4h"
-  shutdown_command = "shutdown /s /t 5"
-  shutdown_timeout = "30m"
+  communicator             = var.communicator
+  winrm_username           = "Administrator"
+  winrm_password           = var.password
+  winrm_use_ntlm           = true
+  winrm_use_ssl            = true
+  winrm_insecure           = true
+  winrm_port               = 5985
+  winrm_timeout            = "4h"
+  ssh_username             = "Administrator"
+  ssh_private_key_file     = var.ssh_key_file
+  ssh_file_transfer_method = "sftp"
+  ssh_timeout              = "4h"
+  shutdown_command         = local.close
+  shutdown_timeout         = "30m"
 }

@@ -1,15 +1,24 @@
-"""packaging/image, judged by Packer: one that has the builders inside, since others would be fetched."""
+"""packaging/image, judged by Packer."""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 
 from lab import repository
-from lab.fixtures import demand_program
+from lab.fixtures import cannot_run, demand_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,14 +26,16 @@ if TYPE_CHECKING:
 PACKAGING = repository.ROOT / "packaging"
 SHA256 = "0" * 64
 GIVEN = {"iso_url": "file:///windows.iso", "iso_checksum": f"sha256:{SHA256}", "wmcb_sha256": SHA256}
+SSH = {"communicator": "ssh", "ssh_key_file": "packer"}
+PLUGINS = set(re.findall(r"hashicorp/(\w+)", (PACKAGING / "image/plugins/plugins.pkr.hcl").read_text()))
+FIRST_WITHOUT_BUILDERS = (1, 10)
 
 
 def packer(*words: str, folder: Path) -> tuple[int, str]:
     done = subprocess.run(
         [demand_program("packer"), *words],
         cwd=folder,
-        # It would ask whether there is a newer one.
-        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "CHECKPOINT_DISABLE": "1"},
+        env={**os.environ, "CHECKPOINT_DISABLE": "1"},  # it would ask whether there is a newer one
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -35,33 +46,70 @@ def packer(*words: str, folder: Path) -> tuple[int, str]:
 
 @pytest.fixture
 def templates(tmp_path: Path) -> Path:
-    """As the README has it for a Packer of that age."""
+    """With what they take from elsewhere, for a Packer that has the builders."""
+    demand_builders(tmp_path)
     for name in ("image", "profiles", "cloudbase-init"):
         shutil.copytree(PACKAGING / name, tmp_path / "packaging" / name)
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist" / "wmcb.exe").write_bytes(b"MZ")
     folder = tmp_path / "packaging" / "image"
-    (folder / "plugins.pkr.hcl").unlink()
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    (folder / "packer").write_bytes(private)
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    (folder / "packer.pub").write_bytes(public + b" somebody's\n")
     return folder
 
 
-def variables(windows: str, **others: str) -> list[str]:
-    given = [f"-var={name}={value}" for name, value in {**GIVEN, **others}.items()]
-    return [f"-var-file=windows-{windows}.pkrvars.hcl", *given]
+def demand_builders(folder: Path) -> None:
+    """The older ones have them inside, and others fetch them."""
+    version = re.search(r"v(\d+)\.(\d+)", packer("version", folder=folder)[1])
+    assert version is not None
+    if (int(version[1]), int(version[2])) < FIRST_WITHOUT_BUILDERS:
+        return
+    installed = packer("plugins", "installed", folder=folder)[1]
+    if missing := {name for name in PLUGINS if f"packer-plugin-{name}_" not in installed}:
+        cannot_run(
+            f"this machine's Packer has no {', '.join(sorted(missing))}: packer init packaging/image/plugins"
+        )
 
 
-def test_they_are_formatted() -> None:
-    code, out = packer("fmt", "-check", ".", folder=PACKAGING / "image")
-    assert (code, out) == (0, "")
+def validated(folder: Path, windows: str, **given: str) -> tuple[int, str]:
+    variables = [f"-var={name}={value}" for name, value in {**GIVEN, **given}.items()]
+    return packer("validate", f"-var-file=windows-{windows}.pkrvars.hcl", *variables, ".", folder=folder)
 
 
-@pytest.mark.parametrize("windows", ["2022", "2025"])
-def test_they_are_valid(templates: Path, windows: str) -> None:
-    assert packer("validate", *variables(windows), ".", folder=templates) == (0, "")
+@pytest.mark.parametrize("folder", [".", "plugins"])
+def test_they_are_formatted(folder: str) -> None:
+    assert packer("fmt", "-check", folder, folder=PACKAGING / "image") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("windows", "given"),
+    [("2022", {}), ("2025", {**SSH, "wmcb": "not-there.exe", "wmcb_url": "https://example.com/wmcb.exe"})],
+    ids=["by remote management", "by OpenSSH, and with a wmcb.exe of somewhere else"],
+)
+def test_they_are_valid(templates: Path, windows: str, given: dict[str, str]) -> None:
+    assert validated(templates, windows, **given) == (0, "")
 
 
 def test_a_file_that_is_not_there_is_found(templates: Path) -> None:
     (templates / "scripts" / "seal.ps1").unlink()
-    code, out = packer("validate", *variables("2022"), ".", folder=templates)
+    code, out = validated(templates, "2022")
     assert code != 0
     assert "seal.ps1" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"communicator": "telnet"}, "winrm or ssh"),
+        ({**SSH, "ssh_key_file": "other"}, "other.pub"),
+        ({"communicator": "ssh"}, "ssh_key_file"),
+    ],
+    ids=["another way in", "no such key", "no key"],
+)
+def test_a_way_in_that_leads_nowhere_is_found(templates: Path, given: dict[str, str], told: str) -> None:
+    code, out = validated(templates, "2022", **given)
+    assert code != 0
+    assert told in out

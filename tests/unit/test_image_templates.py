@@ -46,7 +46,8 @@ def test_answers(path: Path) -> None:
     assert values.count(default_of("password")) == 2, "the account's, and that of its first logon"
     tools, way_in = (each.text or "" for each in root.iter(f"{NAMESPACE}CommandLine"))
     assert "setup64.exe" in tools, "Windows' own medium has a setup.exe as well"
-    assert "allow-winrm.ps1" in way_in
+    assert "(winrm ssh)" in way_in
+    assert re.findall(r"allow-%w\.ps1", way_in)
     orders = [each.findtext(f"{NAMESPACE}Order") for each in root.iter(f"{NAMESPACE}SynchronousCommand")]
     assert orders == ["1", "2"]
 
@@ -71,30 +72,48 @@ def test_what_belongs_to_one_windows_is_said_of_each() -> None:
         assert default_of(name, IMAGE / f"{name.partition('_')[0]}.pkr.hcl") == older[name]
 
 
-def test_the_way_in_is_one() -> None:
-    own = text("scripts/allow-winrm.ps1")
-    assert text("scripts/allow-winrm-of-ec2.txt") == f"<powershell>\n{own}</powershell>\n"
-    port = re.search(r"-Port (\d+)", own)
+@pytest.mark.parametrize("builder", ["hyperv", "qemu", "vsphere", "aws"])
+def test_the_ways_in_are_the_same_for_all(builder: str) -> None:
+    port = re.search(r"-Port (\d+)", text("scripts/allow-winrm.ps1"))
     assert port is not None
-    for builder in ("hyperv", "qemu", "vsphere", "aws"):
-        assert re.search(rf"winrm_port\s*= {port[1]}\n", text(f"{builder}.pkr.hcl")), builder
+    said = dict(re.findall(r"^  (\w+)\s+= (.+)$", text(f"{builder}.pkr.hcl"), re.MULTILINE))
+    assert (said["communicator"], said["winrm_port"]) == ("var.communicator", port[1])
+    assert said["winrm_use_ntlm"] == "true", "Windows takes no password in clear, unless it is told to"
+    assert said["ssh_file_transfer_method"] == '"sftp"', "Windows' scp fails where it has not"
+    script = "scripts/allow-${var.communicator}.ps1"
+    assert (script if builder == "aws" else "= local.answers\n") in text(f"{builder}.pkr.hcl")
+    assert script in text("image.pkr.hcl")
+
+
+def test_what_amazon_takes_for_a_template_is_none() -> None:
+    """User data is one to Packer, and would be changed on the way."""
+    assert not any("{{" in text(f"scripts/allow-{way}.ps1") for way in ("winrm", "ssh"))
 
 
 def test_nothing_is_run_that_was_not_brought() -> None:
     steps = text("image.pkr.hcl")
-    scripts = set(re.findall(r'"(scripts/[\w.-]+)"', steps + text("aws.pkr.hcl") + text("qemu.pkr.hcl")))
+    scripts = set(re.findall(r'"(scripts/[\w.-]+)"', steps))
+    scripts |= {f"scripts/allow-{way}.ps1" for way in ("winrm", "ssh")}
     assert scripts == {f"scripts/{path.name}" for path in (IMAGE / "scripts").iterdir()}
-    assert steps.index("preflight --image") < steps.index("seal.ps1")
+
+
+def test_what_only_packer_needs_is_gone_before_the_look() -> None:
+    steps = text("image.pkr.hcl")
+    order = ("forget.ps1", "preflight --image", "seal.ps1")
+    assert sorted(order, key=steps.index) == list(order)
+    gone = text("scripts/forget.ps1")
+    for left in (r"C:\given", "administrators_authorized_keys", "ssh_host_*", "unattend.xml", "sshd, WinRM"):
+        assert left in gone
 
 
 def test_a_step_that_fails_ends_its_script() -> None:
     inline = r'provisioner "windows-shell" {[^}]*?inline\s*= \[(.*?)\]\n'
     scripts = re.findall(inline, text("image.pkr.hcl").replace("${local.prepare}", "prepare"), re.DOTALL)
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     for script in scripts:
         *before, _ = [line for line in script.splitlines() if line.strip() and "#" not in line]
         assert all("|| exit /b 1" in line for line in before)
 
 
 def test_no_password_can_be_guessed() -> None:
-    assert not re.search(r"Get-Random\b", re.sub("#.*", "", text("scripts/seal.ps1")))
+    assert not re.search(r"Get-Random\b", re.sub("#.*", "", text("scripts/close.ps1")))

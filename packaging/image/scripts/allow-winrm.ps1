@@ -1,6 +1,7 @@
 # Windows' remote management over TLS, by a certificate of the machine's own, for the time in which the image is made.
-# seal.ps1 ends that. On the port of the other listener, for which Windows Server's firewall has a rule: one of our own
-# would have to go while Packer still comes through it.
+# forget.ps1 and close.ps1 end that. On the port of the other listener, for which Windows Server's firewall has a rule: one
+# of our own would have to go while Packer still comes through it. Packer's user is known by NTLM: Windows takes no other
+# kind of password here unless it is told to.
 $ErrorActionPreference = 'Stop'
 Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private
 Enable-PSRemoting -Force -SkipNetworkProfileCheck

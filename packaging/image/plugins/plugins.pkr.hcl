@@ -1,5 +1,5 @@
-# Packer has its builders beside it since 1.7: `packer init .` brings them. Older ones have them inside, and cannot
-# read this file: take it out for those.
+# Packer has its builders beside it since 1.10: `packer init plugins` brings them, and the templates find what is
+# installed. In a folder of its own, since Packer before 1.7 cannot read this file; those have the builders inside.
 
 packer {
   required_plugins {

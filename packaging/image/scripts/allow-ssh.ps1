@@ -1,0 +1,17 @@
+# OpenSSH's server, for whoever has the private key to $key, or to the public one that lies beside this script, for the
+# time in which the image is made. forget.ps1 ends that.
+$ErrorActionPreference = 'Stop'
+if (-not $key) { $key = Get-Content $PSScriptRoot\*.pub }
+Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private # for which the firewall has its rule
+# Windows Server 2025 has it from the beginning, switched off; 2022 fetches it as it does its updates.
+if (-not (Get-Service sshd -ErrorAction SilentlyContinue)) {
+    Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0 | Out-Null
+}
+# Its first start makes its folder, which only administrators can change, and the keys by which the machine is known.
+Set-Service sshd -StartupType Automatic
+Start-Service sshd
+$keys = "$env:ProgramData\ssh\administrators_authorized_keys"
+Set-Content -Encoding ascii $keys $key
+# sshd heeds it only where nobody else may write. By SID: groups have other names in other languages.
+icacls $keys /inheritance:r /grant '*S-1-5-32-544:F' '*S-1-5-18:F' | Out-Null
+if ($LASTEXITCODE) { throw "icacls ended with $LASTEXITCODE" }

@@ -1,0 +1,11 @@
+# What only Packer brought or came by goes, before it is looked whether anything is left. Who is connected stays so; the
+# next start of Windows knows neither OpenSSH nor remote management.
+$ErrorActionPreference = 'Stop'
+Remove-Item -Recurse -Force C:\given
+foreach ($file in 'C:\Windows\Panther\unattend.xml', 'C:\Windows\System32\Sysprep\unattend.xml') {
+    Remove-Item -Force -ErrorAction SilentlyContinue $file
+}
+# Whom OpenSSH lets in, and its own keys: it makes others when it is started, on each copy.
+Remove-Item -Force -ErrorAction SilentlyContinue "$env:ProgramData\ssh\administrators_authorized_keys"
+Remove-Item -Force -ErrorAction SilentlyContinue "$env:ProgramData\ssh\ssh_host_*"
+Get-Service sshd, WinRM -ErrorAction SilentlyContinue | Set-Service -StartupType Disabled
