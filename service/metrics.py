@@ -108,9 +108,14 @@ class Metrics:
         yield _gauge("wmcb_resources", "What is kept on this machine; 0 where it is no node.", len(resources))
         left = sum(key in resources for key in self._telling.subjects(LEFT))
         yield _gauge("wmcb_resources_left", "What is not as it was made, and could not be put right.", left)
-        yield _gauge("wmcb_paused", "Whether repairs are paused.", pausing.read(self._host) is not None)
+        yield _gauge("wmcb_paused", "Whether repairs are paused.", self._is_paused())
         reasons = self._host.power.reboot_pending()
         yield _gauge("wmcb_reboot_pending", "Whether Windows wants to be restarted.", bool(reasons))
+
+    def _is_paused(self) -> bool:
+        """By hand, or as its Node or the ConfigMap wants it."""
+        by_cluster = None if self._wishes is None else self._wishes.pause
+        return by_cluster is not None or pausing.read(self._host) is not None
 
     def _following(self) -> Iterator[Metric]:
         if self._wishes is None:

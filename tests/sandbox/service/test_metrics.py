@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -49,9 +49,9 @@ def read(told: str) -> Mapping[tuple[str, Labels], float]:
     }
 
 
-def told(keeper: Keeper, cluster: Any = None) -> Mapping[tuple[str, Labels], float]:
-    telling: Telling = keeper.keeping._telling
-    return read(text(Metrics(keeper.host, telling, cluster).all()))
+def told(keeper: Keeper) -> Mapping[tuple[str, Labels], float]:
+    keeping = keeper.keeping
+    return read(text(Metrics(keeper.host, keeping._telling, keeping._wishes).all()))
 
 
 def one(found: Mapping[tuple[str, Labels], float], name: str, **labels: str) -> float:
@@ -93,7 +93,7 @@ def test_what_is_followed_is_told(tmp_path: pathlib.Path, host: Host) -> None:
     follower = Follower(tmp_path, host)
     follower.make_node()
     follower.wants("files: [{path: 'C:\\tools\\settings.txt', text: one}]\n")
-    found = told(follower, follower.cluster)
+    found = told(follower)
     assert one(found, "wmcb_config_map_state", state="applied") == 1
     assert one(found, "wmcb_config_map_state", state="refused") == 0
     assert one(found, "wmcb_applied_info", config_map="nodes/windows", version="1") == 1
@@ -102,9 +102,22 @@ def test_what_is_followed_is_told(tmp_path: pathlib.Path, host: Host) -> None:
     assert one(found, "wmcb_last_apply_timestamp_seconds") == pytest.approx(follower.clock.now(), abs=60)
     follower.cluster.trouble = "no route"
     follower.said(f"{HEAD}files: [{{path: tools}}]\n")
-    found = told(follower, follower.cluster)
+    found = told(follower)
     assert one(found, "wmcb_config_map_state", state="refused") == 1
     assert one(found, "wmcb_api_server_reachable") == 0
+
+
+def test_a_pause_is_told_whoever_wants_it(tmp_path: pathlib.Path, host: Host) -> None:
+    follower = Follower(tmp_path, host)
+    follower.make_node()
+    follower.wants("")
+    assert one(told(follower), "wmcb_paused") == 0
+    follower.is_node(annotations={"wmcb/paused": "disk"})
+    assert one(told(follower), "wmcb_paused") == 1
+    follower.is_node()
+    assert one(told(follower), "wmcb_paused") == 0
+    follower.wants("", head="maintenance: {paused: true}\n")
+    assert one(told(follower), "wmcb_paused") == 1
 
 
 def test_when_the_kubelets_certificate_is_over(host: Host) -> None:
