@@ -185,6 +185,7 @@ class Adopting:
         if (trouble := self._cluster.trouble) is None:
             if self._telling.is_over(_UNREACHABLE):
                 self._telling.note(f"the cluster can be reached again, and {self._followed} is followed")
+                self._reports.again()
         elif not self._telling.stands(_UNREACHABLE):
             text = f"{self._followed} cannot be followed: {trouble}; until then all stays as it is"
             self._telling.tell_once(_UNREACHABLE, Event.UNREACHABLE, text)

@@ -154,30 +154,38 @@ class Reports:
         self._cluster = cluster
         self._clock = clock
         self._postman = Postman(self._tell, cluster.rest)
-        self._put: Report | None = None
-        self._told: Mapping[str, str | None] | None = None
+        self._put: tuple[Report, str] | None = None
+        """To which Node, by its uid: one that was made anew knows nothing of it."""
+        self._told: tuple[Mapping[str, str | None], str] | None = None
 
     def put(self, report: Report) -> None:
-        if report != self._put:
-            self._put = report
+        there = self._cluster.node
+        put = (report, there.uid if there is not None else "")
+        if put != self._put:
+            self._put = put
             self._postman.put(report)
+
+    def again(self) -> None:
+        """What could not be told until now, at once: the cluster is heard again."""
+        if self._put is not None:
+            self._postman.put(self._put[0])
 
     def _tell(self, report: Report) -> None:
         """Raises Failed, HostError, Unknown."""
         there = self._cluster.node
         if there is None:
             raise Unknown("there is no Node to tell it by")
-        wanted = report.annotations()
-        known = (
-            self._told if self._told is not None else {each: there.annotations.get(each) for each in wanted}
-        )
+        wanted, told = report.annotations(), self._told
+        known: Mapping[str, str | None] = {each: there.annotations.get(each) for each in wanted}
+        if told is not None and told[1] == there.uid:
+            known = told[0]
         if known == wanted:
-            self._told = wanted
+            self._told = wanted, there.uid
             return
         _, access = self._cluster.identity()
         with Client(access, proxies=self._cluster.proxies(), limits=Limits(patience=0.0)) as client:
             client.patch(node(there.name), {"metadata": {"annotations": dict(wanted)}})
-            self._told = wanted
+            self._told = wanted, there.uid
             client.create(_EVENTS, self._event(report, there.name, there.uid))
 
     def _event(self, report: Report, name: str, uid: str) -> Mapping[str, object]:

@@ -51,10 +51,14 @@ class SaidCluster:
 class KeptReports:
     def __init__(self) -> None:
         self.reports: list[Report] = []
+        self.times_again = 0
 
     def put(self, report: Report) -> None:
         if self.reports[-1:] != [report]:
             self.reports.append(report)
+
+    def again(self) -> None:
+        self.times_again += 1
 
 
 class Follower(Keeper):

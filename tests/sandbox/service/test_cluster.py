@@ -254,6 +254,34 @@ def test_what_the_node_says_already_is_not_told_again(
     assert [event["reason"] for event in api.events] == ["ConfigMapPending", "ConfigMapMissing"]
 
 
+def test_a_node_that_is_made_anew_is_told_what_the_one_before_it_was(
+    api: LiveApi, cluster: Cluster, reports: Reports
+) -> None:
+    applied = Report("ConfigMap nodes/windows", "applied", "", "abc", "12")
+    reports.put(applied)
+    until(lambda: api.annotations().get("wmcb/state") == "applied", "it is told")
+    api.nodes.remove("win1")
+    api.nodes.put("win1", metadata={"uid": "uid-2"})
+    until(lambda: cluster.node is not None and cluster.node.uid == "uid-2", "the new one is seen")
+    assert api.annotations() == {}
+    reports.put(applied)
+    until(lambda: api.annotations().get("wmcb/applied") == "abc", "it is told, too")
+
+
+def test_what_could_not_be_told_is_told_at_once_when_the_cluster_is_heard_again(
+    api: LiveApi, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.reporting._FIRST_PAUSE_SECONDS", 1000.0)
+    api.server.at(f"{NODES}/win1", status(500), api._patched)
+    report = Report("ConfigMap nodes/windows", "pending")
+    reports.put(report)
+    until(lambda: any(each.target.startswith(f"{NODES}/win1") for each in api.server.asked), "it is tried")
+    reports.put(report)
+    assert api.annotations() == {}
+    reports.again()
+    until(lambda: api.annotations() == {"wmcb/state": "pending"}, "it is told")
+
+
 def test_what_cannot_be_told_is_told_later_as_it_is_then(
     api: LiveApi, reports: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:

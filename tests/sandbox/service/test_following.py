@@ -350,8 +350,10 @@ def test_a_cluster_that_cannot_be_reached_is_told_once_and_the_node_is_kept(foll
     events = follower.told()
     assert [event for event, _ in events] == [Event.UNREACHABLE, Event.STARTED]
     assert "10.0.0.1:6443 refuses; until then all stays as it is" in events[0][1]
+    assert follower.reports.times_again == 0
     follower.cluster.trouble = None
-    follower.happened(CLUSTER)
+    follower.happened(CLUSTER, CLUSTER)
+    assert follower.reports.times_again == 1, "what could not be told meanwhile"
     assert follower.log[-1] == (
         "daemon: the cluster can be reached again, and ConfigMap nodes/windows is followed"
     )
