@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 10.0
 _ANSWER_WITHIN_SECONDS = 2.0
 _WELL = 200
+_ON_THE_WAY = (ServiceState.START_PENDING, ServiceState.STOP_PENDING)
 _ASK_AGAIN_SECONDS = 0.1
 _SOONEST_SECONDS = 0.1
 """What is left by a clock's fractions alone is not asked for over and over."""
@@ -63,8 +64,11 @@ class Health:
         return found
 
     def _lack(self, key: Key, check: HealthCheck) -> str | None:
-        """What does not run has none."""
-        if not _runs(self._host, key.name):
+        """What has stopped has none. What stays on its way up or down, nobody else sees to."""
+        state = _state(self._host, key.name)
+        if state in _ON_THE_WAY:
+            return f"it has been {state.name}"
+        if state is not ServiceState.RUNNING:
             return None
         lack = _lack(self._host, check)
         if lack is None:
@@ -78,8 +82,9 @@ class Health:
         return check.within_seconds if math.isinf(given) else given
 
     def is_needed(self, records: Iterable[Record]) -> bool:
-        """Whether anything runs that can be asked."""
-        return any(_runs(self._host, key.name) for key, _ in _asked(records))
+        """Whether anything runs that can be asked, or is about to."""
+        states = (_state(self._host, key.name) for key, _ in _asked(records))
+        return any(state is ServiceState.RUNNING or state in _ON_THE_WAY for state in states)
 
 
 class Soundness:
@@ -124,10 +129,14 @@ def _start_seconds(record: Record) -> float:
 
 
 def _runs(host: Host, name: str) -> bool:
+    return _state(host, name) is ServiceState.RUNNING
+
+
+def _state(host: Host, name: str) -> ServiceState:
     try:
-        return host.services.status(name).state is ServiceState.RUNNING
+        return host.services.status(name).state
     except HostError:
-        return False
+        return ServiceState.STOPPED
 
 
 def _process(host: Host, name: str) -> int | None:

@@ -30,6 +30,8 @@ CONFIG = r"C:\etc\kubernetes\kubelet.conf"
 CA = r"C:\etc\kubernetes\ca.crt"
 MADE = r"C:\ProgramData\wmcb\made"
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+FORMER_LOG = r"C:\ProgramData\wmcb\logs\wmcb.1.log"
+LARGEST_LOG = 5_000_000
 SOON_SECONDS = 30.0
 LATEST_SECONDS = 5.0
 """Usually a tenth of that; this machine does other things as well."""
@@ -124,6 +126,20 @@ def test_a_node_is_kept(kept: Machine) -> None:
     assert kept.wmcb("status").code == 0
 
 
+def test_a_kubelet_that_does_not_come_to_its_end_is_restarted(node: Node) -> None:
+    """It takes the time that a kubelet has to stop, which is ten seconds at least."""
+    machine = Machine(node)
+    machine.give(stop_until=r"C:\never", wait_hint_milliseconds=3_600_000)
+    done = machine.bootstrap("--start-timeout", "5")
+    assert done.code == 0, done.err
+    assert machine.wmcb("daemon", "install", "--start").code == 0
+    _comes(node, lambda: "keeping kubelet" in _log(node), "it is kept")
+    hung = _kubelet(machine)
+    node.stop_service("kubelet")
+    _comes(node, lambda: _kubelet(machine) not in (None, hung), "there is another kubelet")
+    _comes(node, lambda: "was restarted: it has been STOP_PENDING for" in _log(node), "it is told")
+
+
 def _metrics() -> dict[str, float]:
     """Of those without labels."""
     with urllib.request.urlopen(f"http://127.0.0.1:{METRICS_PORT}/metrics", timeout=10) as answer:
@@ -140,6 +156,13 @@ def test_what_it_does_is_told_to_whoever_asks(kept: Machine) -> None:
         assert answer.read() == b"ok\n"
     node.path(CA).write_text("another")
     _comes(node, lambda: _metrics()["wmcb_repairs_total"] == 1, "it is told")
+
+    # A log that has become too large makes room for another.
+    with node.path(LOG).open("a") as log:
+        log.write("x" * LARGEST_LOG + "\n")
+    node.path(CA).write_text("another")
+    until(lambda: 0 < node.path(LOG).stat().st_size < LARGEST_LOG, "it is begun anew", SOON_SECONDS)
+    assert node.path(FORMER_LOG).stat().st_size > LARGEST_LOG
 
 
 def test_during_a_pause_it_leaves_the_node_alone_also_after_a_reboot(kept: Machine) -> None:

@@ -394,6 +394,36 @@ def test_a_hung_service_is_restarted_once_its_limit_is_over(keeper: Keeper) -> N
     assert len(keeper.starts) == 1
 
 
+@pytest.mark.parametrize("state", [ServiceState.START_PENDING, ServiceState.STOP_PENDING])
+def test_one_that_stays_on_its_way_is_restarted_as_well(
+    tmp_path: pathlib.Path, host: Host, state: ServiceState
+) -> None:
+    """Somebody has started or stopped it, and it comes to no end."""
+    is_stuck = False
+
+    def status(name: str) -> ServiceStatus:
+        found = host.services.status(name)
+        return replaced(found, state=state) if is_stuck else found
+
+    def stop(name: str, seconds: float) -> None:
+        nonlocal is_stuck
+        is_stuck = False
+        host.services.stop(name, seconds)
+
+    keeper = Keeper(tmp_path, host, services={"status": status, "stop": stop})
+    keeper.make(nodes.node())
+    keeper.told()
+    is_stuck = True
+    keeper.happened(AS_SERVICE)
+    keeper.pass_time(55)
+    assert keeper.told() == []
+    keeper.pass_time(30)
+    ((event, text),) = keeper.told()
+    assert (event, is_stuck) == (Event.HUNG, False)
+    assert not stopped(host, "kubelet")
+    assert text.startswith(f"service kubelet was restarted: it has been {state.name} for 6")
+
+
 def test_one_whose_answer_is_waited_for_is_given_no_more_time(tmp_path: pathlib.Path, host: Host) -> None:
     def get(port: int, path: str, seconds: float) -> int:
         if not is_hung:
