@@ -14,6 +14,7 @@ import pytest
 
 from cluster.test_join import Joiner
 from lab import repository
+from lab.features import INSTALL_PENDING, INSTALLED, Features
 from lab.fixtures import proxy, web
 from lab.minisign import Signer
 from lab.services import State
@@ -49,6 +50,7 @@ TURN_SECONDS = 5
 
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
 BLUE = "nodes: {labels: {pool: blue}}\n"
+FEATURE = "windowsFeatures: [{name: Containers}]\n"
 FILE = "files: [{path: 'C:\\tools\\settings.txt', text: %s}]\n"
 SERVICES = """\
 files:
@@ -145,6 +147,7 @@ def test_changes_faults_and_the_end(follower: Follower, figure: Figure) -> None:
     follower.follow()
     follower.comes(lambda: follower.state("missing"), "that there is none is told")
     follower.cluster.forget_requests()
+    kubelets = _pids(follower, "kubelet.exe")
 
     follower.say(f"{HEAD}{BLUE}{FILE % 'one'}")
     follower.comes(lambda: follower.holds("one"), "it is made so")
@@ -216,21 +219,24 @@ def test_changes_faults_and_the_end(follower: Follower, figure: Figure) -> None:
 
     # Wanted no more, and followed no more.
     follower.say(HEAD)
-    follower.comes(lambda: follower.holds(None), "it is gone")
-    assert not follower.machine.path(SETTINGS).parent.exists()
+    follower.comes(lambda: not follower.machine.path(SETTINGS).parent.exists(), "it is gone, and its folder")
     follower.say(f"{HEAD}{FILE % 'six'}")
     follower.comes(lambda: follower.holds("six"), "it is made so")
     done = follower.wmcb("daemon", "install", "--unfollow")
     assert done.code == 0, done.err
     assert follower.holds(None)
-    assert follower.runs("kubelet")
+    assert _pids(follower, "kubelet.exe") == kubelets, "nothing of all this was a reason to restart it"
     assert follower.runs(SERVICE)
 
 
 def test_without_an_api_server_and_after_a_reboot(follower: Follower, figure: Figure) -> None:
+    features = Features(follower.machine)
     follower.follow()
-    follower.say(f"{HEAD}{FILE % 'one'}")
+    follower.say(f"{HEAD}{FEATURE}{FILE % 'one'}")
     follower.comes(lambda: follower.holds("one") and follower.is_put_by("one"), "it is made so")
+    follower.comes(lambda: follower.state("pending"), "that it waits for a restart is told")
+    assert "is enabled when Windows has been restarted" in follower.told()["error"]
+    assert features.state("Containers") == INSTALL_PENDING
     follower.cluster.stop_api_server()
     follower.comes(lambda: "cannot be followed" in follower.log(), "it is told")
     follower.machine.path(SETTINGS).unlink()
@@ -240,10 +246,11 @@ def test_without_an_api_server_and_after_a_reboot(follower: Follower, figure: Fi
     follower.machine.path(SETTINGS).write_text("by hand")
     follower.comes(lambda: follower.holds("one"), "it is put right, as before")
     follower.cluster.start_api_server()
-    follower.say(f"{HEAD}{FILE % 'two'}")
+    follower.say(f"{HEAD}{FEATURE}{FILE % 'two'}")
     figure("API server back, to caught up", follower.comes(lambda: follower.holds("two"), "it is made so"))
     follower.wait_until_ready()
-    assert follower.following()["state"] == "applied"
+    follower.comes(lambda: follower.state("applied") and "error" not in follower.told(), "it is told")
+    assert (features.state("Containers"), features.asked) == (INSTALLED, ["Enable Containers"])
 
 
 def test_a_signed_one_with_a_service(follower: Follower, web: Web, figure: Figure) -> None:
@@ -339,6 +346,10 @@ def _asked(follower: Follower) -> list[str]:
     """Beside watches, which are begun anew every now and then."""
     asked = follower.cluster.requests(program="wmcb")
     return sorted(each.verb for each in asked if each.verb != "watch")
+
+
+def _pids(follower: Follower, program: str) -> list[int]:
+    return [process.pid for process in follower.machine.processes(program)]
 
 
 def _runs_anew(follower: Follower, former: int | None) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from cluster.test_join import Joiner
 from lab import roots
+from lab.powershell import PowerShell
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -46,6 +47,14 @@ SECOND = {
     "priority": 1,
 }
 THIRD = {"name": "third", "path": r"C:\k\third.exe --windows-service", "bootstrap": False, "priority": 2}
+SCRIPT = {
+    "path": r"C:\k\network.ps1 -Node NODE_NAME",
+    "variableName": "NETWORK_ID",
+    "nodeArgs": [{"name": "NODE_NAME", "nodeObjectJsonPath": "{.metadata.name}"}],
+}
+SCRIPTED = {**THIRD, "path": rf"{THIRD['path']} --network=NETWORK_ID", "powershellPreScripts": [SCRIPT]}
+THIRD_EXE = {"path": r"C:\k\third.exe", "checksum": "0" * 64}
+ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 
 # As much as the operator gives its daemon.
 RIGHTS = """\
@@ -83,11 +92,10 @@ class OfOperator(Joiner):
         }
         self.say("1", FIRST, SECOND)
 
-    def say(self, version: str, *services: dict[str, Any], **variables: str) -> None:
-        data = {"services": json.dumps(services), "files": "[]"}
-        if variables:
-            names = json.dumps(list(variables))
-            data |= {"environmentVars": json.dumps(variables), "watchedEnvironmentVars": names}
+    def say(self, version: str, *services: dict[str, Any], files: object = (), **variables: str) -> None:
+        """Of variables SITE alone is watched, whether it is to have a value or not."""
+        data = {"services": json.dumps(services), "files": json.dumps(files)}
+        data |= {"environmentVars": json.dumps(variables), "watchedEnvironmentVars": '["SITE"]'}
         thing = {"metadata": {"name": f"windows-services-{version}"}, "immutable": True, "data": data}
         self.cluster.api.create(f"/api/v1/namespaces/{self.cluster.namespace}/configmaps", thing)
 
@@ -131,8 +139,8 @@ class OfOperator(Joiner):
     def turns(self) -> list[str]:
         """Starts and stops of the operator's services since this was asked last, in their order."""
         written = self.machine.path(TURNS)
-        lines = written.read_text().splitlines()
-        written.unlink()
+        lines = written.read_text().splitlines() if written.exists() else []
+        written.unlink(missing_ok=True)
         return [line.removesuffix(".exe") for line in lines]
 
     def comes(self, condition: Callable[[], object], what: str) -> None:
@@ -223,4 +231,27 @@ def test_a_restart_that_the_operator_is_asked_for_and_the_order_of_services(oper
     assert operated.turns() == ["stop second", "stop first"]
     assert operated.machine.service("first") is None
     assert operated.runs("third")
+
+    # What a script prints becomes part of a command; before it prints anything all stays as it is.
+    powershell = PowerShell(operated.machine)
+    operated.say("5", SCRIPTED, files=[THIRD_EXE], SITE="lab")
+    operated.ask_for("5")
+    operated.comes(lambda: "the script of service third ended with exit code 1" in operated.log(), "it fails")
+    assert (operated.version(), operated.turns()) == ("4", [])
+    powershell.prints("4f8d\r\n")
+    operated.annotate("hint", "another Node is a reason not to wait with it")
+    operated.comes(lambda: operated.version() == "5", "the Node is told its version")
+    asked = f'-NonInteractive -ExecutionPolicy Bypass -Command "C:\\k\\network.ps1 -Node {operated.name}"'
+    assert all(line.endswith(asked) for line in powershell.asked)
+    assert operated.services["third"].starts[-1]["arguments"][-1] == "--network=4f8d"
+    assert r"C:\k\third.exe is not the one that is wanted" in operated.log()
+
+    # A watched variable that is to have no value any more takes a restart as well.
+    operated.say("6", THIRD)
+    operated.ask_for("6")
+    operated.comes(lambda: operated.annotation("reboot-required") is not None, "a restart is asked for")
+    environment = operated.machine.registry(ENVIRONMENT)
+    assert environment is not None
+    assert "SITE" not in environment.values
+    assert operated.version() == "5"
     operated.wait_until_ready()

@@ -45,6 +45,8 @@ def _compile(into: Path) -> None:
         # Windows' header declares what a library of classes exports, and not as exported.
         usual = ("-shared", "-Wno-dll-attribute-on-redeclaration")
         toolchains.compile_c(sources, into / f"{name}.dll", *usual, *libraries)
+    powershell = [STANDINS / "powershell.c", STANDINS / "standin.c"]
+    toolchains.compile_c(powershell, into / "powershell.exe", "-municode", "-ladvapi32")
     preloaded = ("-shared", "-fPIC", "-ldl")
     toolchains.compile_c([STANDINS / "noroute6.c"], into / "noroute6.so", *preloaded, target=toolchains.LINUX)
     for module in (KUBELET, HNS):

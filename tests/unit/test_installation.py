@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.port import Host, Principal, ServiceState, StartType
+from agent.host.port import Host, Principal, RecoveryAction, ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
@@ -102,6 +102,17 @@ def test_the_service_starts_with_windows_from_there(host: Host) -> None:
     assert found.image_path == r'"C:\Program Files\wmcb\wmcb.exe" daemon run'
     assert found.definition == installation.definition(host)
     assert found.definition.start is StartType.AUTOMATIC
+
+
+def test_windows_starts_it_again_however_it_ends(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    found = host.services.read("wmcb")
+    assert found is not None
+    recovery = found.definition.recovery
+    actions, pauses = zip(*recovery.actions, strict=True)
+    assert set(actions) == {RecoveryAction.RESTART}
+    assert pauses[0] <= 1000
+    assert recovery.on_error_exit, "it ends by itself where it cannot go on"
 
 
 def test_installed_again_it_is_brought_up_to_date(host: Host) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -84,6 +86,26 @@ def test_where_there_is_no_node_it_loads_nothing_until_it_is_told_of_one(tmp_pat
     assert opened == ["0 answers left"]
     assert resident(Scm(Control.STOP), lambda: False, open_host, _silent) == 0  # type: ignore[arg-type]
     assert len(opened) == 1
+
+
+FAILING = """
+from service.program import resident
+
+class Scm:
+    def running(self): ...
+    def hand_on(self, take): ...
+
+def open_host():
+    raise ValueError
+
+resident(Scm(), lambda: True, open_host, lambda host: print)
+"""
+
+
+def test_where_it_cannot_go_on_its_process_ends_with_an_error() -> None:
+    """By which Windows starts it again."""
+    done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_alike_signals_that_wait_together_are_one() -> None:

@@ -20,6 +20,9 @@ __all__ = ["machine", "node"]
 
 PLACE = r"C:\given files\node.zip"
 BOOTSTRAP = r"C:\etc\kubernetes\kubeconfig"
+LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
+ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+VARIABLE = "DB_PASSWORD"
 
 
 def _read(node: Node) -> Mapping[str, str]:
@@ -27,9 +30,28 @@ def _read(node: Node) -> Mapping[str, str]:
         return {name: written.read(name).decode() for name in written.namelist()}
 
 
+def _plant(node: Node) -> list[str]:
+    """Secrets where somebody who looks for a fault lets them get to."""
+    known = re.findall(r"(?:token|client-key-data): *(\S+)", node.path(BOOTSTRAP).read_text())
+    assert known
+    variable, password, bearer = "Geheim1wort", "Geheim2wort", "Geheim3wort"
+    done = node.run("reg.exe", "add", ENVIRONMENT, "/v", VARIABLE, "/d", variable, "/f")
+    assert done.code == 0, done.err
+    lines = [
+        f"somebody printed {' '.join(known)} {variable}",
+        f"GET https://user:{password}@example.com/kubelet.exe failed",
+        f"Authorization: Bearer {bearer}",
+        "a line without one",
+    ]
+    with node.path(LOG).open("a") as log:
+        log.writelines(f"{line}\n" for line in lines)
+    return [*known, variable, password, bearer]
+
+
 def test_of_a_node(machine: Machine) -> None:
     machine.made()
     assert machine.wmcb("daemon", "install").code == 0
+    planted = _plant(machine.node)
     done = machine.wmcb("support-bundle", PLACE)
     assert done.code == 0, done.err
     files = _read(machine.node)
@@ -39,11 +61,9 @@ def test_of_a_node(machine: Machine) -> None:
     assert services["wmcb"]["command"][-2:] == ["daemon", "run"]
     assert "make this machine a node: done" in files["logs/wmcb.log"]
     assert json.loads(files["machine.json"])["windows"].startswith("Windows")
-    credentials = machine.node.path(BOOTSTRAP).read_text()
-    secrets = re.findall(r"(?:token|client-key-data): *(\S+)", credentials)
-    assert secrets
-    for secret in secrets:
+    for secret in planted:
         assert [name for name, text in files.items() if secret in text] == []
+    assert files["logs/wmcb.log"].endswith("a line without one\n")
     # Nobody else may read it.
     assert machine.node.mode(PLACE) & 0o007 == 0
 

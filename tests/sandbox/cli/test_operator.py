@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.progress import Silent
+from agent.engine.run import make_so
 from agent.host.port import ServiceDefinition, ServiceState
+from agent.spec import EnvironmentVariable, Specification
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_upgrade import OWN
+from service.operator_services import PART
 from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok
 from unit.kube.conftest import server
 
@@ -46,6 +50,23 @@ class Operated(Machine):
         self.put(POWERSHELL, b"#!/bin/sh\necho printed\n")
         for service in json.loads(configuration()["data"]["services"]):
             self.put(service["path"].split()[0], program())
+
+    def patches(self, server: ApiServer) -> list[Any]:
+        """What its Node is changed by, from now on."""
+        patched: list[Any] = []
+
+        def patch(handler: BaseHTTPRequestHandler) -> None:
+            patched.append(json.loads(server.asked[-1].body))
+            handler.send_response(200)
+            handler.send_header("Content-Length", "2")
+            handler.end_headers()
+            handler.wfile.write(b"{}")
+
+        address = self.host.facts.addresses()[0].address
+        there = {"metadata": {"name": "win1"}, "status": {"addresses": [{"address": address}]}}
+        server.at("/api/v1/nodes", ok({"metadata": {}, "items": [{"metadata": {"name": "other"}}, there]}))
+        server.at("/api/v1/nodes/win1", patch)
+        return patched
 
 
 @pytest.fixture
@@ -130,25 +151,27 @@ def test_a_clean_up_removes_all_that_the_daemon_made(operated: Operated, server:
         "hybrid-overlay-node", (r"C:\k\kubelet.exe",), description=description
     )
     operated.host.services.create(of_the_go_daemon)
-    patched: list[Any] = []
-
-    def patch(handler: BaseHTTPRequestHandler) -> None:
-        patched.append(json.loads(server.asked[-1].body))
-        handler.send_response(200)
-        handler.send_header("Content-Length", "2")
-        handler.end_headers()
-        handler.wfile.write(b"{}")
-
-    address = operated.host.facts.addresses()[0].address
-    there = {"metadata": {"name": "win1"}, "status": {"addresses": [{"address": address}]}}
-    server.at("/api/v1/nodes", ok({"metadata": {}, "items": [{"metadata": {"name": "other"}}, there]}))
-    server.at("/api/v1/nodes/win1", patch)
+    patched = operated.patches(server)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert done.code == 0, done.err
     assert done.out == "3 services removed, 0 pods ended\n"
     assert patched == [{"metadata": {"annotations": {"windowsmachineconfig.openshift.io/version": None}}}]
     after = operated.picture()
     assert {name for name in after if r"ProgramData\wmcb" not in name} == set(before)
+
+
+def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(
+    operated: Operated, server: ApiServer
+) -> None:
+    wanted = Specification.of([EnvironmentVariable("SITE", "lab")])
+    make_so(operated.host, wanted, "test", Silent(), part=PART)
+    patched = operated.patches(server)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert done.code == 0, done.err
+    assert operated.host.environment.get("SITE") is None
+    prefix = "windowsmachineconfig.openshift.io/"
+    annotations = {f"{prefix}version": None, f"{prefix}reboot-required": ""}
+    assert patched == [{"metadata": {"annotations": annotations}}]
 
 
 def test_on_a_machine_that_it_never_saw_a_clean_up_does_nothing(operated: Operated) -> None:

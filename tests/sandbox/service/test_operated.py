@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -170,8 +171,21 @@ def test_other_variables_take_a_restart_that_the_operator_is_asked_for(worker: W
     assert worker.services() == {}, "until it has been restarted"
     worker.environment["HTTP_PROXY"] = ENVIRONMENT["HTTP_PROXY"]
     worker.begin()
+    worker.says(annotations={f"{PREFIX}reboot-required": ""})
+    assert worker.services() == {}, "until the operator has seen that it was"
     worker.says()
     assert sorted(worker.services()) == ALL
+
+
+def test_a_watched_variable_that_is_to_be_gone_takes_a_restart_too(worker: Worker) -> None:
+    worker.says()
+    assert worker.marks.marks == []
+    fewer = {
+        name: value for name, value in json.loads(AWS["environmentVars"]).items() if name != "HTTP_PROXY"
+    }
+    worker.says(environmentVars=fewer)
+    assert worker.host.environment.get("HTTP_PROXY") is None
+    assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}]
 
 
 NOT_THERE = {"name": "N", "nodeObjectJsonPath": "{.status.none}"}
@@ -232,10 +246,23 @@ def test_the_version_that_is_told_is_the_one_that_was_made(
     assert worker.marks.marks == [{f"{PREFIX}version": VERSION}]
 
 
-def test_files_that_the_operator_did_not_bring_are_told(worker: Worker) -> None:
-    worker.says(files=[{"path": "C:\\k\\missing.exe", "checksum": "0F" * 32}])
-    told = [text for event, text in worker.told() if event is Event.NOT_REPAIRED]
-    assert told == [r"C:\k\missing.exe is missing; the operator is to put it there"]
+FILES = {
+    "missing": (None, ["is missing; the operator is to put it there"]),
+    "another": (b"MZ 2", ["is not the one that is wanted; the operator is to put that there"]),
+    "the one": (b"MZ 1", []),
+}
+
+
+@pytest.mark.parametrize(("content", "told"), FILES.values(), ids=FILES)
+def test_files_that_the_operator_did_not_bring_are_told(
+    worker: Worker, content: bytes | None, told: list[str]
+) -> None:
+    path = PureWindowsPath(r"C:\k\brought.exe")
+    if content is not None:
+        worker.put(worker.host, path, content)
+    worker.says(files=[{"path": str(path), "checksum": hashlib.sha256(b"MZ 1").hexdigest().upper()}])
+    lines = [text for event, text in worker.told() if event is Event.NOT_REPAIRED]
+    assert lines == [f"{path} {line}" for line in told]
 
 
 # What it sees of the cluster

@@ -50,6 +50,7 @@ def test_a_configmap_as_the_operator_writes_it() -> None:
     for name, line in expected["commands"].items():
         assert (str(found[name].program), *found[name].arguments) == split(line)
         assert found[name].description == f"OpenShift managed {name}"
+        assert found[name].restart, "Windows starts it again also without this daemon"
         assert list(found[name].dependencies) == expected["dependencies"].get(name, [])
     variables = [want for want in desired.specification.wants if isinstance(want, EnvironmentVariable)]
     assert {want.name: want.value for want in variables if want.value is not None} == expected["environment"]
