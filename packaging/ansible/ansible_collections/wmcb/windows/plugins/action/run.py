@@ -117,7 +117,7 @@ class ActionModule(Acting):
         }
         if outcome.fault:
             return {**result, "failed": True, "msg": self._fault(outcome, machine), "changed": bool(before)}
-        return {**result, "msg": "; ".join(changes) or "nothing to do"}
+        return {**result, "msg": "; ".join(changes) or "nothing to do", "warnings": outcome.left}
 
     def _fault(self, outcome: Outcome, machine: Machine) -> str:
         log = self.fetched(machine, logs.WMCB_LOG)
@@ -129,7 +129,7 @@ def _restart_needed(outcome: Outcome, *, is_done: bool) -> dict[str, Any]:
     """Where all is done a person is told; else it has to go on after that."""
     text = f"restart Windows on this machine: {'; '.join(outcome.awaiting)}"
     if is_done:
-        return {"warnings": [text]}
+        return {"warnings": [*outcome.left, text]}
     return {"failed": True, "msg": f"{text}; then run this again, or have wmcb_restart do both"}
 
 

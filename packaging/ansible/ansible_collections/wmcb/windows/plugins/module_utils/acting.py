@@ -51,7 +51,10 @@ class Acting(ActionBase):  # type: ignore[misc] # Ansible has no types
             result.update(self.act(given))
         except (Unfit, Unquotable, Unusable, Unanswered) as fault:
             raise AnsibleActionFail(str(fault)) from None
-        return result
+        # Ansible shows one once, whoever else has it too, and does not say whose it is.
+        assert task_vars is not None
+        name = task_vars["inventory_hostname"]
+        return {**result, "warnings": [f"{name}: {text}" for text in result.get("warnings", ())]}
 
     @abstractmethod
     def act(self, given: dict[str, Any]) -> dict[str, Any]:

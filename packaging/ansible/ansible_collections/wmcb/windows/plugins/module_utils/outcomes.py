@@ -33,6 +33,11 @@ class Outcome:
         return [*self.document.get("awaiting", ())]
 
     @property
+    def left(self) -> Sequence[str]:
+        """What had to stay, and why."""
+        return [*self.document.get("left", ())]
+
+    @property
     def plan(self) -> str:
         """As a person reads it."""
         lines = [
