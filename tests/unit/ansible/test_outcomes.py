@@ -44,7 +44,8 @@ def test_what_differs_from_what_was_made_is_no_fault() -> None:
 
 
 def test_what_had_to_stay_is_no_fault() -> None:
-    assert not outcomes.read(ended({"changes": [], "left": [r"C:\k stays: it is not empty"]})).fault
+    outcome = outcomes.read(ended({"changes": [], "left": [r"C:\k stays: it is not empty"]}))
+    assert (outcome.fault, outcome.left) == ("", [r"C:\k stays: it is not empty"])
 
 
 def test_a_restart_that_an_exit_code_cut_by_ssh_does_not_tell_of() -> None:
@@ -89,3 +90,11 @@ def test_which_line_of_the_log(tmp_path: Path) -> None:
     log.write_text("T1 it failed\nT2 done\nT3 join: it failed; all is as it was\n    more\n")
     assert logs.place_of("it failed", log).endswith("line 3: T3 join: it failed; all is as it was")
     assert logs.place_of("something else", log) == ""
+
+
+def test_what_a_kubelet_could_not_do_last(tmp_path: Path) -> None:
+    log = tmp_path / "kubelet.log"
+    log.write_text("I1119 09:17:00 Started\nE1119 09:17:01 Unauthorized\nW1119 09:17:02 E1119 again\n")
+    assert logs.last_trouble(log).endswith("kubelet.log line 2: E1119 09:17:01 Unauthorized")
+    log.write_text("I1119 09:17:00 Started\n")
+    assert logs.last_trouble(log) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ansible_collections.wmcb.windows.plugins.module_utils import logs
 from ansible_collections.wmcb.windows.plugins.module_utils.acting import (
     CLUSTER,
     NAMES,
@@ -35,8 +36,15 @@ class ActionModule(Acting):
         }
         if admission.missing:
             text = f"{admission.missing} (waited for {given['seconds']} s)"
-            return {**result, "failed": True, "msg": "; ".join([text, *admission.refused.values()])}
+            text = "; ".join([text, *admission.refused.values()])
+            return {**result, "failed": True, "msg": f"{text}{self._reason()}"}
         return {**result, "msg": "; ".join([*admission.approved, _well(given)])}
+
+    def _reason(self) -> str:
+        """What the kubelet says of it, if that can be had."""
+        log = self.fetched(self.machine(), logs.KUBELET_LOG)
+        place = logs.last_trouble(log) if log else ""
+        return f"\nsee {place}" if place else ""
 
 
 def _well(given: dict[str, Any]) -> str:
