@@ -21,6 +21,7 @@ from cluster.test_ignition import worker_ignition
 from lab import kubernetes, namespace, repository, ssh
 from lab.cluster.cluster import REQUESTS, SECRETS
 from lab.fixtures import secure_web, web, web_authority
+from lab.minisign import Signer
 from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
@@ -60,6 +61,15 @@ kind: NodeConfiguration
 nodes: {{names: [{NAME}]}}
 hostName: {NAME}
 """
+SELF = """\
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+nodes: {labels: {kubernetes.io/os: windows}}
+self: {source: '%s', sha256: %s}
+"""
+# Another kubelet for all but its version.
+ANOTHER_BUILD = b"another build"
+NOTHING = {"changed": 0, "unreachable": 0, "failed": 0}
 # A half of two may fail.
 AT_ONCE = ("-e", "wmcb_serial=2", "-e", "wmcb_max_fail_percentage=60")
 
@@ -196,37 +206,68 @@ def publish_kubelet(web: Web) -> str:
     return f"https://dl.k8s.io/={web.url('/mirror/')}"
 
 
-def test_a_worker_of_the_clusters_own_user_data(
+def publish_exe(cluster: Cluster, web: Web, secret: str, folder: Path) -> dict[str, str]:
+    """As `self` in a signed ConfigMap names it, at a URL with a signature of its own."""
+    web.pages[f"/wmcb.exe?signature={secret}"] = Page(SHIPPED.read_bytes())
+    url = web.url(f"/wmcb.exe?signature={secret}", namespace.ADDRESS)
+    text = SELF % (url, hashlib.sha256(SHIPPED.read_bytes()).hexdigest())
+    signer, key = Signer(), folder / "minisign.pub"
+    key.write_text(signer.public_key)
+    data = {"node.yaml": text, "node.yaml.minisig": signer.signature(text, "timestamp:1")}
+    maps = f"/api/v1/namespaces/{cluster.namespace}/configmaps"
+    cluster.api.create(maps, {"metadata": {"name": "windows-nodes"}, "data": data})
+    return {"namespace": cluster.namespace, "name": "windows-nodes", "public_key": str(key)}
+
+
+def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
     control_host: ControlHost,
     door: ssh.Door,
     openshift: str,
     cluster: Cluster,
     node: Node,
     secure_web: Web,
+    web: Web,
     web_authority: Authority,
+    tmp_path: Path,
     timed: Timed,
 ) -> None:
-    """One test for all, since each node costs seconds. It fetches the kubelet of the cluster's release."""
+    """From scale up to reset, one test for all, since each node costs seconds. All but the kubelet of the one
+    that fails is the cluster's own: wmcb.exe, the kubelet's release and the Ignition.
+    """
     served = worker_ignition(cluster, openshift, serverTLSBootstrap=True)
     secure_web.pages["/config/worker"] = Page(served.encode())
     source = user_data(cluster, secure_web.url("/config/worker"), web_authority.certificate.read_text())
-    control_host.secrets = [openshift, openshift.split(".")[2]]
+    common: dict[str, Any] = {
+        "wmcb_ignition": source,
+        "wmcb_exe": {"config_map": publish_exe(cluster, web, "of-a-url", tmp_path)},
+        "wmcb_cache": str(tmp_path / "cache"),
+    }
+    control_host.secrets = [openshift, openshift.split(".")[2], "of-a-url"]
     control_host.knows("win1", door)
 
-    planned = control_host.play("scaleup.yml", "--check", "--diff", wmcb_ignition=source)
+    planned = control_host.play("scaleup.yml", "--check", "--diff", **common)
     assert planned.code == 0, planned.out
     assert "\ncreate service kubelet\n" in planned.out
     assert node.service("kubelet") is None
 
     trust_windows_too(node, web_authority)
-    options = {"mirror": publish_kubelet(secure_web)}
-    released = {"wmcb_kubelet": {"release": "cluster"}, "wmcb_prepare_options": options}
+    released = {"wmcb_kubelet": {"release": "cluster"}}
+    released |= {"wmcb_prepare_options": {"mirror": publish_kubelet(secure_web)}}
     foreign = request_for("system:node:win1", signer=SERVING, alternatives=[address(namespace.ADDRESS)])
     cluster.api.create(REQUESTS, {"metadata": {"name": "foreign"}, "spec": foreign})
-    with timed("ansible-playbook scaleup.yml, until the Node is Ready and answers"):
-        done = control_host.play("scaleup.yml", wmcb_ignition=source, **released)
-    assert done.code == 0, done.out
+    with another_node(tmp_path) as (other, way_in):
+        control_host.knows("win2", way_in, **one_that_fails(other))
+        control_host.knows("win3", way_in)  # whose wave never comes
+        with timed("ansible-playbook scaleup.yml, until one of two Nodes is Ready and answers"):
+            done = control_host.play("scaleup.yml", "-e", "wmcb_serial=2", **common, **released)
+        check_failure(done, other)
+        assert not other.holding(openshift)
+    assert {found[0] for found in _RECAP.findall(done.out)} == {"win1", "win2"}
+    control_host.forgets("win2")
+    control_host.forgets("win3")
+    assert done.counted("win1")["failed"] == 0
     assert cluster.is_ready("win1")
+    assert cluster.node("win2") is None
     requests = {r["metadata"]["name"]: r for r in cluster.api.items(REQUESTS)}
     assert "conditions" not in requests.pop("foreign")["status"]
     assert "foreign for a serving certificate is not approved" in done.out
@@ -238,12 +279,63 @@ def test_a_worker_of_the_clusters_own_user_data(
         assert request["status"]["conditions"][0]["reason"] == "MatchesInventory"
 
     with timed("the same again"):
-        again = control_host.play("scaleup.yml", wmcb_ignition=source, **released)
+        again = control_host.play("scaleup.yml", **common, **released)
     assert again.code == 0, again.out
-    assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}
+    assert again.counted("win1") == NOTHING
     assert '"msg": "nothing to do"' in again.out
-    assert not [line for line in door.commands if "powershell" in line.lower()]
     assert not [found for found in node.holding(openshift) if r"\.wmcb" in found]
+
+    newer = tmp_path / "kubelet.exe"
+    newer.write_bytes(kubernetes.kubelet().read_bytes() + ANOTHER_BUILD)
+    common["wmcb_kubelet"] = {"file": str(newer)}
+    with timed("ansible-playbook upgrade.yml, of a node of an Ignition"):
+        upgraded = control_host.play("upgrade.yml", **common)
+    assert upgraded.code == 0, upgraded.out
+    assert node.path(r"C:\k\kubelet.exe").read_bytes() == newer.read_bytes()
+    assert cluster.is_ready("win1")
+    check_uncordoned(cluster, "win1")
+    assert control_host.play("upgrade.yml", **common).counted("win1") == NOTHING
+
+    give_back(control_host, cluster, node, "win1", **common)
+    assert not [line for line in door.commands if "powershell" in line.lower()]
+    assert not node.holding(openshift)
+
+
+def one_that_fails(node: Node) -> dict[str, Any]:
+    """The kubelet ends as soon as it is started."""
+    StandinKubelet(node, r"C:\given\kubelet.exe", version=kubernetes.RELEASE, exit_at_once=1)
+    return {
+        "wmcb_kubelet": {"file": str(node.path(r"C:\given\kubelet.exe"))},
+        # All nodes have one address, so that the ports are another's.
+        "wmcb_options": {"runtime-service": "none", "ignore-preflight-errors": "all"},
+    }
+
+
+def check_failure(played: Played, node: Node) -> None:
+    """Of win2, with the line of its log; and what failed stands at the end, too."""
+    assert played.code == 2, played.out
+    assert played.counted("win2")["failed"] == 1
+    number, line = _SEE.findall(played.out)[0]
+    assert node.path(WMCB_LOG).read_text().splitlines()[int(number) - 1] == line
+    last = played.out.rpartition("fatal: [win2]: FAILED!")[2]
+    assert re.search(rf"see {re.escape(json.dumps(WMCB_LOG)[1:-1])} line {number}:", last), last
+
+
+def check_uncordoned(cluster: Cluster, name: str) -> None:
+    found = cluster.node(name)
+    assert found is not None
+    assert "unschedulable" not in found["spec"]
+
+
+def give_back(control_host: ControlHost, cluster: Cluster, node: Node, name: str, **variables: Any) -> Played:
+    gone = control_host.play("reset.yml", **variables)
+    assert gone.code == 0, gone.out
+    assert cluster.node(name) is None
+    assert [node.service(service) for service in ("kubelet", "wmcb")] == [None, None]
+    assert not node.path(rf"{ssh.HOME}\.wmcb").exists()
+    again = control_host.play("reset.yml", **variables)
+    assert again.counted(name) == NOTHING, again.out
+    return gone
 
 
 @pytest.fixture
@@ -292,19 +384,11 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
         "wmcb_node_registration": {"criSocket": container_runtime.endpoint},
     }
     with another_node(tmp_path) as (other, way_in):
-        StandinKubelet(other, r"C:\given\kubelet.exe", version=kubernetes.RELEASE, exit_at_once=1)
-        program = {"file": str(other.path(r"C:\given\kubelet.exe"))}
-        # Both have one address, so that the ports are the other's.
-        ends = {"runtime-service": "none", "ignore-preflight-errors": "all"}
-        control_host.knows("win2", way_in, wmcb_kubelet=program, wmcb_options=ends)
+        control_host.knows("win2", way_in, **one_that_fails(other))
         with timed("ansible-playbook prepare-join.yml, one of two nodes failing"):
             joined = control_host.play("prepare-join.yml", *AT_ONCE, **everywhere)
         assert joined.counted(NAME)["failed"] == 0, joined.out
-        log = other.path(WMCB_LOG).read_text().splitlines()
-    assert joined.code == 2, joined.out
-    assert joined.counted("win2")["failed"] == 1
-    number, line = _SEE.findall(joined.out)[0]
-    assert log[int(number) - 1] == line
+        check_failure(joined, other)
     assert cluster.is_ready(NAME)
     assert cluster.node("win2") is None
     assert tokens(cluster) == kept
@@ -312,12 +396,11 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
 
     again = control_host.play("prepare-join.yml", "--diff", **everywhere)
     assert again.code == 0, again.out
-    assert again.counted(NAME) == {"changed": 0, "unreachable": 0, "failed": 0}
+    assert again.counted(NAME) == NOTHING
     assert tokens(cluster) == kept
 
-    # Another build of the same kubelet is another kubelet for all but its version.
     newer = tmp_path / "kubelet.exe"
-    newer.write_bytes(kubelet + b"another build")
+    newer.write_bytes(kubelet + ANOTHER_BUILD)
     control_host.knows(NAME, door, wmcb_kubelet={"file": str(newer)})
     everywhere["wmcb_resident"] = True
     planned = control_host.play("upgrade.yml", "--check", "--diff", **everywhere)
@@ -328,19 +411,12 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
         upgraded = control_host.play("upgrade.yml", **everywhere)
     assert upgraded.code == 0, upgraded.out
     assert node.path(r"C:\k\kubelet.exe").read_bytes() == newer.read_bytes()
-    found = cluster.node(NAME)
-    assert found is not None
-    assert "unschedulable" not in found["spec"]
+    check_uncordoned(cluster, NAME)
     assert node.wait_for_service("wmcb", State.RUNNING)
 
-    with timed("ansible-playbook reset.yml"):
-        gone = control_host.play("reset.yml", **everywhere)
-    assert gone.code == 0, gone.out
-    assert cluster.node(NAME) is None
-    assert [node.service(name) for name in ("kubelet", "wmcb")] == [None, None]
-    assert not node.path(rf"{ssh.HOME}\.wmcb").exists()
-    again = control_host.play("reset.yml", **everywhere)
-    assert again.counted(NAME) == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
+    with timed("ansible-playbook reset.yml, twice"):
+        gone = give_back(control_host, cluster, node, NAME, **everywhere)
+    assert f"{NAME}: the Node {NAME} stays in the cluster" in " ".join(gone.out.split())
     assert not [line for line in door.commands if "powershell" in line.lower()]
 
 
@@ -360,14 +436,14 @@ def test_a_node_that_others_have_made_is_taken_over(
             taken = control_host.play("takeover.yml", **variables)
         assert taken.code == 0, taken.out
         again = control_host.play("takeover.yml", **variables)
-        assert again.counted("win1") == {"changed": 0, "unreachable": 0, "failed": 0}, again.out
+        assert again.counted("win1") == NOTHING, again.out
     settings = ready_node.machine.service_settings("kubelet")
     assert settings is not None
     assert "wmcb-log.exe" in str(settings["ImagePath"])
     after = ready_node.cluster.node("win1")
     assert after is not None
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    assert "unschedulable" not in after["spec"]
+    check_uncordoned(ready_node.cluster, "win1")
 
 
 @contextmanager
