@@ -8,7 +8,7 @@ assert sys.platform == "win32"
 
 import winreg
 
-from agent.host.windows.api.processes import close, event, reset_event, wait_for_any
+from agent.host.windows.api.processes import close, event, is_signalled, reset_event
 from agent.host.windows.api.registry import notify
 from agent.host.windows.failure import telling
 
@@ -29,7 +29,7 @@ class KeyWatch:
 
     def has_changed(self) -> bool:
         """Since it was asked last. Raises Win32Failure when the key is gone."""
-        if wait_for_any([self.event], 0.0) is None:
+        if not is_signalled(self.event):
             return False
         reset_event(self.event)
         notify(int(self._key), self.event)

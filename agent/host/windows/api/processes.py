@@ -117,6 +117,12 @@ def wait_for_any(handles: Sequence[int], seconds: float) -> int | None:
     return None if result in (_TIMEOUT, _APC_RAN) else result
 
 
+def is_signalled(handle: int) -> bool:
+    """A look, in which no call queued to this thread runs: whoever waits for that one would miss it."""
+    result: int = _wait(1, (_HANDLE * 1)(handle), False, 0, False)
+    return result == 0
+
+
 def run_queued_calls() -> None:
     """Those queued to this thread (APCs)."""
     while _sleep(0, True) == _APC_RAN:
@@ -144,7 +150,7 @@ class Process:
 
     def exit_code(self) -> int | None:
         """None while it runs."""
-        if wait_for_any([self.handle], 0) is None:
+        if not is_signalled(self.handle):
             return None
         code = _DWORD()
         _exit_code(self.handle, code)

@@ -6,8 +6,11 @@ import sys
 
 assert sys.platform == "win32"
 
+import ctypes
 import gc
-from typing import TYPE_CHECKING
+import time
+from ctypes import wintypes
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,12 +24,17 @@ from agent.host.windows.failure import Win32Failure
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # One that every Windows has, and Wine too; nothing is done to it.
 SERVICE = "Eventlog"
 
 MARKED, LAGGING, DENIED, NO_PROCESS = 1072, 1294, 5, 87
+LONG_SECONDS = 20.0
+
+_kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+_kernel32.GetCurrentThread.restype = wintypes.HANDLE
+_kernel32.QueueUserAPC.argtypes = (ctypes.c_void_p, wintypes.HANDLE, ctypes.c_size_t)
 
 
 @pytest.fixture
@@ -61,6 +69,32 @@ def test_a_refused_notification_is_told_by_its_code(
     failures.extend(codes)
     with WatchedService(SERVICE) as service, pytest.raises(kind, match=SERVICE):
         service.status()
+
+
+@pytest.fixture
+def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has the SCM tell this thread what it was asked for; it does so only when the test wants it."""
+    asked: list[Any] = []
+    monkeypatch.setattr(service_notification, "_notify", lambda *arguments: asked.append(arguments[-1]))
+
+    def queue() -> None:
+        call = ctypes.cast(asked[-1].callback, ctypes.c_void_p)
+        assert _kernel32.QueueUserAPC(call, _kernel32.GetCurrentThread(), 0), ctypes.get_last_error()
+
+    return queue
+
+
+def test_what_the_scm_tells_before_a_look_at_the_process_is_heard_by_the_wait(
+    speak: Callable[[], None],
+) -> None:
+    with WatchedService(SERVICE) as service:
+        pid = service.status().pid
+        assert pid is not None
+        speak()
+        assert service.ended(pid) is None
+        began = time.monotonic()
+        service.wait(LONG_SECONDS)
+        assert time.monotonic() - began < LONG_SECONDS
 
 
 @pytest.mark.parametrize(("code", "ended"), [(NO_PROCESS, 1067), (DENIED, None)])
