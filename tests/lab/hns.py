@@ -41,10 +41,18 @@ class Hns:
     def crash(self) -> None:
         """Its process dies, and is started again as Windows' recovery actions do: the policies are gone."""
         (process,) = self.node.processes("hns.exe")
+        crashed = self._pid()
         self.node.kill(process)
+        # It hears of the end later than Linux does, and starts nothing that it takes for running.
+        until(lambda: self._pid() != crashed, "the Service Control Manager has seen the crash")
         with suppress(AssertionError):  # whoever has called it meanwhile has started it, too
             self.node.start_service(SERVICE)
         self.node.wait_for_service(SERVICE, State.RUNNING)
+
+    def _pid(self) -> int:
+        service = self.node.service(SERVICE)
+        assert service is not None
+        return service.pid
 
     def fail(self, call: str, *codes: int) -> None:
         """Has the next calls of this name (CreateNetwork) fail with these HRESULTs, one after the other."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab.hns import Hns
+from lab.hns import SERVICE, Hns
+from lab.services import State
 
 if TYPE_CHECKING:
     from lab.node import Node
@@ -55,6 +56,7 @@ def test_a_network_without_persistence_is_gone_after_a_reboot_and_another_is_not
     hns.crash()
     assert [each["Name"] for each in hns.networks] == ["flannel.4096", "cbr0"]
     node.reboot()
+    node.wait_for_service(SERVICE, State.RUNNING)  # until then there stands what it knew before
     assert hns.network("cbr0") is not None
     assert hns.network("flannel.4096") is None
 
