@@ -31,7 +31,7 @@ from lab import (
 )
 from lab.namespace import HOST_NAME
 from lab.snapshot import Snapshot, files_below
-from lab.waiting import until
+from lab.waiting import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -127,7 +127,7 @@ class Node:
     def close(self) -> None:
         self.power_off()
         # A process that has ended may hold on to its files for a moment yet.
-        until(self._unmounted, f"the disk of {self.name} is used no more", 30)
+        until(self._unmounted, f"the disk of {self.name} is used no more")
         shutil.rmtree(self._place)
 
     def _unmounted(self) -> bool:
@@ -348,7 +348,9 @@ class Node:
     def delete_service(self, name: str) -> None:
         self._must("delete", name)
 
-    def wait_for_service(self, name: str, state: services.State, seconds: float = 30.0) -> Service:
+    def wait_for_service(
+        self, name: str, state: services.State, seconds: float = PATIENCE_SECONDS
+    ) -> Service:
         """Waits until a service is in a state; its status then."""
         reached: list[Service] = []
 

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+PATIENCE_SECONDS = 60.0
+"""Against waiting for ever: what takes a second takes many where a machine does other things as well."""
+
 
 def until(
     condition: Callable[[], Result | None],
     what: str,
-    seconds: float = 30.0,
+    seconds: float = PATIENCE_SECONDS,
     explain: Callable[[], object] = lambda: "",
 ) -> Result:
     """What `condition` answers as soon as that is true; an AssertionError that says what never came about,

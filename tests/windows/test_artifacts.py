@@ -43,7 +43,7 @@ TOOL = b"MZ" + b"".join(hashlib.sha256(f"{at}".encode()).digest() for at in rang
 TOOLS = tar_gz(("tools-1/bin/tool.exe", TOOL), ("tools-1/LICENSE", b"free"))
 TAG = {"ETag": '"one"'}
 MEGABYTE = 1 << 20
-SOON_SECONDS = 30.0
+SOON_SECONDS = 60.0
 FOUNDATION = "Python Software Foundation"
 
 

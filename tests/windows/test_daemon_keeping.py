@@ -32,7 +32,7 @@ MADE = r"C:\ProgramData\wmcb\made"
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 FORMER_LOG = r"C:\ProgramData\wmcb\logs\wmcb.1.log"
 LARGEST_LOG = 5_000_000
-SOON_SECONDS = 30.0
+SOON_SECONDS = 60.0
 LATEST_SECONDS = 5.0
 """Usually a tenth of that; this machine does other things as well."""
 FIRST_PAUSE_SECONDS = 0.9

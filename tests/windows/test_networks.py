@@ -67,7 +67,7 @@ ENDPOINT = {
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 ROUTE = {"10.244.3.0/24 over 10.77.0.33": 256}
 FORWARDING = {"eth0": True, "eth0peer": True}
-SOON_SECONDS = 30.0
+SOON_SECONDS = 60.0
 OLDER_SECONDS = 5.5
 AT_ONCE_SECONDS = 5.0
 """Usually a tenth of that; this machine does other things as well."""
