@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from lab import repository
+from lab import repository, steps
 from lab.fixtures import cannot_run, demand_program
 
 if TYPE_CHECKING:
@@ -32,15 +31,8 @@ FIRST_WITHOUT_BUILDERS = (1, 10)
 
 
 def packer(*words: str, folder: Path) -> tuple[int, str]:
-    done = subprocess.run(
-        [demand_program("packer"), *words],
-        cwd=folder,
-        env={**os.environ, "CHECKPOINT_DISABLE": "1"},  # it would ask whether there is a newer one
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "CHECKPOINT_DISABLE": "1"}  # it would ask whether there is a newer one
+    done = steps.run([demand_program("packer"), *words], environment=environment, folder=folder)
     return done.returncode, done.stdout
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from lab import repository
+from lab import repository, steps
 from lab.fixtures import demand_program
 from unit.test_monitoring import DASHBOARD, MONITORING
 
@@ -25,13 +24,7 @@ QUESTIONS = {
 
 
 def ask(*question: str | Path) -> None:
-    done = subprocess.run(
-        [demand_program("promtool"), *question],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = steps.run([demand_program("promtool"), *question])
     assert done.returncode == 0, done.stdout
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab import cache
+from lab import cache, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,16 +109,8 @@ def apt_get(*arguments: str, root: Path | None = None, folder: Path | None = Non
     command = ["apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=600", *arguments]
     if root is not None:
         command = ["chroot", str(root), *command]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = steps.run(command, environment=environment, folder=folder)
     if done.returncode != 0:
         why = " | ".join(line for line in done.stdout.splitlines() if line.startswith("E:"))
         raise Missing(f"{' '.join(command)} failed: {why or done.stdout[-300:].strip()}")

@@ -6,12 +6,11 @@ No compiler of the machine is used, so that the same sources give the same progr
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab import cache
+from lab import cache, steps
 from lab.means import Missing
 from lab.repository import LOCKS
 
@@ -90,17 +89,7 @@ def run(
     command: Sequence[str], extra: Mapping[str, str] | None = None, directory: Path | None = None
 ) -> None:
     """Runs a step of a build; its output is shown only where it fails."""
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        env=go_environment(extra or {}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = steps.run(command, environment=go_environment(extra or {}), folder=directory)
     if done.returncode != 0:
         sys.stderr.write(done.stdout)
         raise Missing(f"{Path(command[0]).name} ended with {done.returncode}: {' '.join(command)[:200]}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lab import steps
 from lab.namespace import DRIVE_Z, ROOT_VARIABLE
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Mapping, Sequence
 
 # The programs themselves: Debian's scripts around them cost a shell at each start.
@@ -58,15 +59,7 @@ def run(
     argv: Sequence[str], environment: Mapping[str, str], folder: str = "/"
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program of the root to its end, for the lab's own needs: an exit code but 0 is an error."""
-    done = subprocess.run(
-        command(argv, environment, folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = steps.run(command(argv, environment, folder))
     if done.returncode != 0:
         raise RuntimeError(f"{argv} ended with {done.returncode}: {done.stdout[-2000:]}")
     return done
