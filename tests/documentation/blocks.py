@@ -88,6 +88,13 @@ def pages() -> list[str]:
     return ["README.md", *sorted(page.relative_to(ROOT).as_posix() for page in written)]
 
 
+def pages_for(place: Place) -> list[str]:
+    """Those that have commands for it."""
+    return [
+        page for page in pages() if any(isinstance(each, Command) for each in steps(of_page(page), place))
+    ]
+
+
 def of_page(page: str) -> list[Block]:
     return blocks(page, (ROOT / page).read_text("utf-8"))
 

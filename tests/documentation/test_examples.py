@@ -13,8 +13,7 @@ from documentation.blocks import SHELL, Command, Place
 if TYPE_CHECKING:
     from pathlib import Path
 
-STEPS = {page: blocks.steps(blocks.of_page(page), Place.HERE) for page in blocks.pages()}
-RUN = {page: steps for page, steps in STEPS.items() if any(isinstance(each, Command) for each in steps)}
+RUN = {page: blocks.steps(blocks.of_page(page), Place.HERE) for page in blocks.pages_for(Place.HERE)}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the pages' shell is that of the other systems")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from documentation import blocks, on_windows
-from documentation.blocks import Command, Place
+from documentation.blocks import Place
 from lab.standin_kubelet import StandinKubelet
 from windows.exe import SHIPPED
 from windows.test_bootstrap import DATA, FORMER, RUNTIME
@@ -55,13 +55,7 @@ PAGES = {"README.md": bare, "docs/guides/openshift.md": bare, "docs/migration.md
 
 
 def test_no_page_is_left_out() -> None:
-    has_any = [page for page in blocks.pages() if _commands(page)]
-    assert has_any == list(PAGES)
-
-
-def _commands(page: str) -> list[Command]:
-    steps = blocks.steps(blocks.of_page(page), Place.WINDOWS)
-    return [each for each in steps if isinstance(each, Command)]
+    assert blocks.pages_for(Place.WINDOWS) == list(PAGES)
 
 
 @pytest.mark.parametrize(("page", "has"), PAGES.items(), ids=PAGES)
