@@ -6,7 +6,6 @@ python another_release.py RELEASE FAULT --sandbox DIR --sandbox-run ARGUMENT...
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import agent.release
@@ -52,8 +51,8 @@ def serve(folder: str) -> int:
 
     def program(controls: ServiceControls) -> int:
         controls.running()
-        while controls.next(1) not in ENDING:
-            time.sleep(0)
+        while controls.next() not in ENDING:
+            pass
         return 0
 
     return open_sandbox(Path(folder), run_services=True).services.serve("wmcb", program)

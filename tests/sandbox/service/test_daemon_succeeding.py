@@ -95,10 +95,7 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(
-    tmp_path: pathlib.Path, host: Host, api: LiveApi, wmcb: Wmcb, monkeypatch: pytest.MonkeyPatch
-) -> Fleet:
-    del monkeypatch
+def fleet(tmp_path: pathlib.Path, host: Host, api: LiveApi, wmcb: Wmcb) -> Fleet:
     return Fleet(tmp_path, host, api, wmcb)
 
 
