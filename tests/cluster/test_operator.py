@@ -32,7 +32,6 @@ PREFIX = "windowsmachineconfig.openshift.io/"
 NODES = "/api/v1/nodes"
 TURNS = r"C:\k\turns.txt"
 BUNDLE = r"C:\k\ca-bundle.crt"
-ROOTS = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
 EXAMPLE = (Path(__file__).parents[1] / "data" / "certificates" / "example-root.pem").read_text()
 THUMBPRINT = "F793B9AFDADEF1099F17694239BE478D8B336074"
 SOON_SECONDS = 60.0
@@ -133,7 +132,7 @@ class OfOperator(Joiner):
 
     def believes(self) -> bool:
         """Whom the bundle names."""
-        found = self.machine.registry(ROOTS)
+        found = self.machine.registry(roots.KEY)
         return found is not None and THUMBPRINT in found.keys
 
     def turns(self) -> list[str]:

@@ -15,6 +15,9 @@ from lab.waiting import until
 if TYPE_CHECKING:
     from lab.node import Node
 
+KEY = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
+"""What lies below it is called by certificates' thumbprints."""
+
 _HELD = r"C:\standins\roots.held"
 _HOLD = f"""
 import ctypes, pathlib, ssl, time

@@ -56,7 +56,6 @@ _CONTOSO = r"HKLM\SOFTWARE\Contoso\Agent"
 _TCPIP = rf"{_SERVICES}\Tcpip\Parameters"
 _EVENTS = rf"{_SERVICES}\EventLog\Application\agent"
 _EXCLUDED = r"HKLM\SOFTWARE\Microsoft\Windows Defender\Exclusions\Paths"
-_ROOTS = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
 _WINHTTP = r"HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
 
 _TEXT = r"""apiVersion: wmcb.internal/v1beta1
@@ -368,7 +367,7 @@ PARTS: Mapping[str, Part] = {
     "an authority": Part(
         lambda it: believed(it.node),
         {ROOTS[0]},
-        f"winreg.DeleteKey(opened({_ROOTS!r}), {THUMBPRINT!r})",
+        f"winreg.DeleteKey(opened({roots.KEY!r}), {THUMBPRINT!r})",
         f"trusted certificate {THUMBPRINT}",
         set(),
     ),
