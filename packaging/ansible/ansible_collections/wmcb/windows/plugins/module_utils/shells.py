@@ -1,6 +1,6 @@
 """Command lines for what a Windows machine is reached by: cmd.exe over SSH, PowerShell over WinRM and PSRP.
 
-Four things are asked of a shell beside running a program. cmd.exe does them without PowerShell.
+Six things are asked of a shell beside running a program. cmd.exe does them without PowerShell.
 """
 
 from __future__ import annotations

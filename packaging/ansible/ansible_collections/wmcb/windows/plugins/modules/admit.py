@@ -50,8 +50,8 @@ EXAMPLES = """
 
 RETURN = """
 changes:
-  description: What was changed, or would be, a line each.
+  description: The requests that were approved, a line each.
   type: list
   elements: str
-  returned: where something can be changed
+  returned: but in check mode
 """

@@ -33,9 +33,12 @@ EXAMPLES = """
 """
 
 RETURN = """
-changes:
-  description: What was changed, or would be, a line each.
-  type: list
-  elements: str
-  returned: where something can be changed
+path:
+  description: Where it lies on the machine.
+  type: str
+  returned: success
+sha256:
+  description: Of the program, as it is there.
+  type: str
+  returned: success
 """

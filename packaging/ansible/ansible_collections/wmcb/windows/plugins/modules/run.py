@@ -83,5 +83,17 @@ changes:
   description: What was changed, or would be, a line each.
   type: list
   elements: str
-  returned: where something can be changed
+  returned: but for the resident service's commands
+title:
+  description: What the node was made from; empty where wmcb has made nothing on it.
+  type: str
+  returned: where the command tells it, as status does
+resident:
+  description: The state of the resident service; null where there is none.
+  type: str
+  returned: where the command tells it, as status does
+requestor:
+  description: Who asks for the node's first certificate; empty but for a join.
+  type: str
+  returned: but for the resident service's commands
 """
