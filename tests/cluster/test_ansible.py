@@ -451,6 +451,8 @@ def another_node(folder: Path) -> Iterator[tuple[Node, ssh.Door]]:
     node = Node()
     place = folder / node.name
     place.mkdir()
-    with ssh.serving(node, place) as opened:
-        yield node, opened
-    node.close()
+    try:
+        with ssh.serving(node, place) as opened:
+            yield node, opened
+    finally:
+        node.close()
