@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 GIVEN, DOCUMENT = r"C:\given\kubelet.exe", r"C:\given\node.yaml"
 _LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 KUBELET = r"C:\k\kubelet.exe"
-AGENT, PLUGIN, TOOL = r"C:\tools\agent.exe", r"C:\opt\cni\bin\win-bridge.exe", r"C:\tools\bin\tool.exe"
+AGENT, PLUGIN = r"C:\tools\agent.exe", r"C:\opt\cni\bin\win-bridge.exe"
 CONTAINERD, TOML = r"C:\Program Files\containerd\containerd.exe", r"C:\Program Files\containerd\config.toml"
 CNI, SETTINGS, DATA = r"C:\etc\cni\net.d\10-l3.conf", r"C:\tools\agent.json", r"C:\tools\data"
 CRI = "io.containerd.grpc.v1.cri"

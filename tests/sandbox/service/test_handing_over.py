@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agent.host.port import Host
 
-OLD, NEW = Version("1.0.0"), Version("2.0.0", "abc")
+NEW = Version("2.0.0", "abc")
 ARGUMENTS = ("--config-map", "nodes/windows")
 TRIAL = Trial("1" * 64, NEW, "content", 10.0, ARGUMENTS)
 PLACE = PureWindowsPath(r"C:\Program Files\wmcb")

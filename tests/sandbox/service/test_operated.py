@@ -268,9 +268,6 @@ def test_files_that_the_operator_did_not_bring_are_told(
 # What it sees of the cluster
 
 
-MAPS = "/api/v1/namespaces/nodes/configmaps"
-
-
 @pytest.fixture
 def seen(host: Host, api: LiveApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[OperatorCluster]:
     monkeypatch.setattr("service.cluster._FIRST_PAUSE_SECONDS", 0.05)

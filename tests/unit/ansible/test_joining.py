@@ -44,8 +44,8 @@ class Cluster:
     def create(self, document: dict[str, Any]) -> None:
         self.made[document["metadata"]["name"]] = document
 
-    def delete(self, _kind: str, name: str, _namespace: str) -> bool:
-        return bool(self.made.pop(name, None))
+    def delete(self, _kind: str, name: str, _namespace: str) -> None:
+        self.made.pop(name, None)
 
     def find(self, kind: str, name: str, _namespace: str) -> dict[str, Any] | None:
         if kind == "secret":

@@ -40,10 +40,9 @@ class Cluster:
         """Refused by the cluster where it is not any more what it was when it was read."""
         self._ask("replace", "--raw", path, "--filename=-", given=document)
 
-    def delete(self, kind: str, name: str, namespace: str | None = None) -> bool:
-        """Whether it was there."""
-        told = self._ask("delete", kind, name, *_in(namespace), "--ignore-not-found", "--output=name")
-        return bool(told.strip())
+    def delete(self, kind: str, name: str, namespace: str) -> None:
+        """If it is there."""
+        self._ask("delete", kind, name, *_in(namespace), "--ignore-not-found")
 
     def _ask(self, *words: str, given: Mapping[str, Any] | None = None) -> str:
         try:
