@@ -19,6 +19,7 @@ from agent.host.port import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows import service_watch
 from agent.host.windows.api import service_notification
 from agent.host.windows.api.processes import close, event, wait_for_any
+from agent.host.windows.api.service_notification import Subscription
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import Win32Failure
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
@@ -223,3 +224,5 @@ def test_a_watch_that_was_forgotten_is_closed() -> None:
         WatchedService(SERVICE).status()
     gc.collect()
     wait_for_any([], 0.01)
+    left = [each for each in gc.get_objects() if isinstance(each, Subscription)]
+    assert all(each._closed for each in left)
