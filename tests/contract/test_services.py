@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from contract.world import World
 
-SOON = 20.0
+SOON = 60.0
 """Seconds: far more than any step needs, for machines that do much else at the time."""
 
 
@@ -651,7 +651,6 @@ def test_a_watch_tells_of_a_killed_service_at_once(bench: Bench) -> None:
 
 def test_a_watch_can_be_waited_for_in_another_thread_and_closed_from_this_one(bench: Bench) -> None:
     name = bench.program()
-    watch = bench.services.watch([name])
     heard: list[ServiceEvent] = []
 
     def listen() -> None:
@@ -659,12 +658,12 @@ def test_a_watch_can_be_waited_for_in_another_thread_and_closed_from_this_one(be
             heard.extend(events)
 
     listener = threading.Thread(target=listen)
-    listener.start()
-    bench.start(name)
-    _until(lambda: ServiceEvent(name, ServiceState.RUNNING) in heard)
-    bench.stop(name)
-    _until(lambda: ServiceEvent(name, ServiceState.STOPPED) in heard)
-    watch.close()
+    with bench.services.watch([name]) as watch:
+        listener.start()
+        bench.start(name)
+        _until(lambda: ServiceEvent(name, ServiceState.RUNNING) in heard)
+        bench.stop(name)
+        _until(lambda: ServiceEvent(name, ServiceState.STOPPED) in heard)
     listener.join(SOON)
     assert not listener.is_alive()
 
