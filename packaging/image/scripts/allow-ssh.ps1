@@ -2,11 +2,14 @@
 # time in which the image is made. forget.ps1 ends that.
 $ErrorActionPreference = 'Stop'
 if (-not $key) { $key = Get-Content $PSScriptRoot\*.pub }
-Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private # for which the firewall has its rule
-# Windows Server 2025 has it from the beginning, switched off; 2022 fetches it as it does its updates.
-if (-not (Get-Service sshd -ErrorAction SilentlyContinue)) {
-    Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0 | Out-Null
+# Windows Server 2025 has it from the beginning, switched off; 2022 fetches it as it does its updates, for which a machine
+# that has just been set up may have no network yet.
+foreach ($wait in 30, 60, 120, 240, 0) {
+    if (Get-Service sshd -ErrorAction SilentlyContinue) { break }
+    try { Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0 | Out-Null }
+    catch { if (-not $wait) { throw }; Start-Sleep $wait }
 }
+Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private # for which the firewall has its rule
 # Its first start makes its folder, which only administrators can change, and the keys by which the machine is known.
 Set-Service sshd -StartupType Automatic
 Start-Service sshd
