@@ -165,7 +165,8 @@ def ciphers(running: Running) -> Judged:
         return Result.MANUAL, "none are named: it takes those that Go holds for safe", remedy, ()
     weak = [str(name) for name in names if not _STRONG.fullmatch(str(name))]
     if weak:
-        return Result.FAIL, f"{', '.join(weak)} is weak", "take it out of tlsCipherSuites, and restart it", ()
+        remedy = "take what is weak out of tlsCipherSuites, and restart the kubelet"
+        return Result.FAIL, f"{', '.join(weak)} is weak", remedy, ()
     return Result.PASS, f"{len(names)} are named, all of them strong", "", ()
 
 

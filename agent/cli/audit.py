@@ -21,7 +21,7 @@ from agent.cli.streams import say
 from agent.cli.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from agent.audit.finding import Finding
     from agent.cli.arguments import Request
@@ -46,7 +46,7 @@ def show(request: Request) -> int:
     if request.wants_json:
         say(_document(found, mended, passed=passed))
     else:
-        say(_table(found, mended, Colours(sys.stdout)))
+        say(_table(found, mended, Colours(sys.stdout), fixes=fixes))
     return DONE if passed else FAILED
 
 
@@ -92,7 +92,7 @@ def _has_configuration(wants: Sequence[Want]) -> bool:
     return any(isinstance(want, File) and want.content is not None for want in wants)
 
 
-def _table(found: Sequence[Finding], mended: Collection[str], colours: Colours) -> str:
+def _table(found: Sequence[Finding], mended: Collection[str], colours: Colours, *, fixes: bool) -> str:
     lines = []
     for each in found:
         result = f"{each.result.value:<10}"
@@ -102,14 +102,26 @@ def _table(found: Sequence[Finding], mended: Collection[str], colours: Colours) 
         lines.append(f"{each.id:<6}  {result}  {each.title}: {each.reason}{told}")
         if each.remedy:
             lines.append(f"{'':<20}{each.remedy}")
+    return "\n".join([*lines, *(_after_fix(found, mended) if fixes else _before_fix(found))])
+
+
+def _before_fix(found: Sequence[Finding]) -> Iterator[str]:
     failed = sum(each.result is Result.FAIL for each in found)
     fixable = sum(bool(each.wants) for each in found)
-    lines.append(f"{BENCHMARK}: {many(failed, 'failure')}{_advice(fixable)}")
-    return "\n".join(lines)
+    advice = f"; {options.FIX.name} puts {fixable} right" if fixable else ""
+    yield f"{BENCHMARK}: {many(failed, 'failure')}{advice}"
 
 
-def _advice(fixable: int) -> str:
-    return f"; {options.FIX.name} puts {fixable} right" if fixable else ""
+def _after_fix(found: Sequence[Finding], mended: Collection[str]) -> Iterator[str]:
+    """What was done, and what is left to a person, and why."""
+    failed = [each for each in found if each.result is Result.FAIL]
+    remain = "remains" if len(failed) == 1 else "remain"
+    yield f"{BENCHMARK}: {len(mended)} put right, {many(len(failed), 'failure')} {remain}"
+    for each in failed:
+        why = "something changes it again" if each.wants else f"{options.FIX.name} leaves it to you"
+        yield f"  {each.id} remains, {why}: {each.reason}; {each.remedy}"
+    if judged := [each.id for each in found if each.result is Result.MANUAL]:
+        yield f"  for a person to judge: {', '.join(judged)}"
 
 
 def _document(found: Sequence[Finding], mended: Collection[str], *, passed: bool) -> str:

@@ -131,6 +131,24 @@ def test_a_fix_tells_what_it_did(machine: Machine, by_hand: Host) -> None:
     assert "authentication.anonymous.enabled is false (put right just now)\n" in answer.out
 
 
+def test_a_fix_tells_at_its_end_how_many_it_put_right_and_what_is_left_to_a_person(
+    machine: Machine, by_hand: Host
+) -> None:
+    del by_hand
+    assert machine.wmcb("audit", "--fix").out.splitlines()[-3:] == [
+        "CIS Kubernetes Benchmark 1.10, worker nodes: 11 put right, 1 failure remains",
+        "  4.2.12 remains, --fix leaves it to you: TLS_RSA_WITH_3DES_EDE_CBC_SHA is weak; "
+        "take what is weak out of tlsCipherSuites, and restart the kubelet",
+        "  for a person to judge: 4.2.7, 4.2.9",
+    ]
+
+
+def test_a_fix_that_had_nothing_to_do(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    told = machine.wmcb("audit", "--fix").out.splitlines()[-1]
+    assert told == "CIS Kubernetes Benchmark 1.10, worker nodes: 0 put right, 0 failures remain"
+
+
 def test_drift_of_what_was_made_here_is_made_right_again(machine: Machine) -> None:
     machine.wmcb(*machine.node)
     place = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
