@@ -6,6 +6,7 @@ import io
 import json
 import os
 import time
+from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,14 @@ from agent.cli.machine import is_sandbox, open_to_look
 from agent.cli.streams import say, tell
 from agent.engine import repairing
 from agent.engine import run as engine
+from agent.host.errors import HostError
+from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_FILE
 from agent.release import RELEASE, build
 from service import pausing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from agent.cli.arguments import Request
     from agent.host.port import Host
@@ -36,10 +39,12 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 def write(request: Request) -> int:
     host = open_to_look(request)
     place = request.operand or _name(host)
+    _check_place(request, host, place)
     bundled = Bundled(host)
-    files = bundled.files(lambda: json.loads(_status(host)), lambda: json.loads(_repair(host)))
+    found = bundled.files(lambda: json.loads(_status(host)), lambda: json.loads(_repair(host)))
     about = {"wmcb": RELEASE, "commit": build().commit, "missing": bundled.missing}
-    _put(request, host, place, _zipped({"about.json": json.dumps(about, indent=1).encode(), **files}))
+    files = {"about.json": json.dumps(about, indent=1).encode(), **found}
+    _put(request, host, place, _zipped(files))
     for name, why in bundled.missing.items():
         tell(f"wmcb: warning: without {name}: {why}")
     if request.wants_json:
@@ -77,23 +82,50 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     return written.getvalue()
 
 
+def _check_place(request: Request, host: Host, place: str) -> None:
+    """Before anything is looked for, which takes its time. Raises BadUsage, Failure."""
+    path = _on_host(request, host, place) or Path(place).absolute()
+    with _writing(place):
+        there, above = _kind(host, path), _kind(host, path.parent)
+    if there is FileKind.DIRECTORY:
+        raise BadUsage(f"{place} is a folder; name a file in it, as {_name(host)}", where=place)
+    if there is not None:
+        raise BadUsage(f"{place} is there already; give another name", where=place)
+    if above is not FileKind.DIRECTORY:
+        raise BadUsage(f"there is no folder {path.parent} to write to; make it, or name another", where=place)
+
+
+def _kind(host: Host, path: Path | PureWindowsPath) -> FileKind | None:
+    if isinstance(path, Path):
+        is_there = path.exists()
+        return FileKind.DIRECTORY if path.is_dir() else FileKind.FILE if is_there else None
+    found = host.files.observe(path)
+    return found.kind if found else None
+
+
 def _put(request: Request, host: Host, place: str, content: bytes) -> None:
     path = _on_host(request, host, place)
-    if path is not None:
-        if host.files.observe(path) is not None:
-            raise _is_there(place)
-        host.files.write(path, content, PRIVATE_FILE)
-        return
+    with _writing(place):
+        if path is not None:
+            host.files.write(path, content, PRIVATE_FILE)
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with open(os.open(Path(place), flags, 0o600), "wb") as file:  # noqa: PTH123 - by its descriptor
+            file.write(content)
+
+
+@contextmanager
+def _writing(place: str) -> Iterator[None]:
     try:
-        descriptor = os.open(
-            Path(place), os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
-        )
-    except FileExistsError as fault:
-        raise _is_there(place) from fault
+        yield
+    except HostError as fault:
+        raise _not_written(place, f"{fault.meaning} (Windows error {fault.code})", fault.advice) from fault
     except OSError as fault:
-        raise Failure(f"cannot write {place}: {fault.strerror}", where=place) from fault
-    with open(descriptor, "wb") as file:  # noqa: PTH123 - by its descriptor
-        file.write(content)
+        raise _not_written(place, str(fault.strerror)) from fault
+
+
+def _not_written(place: str, why: str, advice: str = "") -> Failure:
+    return Failure(f"cannot write {place}: {why}; {advice or 'name a file in another folder'}", where=place)
 
 
 def _on_host(request: Request, host: Host, place: str) -> PureWindowsPath | None:
@@ -102,7 +134,3 @@ def _on_host(request: Request, host: Host, place: str) -> PureWindowsPath | None
         return PureWindowsPath(place) if PureWindowsPath(place).drive else None
     # Whoever is no administrator could not read it himself then.
     return PureWindowsPath(Path(place).absolute()) if host.access.is_administrator() else None
-
-
-def _is_there(place: str) -> BadUsage:
-    return BadUsage(f"{place} is there already; give another name", where=place)

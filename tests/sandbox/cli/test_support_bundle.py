@@ -6,7 +6,7 @@ import base64
 import json
 import zipfile
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -278,15 +278,72 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert Scrubber().text(text) == text
 
 
-def test_a_file_that_is_there_is_kept(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--sandbox", str(tmp_path / "c"), "support-bundle"]
+class _Misplaced(NamedTuple):
+    where: str
+    """Below a folder of the test's, unless it is the machine's."""
+    code: int
+    says: str
+
+
+MISPLACED = {
+    "a file is there": _Misplaced("given/node.zip", 2, "{place} is there already; give another name"),
+    "a folder": _Misplaced("given", 2, "{place} is a folder; name a file in it, as wmcb-support-"),
+    "no such folder": _Misplaced(
+        "none/node.zip", 2, "there is no folder {parent} to write to; make it, or name another"
+    ),
+    "below a file": _Misplaced(
+        "given/node.zip/a.zip", 2, "there is no folder {parent} to write to; make it, or name another"
+    ),
+    "no such folder of the machine": _Misplaced(
+        r"C:\none\node.zip", 2, r"there is no folder C:\none to write to; make it, or name another"
+    ),
+    "a folder of the machine": _Misplaced(
+        "C:\\Windows", 2, r"C:\Windows is a folder; name a file in it, as wmcb-support-"
+    ),
+    "no name of Windows": _Misplaced(
+        r"C:\Windows\nul",
+        1,
+        r"cannot write C:\Windows\nul: Windows cannot have such a name (Windows error 123); 'nul' is ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISPLACED.values(), ids=MISPLACED)
+def test_where_it_cannot_be_written_nothing_is(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], case: _Misplaced
+) -> None:
+    there = tmp_path / "given" / "node.zip"
+    there.parent.mkdir()
+    there.write_text("another")
+    open_sandbox(tmp_path / "c")
+    place = case.where if case.where.startswith("C:") else str(tmp_path / case.where)
+    assert run(["--sandbox", str(tmp_path / "c"), "support-bundle", place]) == case.code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("wmcb: " + case.says.format(place=place, parent=place.rpartition("/")[0]))
+    assert there.read_text() == "another"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["c", "given"]
+
+
+def test_where_nobody_may_write(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of Linux' that has no room for anybody's files."""
+    assert run(["--sandbox", str(tmp_path), "support-bundle", "/sys/node.zip"]) == 1
+    (*_, line) = capsys.readouterr().err.splitlines()
+    assert line == "wmcb: cannot write /sys/node.zip: Permission denied; name a file in another folder"
+
+
+def test_its_files_are_counted_as_they_are_in_it(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     place = tmp_path / "node.zip"
-    place.write_text("another")
-    assert run([*words, str(place)]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == f"wmcb: {place} is there already; give another name"
-    assert place.read_text() == "another"
-    assert run([*words, str(tmp_path / "none" / "node.zip")]) == 1
-    assert "cannot write" in capsys.readouterr().err.splitlines()[-1]
+    words = ["--sandbox", str(tmp_path / "c"), "support-bundle", str(place)]
+    assert run(words) == 0
+    with zipfile.ZipFile(place) as written:
+        names = written.namelist()
+    told = capsys.readouterr().out
+    assert told == f"{place}: {len(names)} files, without secrets as far as they can be told\n"
+    place.unlink()
+    assert run([*words, "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == sorted(names)
 
 
 def test_for_programs(tmp_path: pathlib.Path, host: Host, capsys: pytest.CaptureFixture[str]) -> None:
