@@ -14,7 +14,7 @@ from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
-from agent.sources.node_configuration import compile_node, turn
+from agent.sources.node_configuration import LOG_RUNNER, compile_node, turn
 from service import standing
 from service.cluster import kubeconfig_of
 from service.desired import desired
@@ -321,6 +321,8 @@ class Adopting:
         """What is to be fetched, as far as it will be written. Raises Refused, HostError."""
         if compiled.specification is None:
             raise Refused(told(compiled.report.errors))
+        if compiled.unwritten and self._host.files.observe(LOG_RUNNER) is None:
+            raise Refused(told(compiled.unwritten))
         if not compiled.artifacts:
             return True  # the run plans for itself
         from agent.artifacts.stock import contents_of

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agent.cli.asking import last_of
+from agent.cli.command_line import called
 from agent.cli.failure import BadInput, Refused
 from agent.cli.inputs import title_of
 from agent.cli.run_log import RunLog
@@ -17,24 +18,27 @@ from agent.spec.host_name import HostName
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from agent.cli.arguments import Request
     from agent.cli.stages import Stage
     from agent.host.port import Host
     from agent.spec import Want
 
 
-def findings(host: Host, ignored: Collection[str]) -> Sequence[Finding]:
+def findings(request: Request, host: Host, ignored: Collection[str]) -> Sequence[Finding]:
     """Whether this machine can be copied as it is; errors that are to be ignored are warnings."""
     title = title_of(host)
-    text = f"this machine is one ({title}); wmcb reset takes it out of that" if title else "it is none"
+    reset = f"{called(request)} reset"
+    text = f"this machine is one ({title}); {reset} takes it out of that" if title else "it is none"
     is_one = Finding(image.NODE, Verdict.ERROR if title else Verdict.GOOD, text)
     found = [is_one, *image.findings(host)]
     return [each.forgiven() if each.check in ignored else each for each in found]
 
 
-def refuse_identity(host: Host, stages: Sequence[Stage]) -> None:
+def refuse_identity(request: Request, host: Host, stages: Sequence[Stage]) -> None:
     """Raises Refused where this is a node, or was one, and BadInput for a document that makes it this one."""
     if title := title_of(host):
-        raise Refused(f"this machine is a node already ({title}); wmcb reset takes it out of that first")
+        text = f"this machine is a node already ({title}); {called(request)} reset takes it out of that first"
+        raise Refused(text)
     found = [
         Refused(f"{name} is of a node that this machine was; remove it, or an image has it", where=name)
         for name in image.of_a_node(host)

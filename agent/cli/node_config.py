@@ -8,10 +8,13 @@ from agent.cli import options, values
 from agent.cli.asking import tell_report
 from agent.cli.contents import Contents
 from agent.cli.given import given_file
+from agent.cli.machine import is_imagined, runs_programs
 from agent.cli.means import means_of
 from agent.cli.stages import Stage
 from agent.engine.parts import CONFIGURED
-from agent.sources.node_configuration import chosen, compile_node, read
+from agent.sources.node_configuration import LOG_RUNNER, chosen, compile_node, read
+from agent.sources.report import Report
+from agent.spec import File, Key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +24,15 @@ if TYPE_CHECKING:
     from agent.cli.given import GivenFile
     from agent.host.port import Host
     from agent.sources.node_configuration import NodeConfiguration
+    from agent.sources.report import Entry
+    from agent.spec import Specification
 
 _LABELS = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
 """Those that every Windows node has, also before it is one."""
 
 
-def stage(request: Request, host: Host, asking: Asking) -> Stage:
-    """Raises BadInput for a document that cannot be meant, in any part of it."""
+def stage(request: Request, host: Host, asking: Asking, first: Specification | None = None) -> Stage:
+    """Raises BadInput for a document that cannot be meant, in any part of it. `first` is made before."""
     file = given_file(request, options.NODE_CONFIG, host)
     outcome = read(file.shown, file.read())
     tell_report(outcome.report, asking)
@@ -37,7 +42,7 @@ def stage(request: Request, host: Host, asking: Asking) -> Stage:
     contents = Contents(host, means_of(request, host))
     for other in others:
         tell_report(compile_node([other], contents, file.shown).report, asking)
-    stage = compiled(request, host, asking, CONFIGURED, file.shown, mine)
+    stage = compiled(request, host, asking, CONFIGURED, file.shown, mine, first)
     _tell(file, mine, others, node_name, asking)
     return stage
 
@@ -49,6 +54,7 @@ def compiled(
     part: str,
     title: str,
     documents: Sequence[NodeConfiguration],
+    first: Specification | None = None,
 ) -> Stage:
     """What these documents want together. Raises BadInput."""
     contents = Contents(host, means_of(request, host))
@@ -56,11 +62,26 @@ def compiled(
     def again() -> Stage:
         found = compile_node(documents, contents, title)
         tell_report(found.report, asking)
+        if found.unwritten and not _brings_log_runner(host, first):
+            _tell_unwritten(request, asking, found.unwritten)
         assert found.specification is not None, "a report without errors comes with a specification"
         what = f"make what {title} wants"
         return Stage(part, what, found.specification, contents, found.origins, found.artifacts, again)
 
     return again()
+
+
+def _brings_log_runner(host: Host, first: Specification | None) -> bool:
+    is_brought = first is not None and Key(File.kind, str(LOG_RUNNER)) in first.by_key()
+    return is_brought or host.files.observe(LOG_RUNNER) is not None
+
+
+def _tell_unwritten(request: Request, asking: Asking, entries: Sequence[Entry]) -> None:
+    """Raises BadInput where the service would be started, and could not be."""
+    if runs_programs(request) and not is_imagined(request):
+        tell_report(Report(tuple(entries)), asking)
+    for each in entries:
+        asking.warn(f"{each.where}: {each.message}")
 
 
 def _node_name(request: Request, host: Host, asking: Asking) -> str:

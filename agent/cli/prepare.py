@@ -45,7 +45,7 @@ def run(request: Request) -> int:
     asking = Asking(ignored_checks(request))
     wanted = _wanted(request, host, asking)
     if request.has(options.FOR_IMAGE):
-        images.refuse_identity(host, wanted)
+        images.refuse_identity(request, host, wanted)
     if not is_imagined(request):
         refuse_unfit(machine_findings(request, host, asking, None, checks=_CHECKS), asking)
     if is_look:
@@ -80,7 +80,8 @@ def _wanted(request: Request, host: Host, asking: Asking) -> Sequence[Stage]:
     if request.has(options.KUBERNETES_VERSION):
         found.append(_of_every_node(request, host, asking))
     if request.has(options.NODE_CONFIG):
-        found.append(node_config.stage(request, host, asking))
+        first = found[0].specification if found else None
+        found.append(node_config.stage(request, host, asking, first))
     interrupted = engine.interrupted_part(host)
     return sorted(found, key=lambda stage: stage.part != interrupted)
 

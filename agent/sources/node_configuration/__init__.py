@@ -6,6 +6,7 @@ and `compile_node` what the node is then.
 
 from agent.sources.node_configuration.compiling import Compiled, chosen, compile_node, maintenance
 from agent.sources.node_configuration.model import (
+    LOG_RUNNER,
     Maintenance,
     NodeConfiguration,
     Nodes,
@@ -23,6 +24,7 @@ __all__ = [
     "API",
     "DATA_KEY",
     "KIND",
+    "LOG_RUNNER",
     "Compiled",
     "Maintenance",
     "NodeConfiguration",

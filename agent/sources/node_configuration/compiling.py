@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.records import field, frozen, replaced
 from agent.sources.kubelet.folders import with_parents
-from agent.sources.node_configuration.model import Maintenance, RemoteFile, Unobtainable
+from agent.sources.node_configuration.model import LOG_RUNNER, Maintenance, RemoteFile, Unobtainable
 from agent.sources.report import Entry, Report, Severity
 from agent.spec import (
     Artifact,
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 
+_BRINGING = "wmcb prepare --kubernetes-version brings it, or a join: do that first"
+
+
 @frozen
 class Compiled:
     specification: Specification | None
@@ -41,6 +44,8 @@ class Compiled:
     """Where each of the resources was said, but for folders on the way to others."""
     artifacts: tuple[Artifact, ...] = ()
     """All that has to be fetched, unless nothing of it is needed."""
+    unwritten: tuple[Entry, ...] = ()
+    """What is wrong where LOG_RUNNER is not on the machine, as these documents do not bring it."""
 
     @property
     def unknown(self) -> tuple[Artifact, ...]:
@@ -70,7 +75,8 @@ def compile_node(documents: Iterable[NodeConfiguration], obtain: Obtain, title: 
         work.add(document)
     work.check()
     specification = None if work.entries else work.specification(title)
-    return Compiled(specification, Report(tuple(work.entries)), work.origins, tuple(work.artifacts))
+    report = Report(tuple(work.entries))
+    return Compiled(specification, report, work.origins, tuple(work.artifacts), tuple(work.unwritten()))
 
 
 class _Work:
@@ -125,6 +131,16 @@ class _Work:
             for reference in _references(want):
                 if reference not in self._wants and not self._may_hold(reference):
                     self._wrong(origin, f"it refers to {reference}, which is not wanted of this node")
+
+    def unwritten(self) -> Iterator[Entry]:
+        runner = Key(File.kind, str(LOG_RUNNER))
+        if runner in self._wants or self._may_hold(runner):
+            return
+        for key, want in self._wants.items():
+            if isinstance(want, Service) and want.program == LOG_RUNNER:
+                said = self.origins[key]
+                origin = replaced(said, place=(*said.place, "output"))
+                yield origin.error(f"there is no {LOG_RUNNER} to write it; {_BRINGING}")
 
     def _may_hold(self, reference: Key) -> bool:
         """Whether it may be a file that is in what is not known yet."""

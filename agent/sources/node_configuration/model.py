@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
+from agent import log_runner
 from agent.records import field, frozen
 from agent.sources.report import Entry, Severity
 from agent.spec import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import PureWindowsPath
 
     from agent.sources.report import Place
     from agent.spec import Content, Protection, Signer, Want
+
+
+LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
+"""What writes the output of services. It comes with a release of Kubernetes, and not with a document."""
 
 
 @frozen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import struct
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -59,6 +60,11 @@ class Machine:
     @property
     def place(self) -> Path:
         return self.folder / "machine"
+
+    @property
+    def called(self) -> str:
+        """What a command about it begins with, as people are told it."""
+        return shlex.join(["wmcb", "--sandbox", str(self.place)])
 
     @property
     def host(self) -> Host:

@@ -57,6 +57,58 @@ def test_a_node_is_made_with_what_it_wants_and_again_nothing_changes(bare: Machi
     assert bare.wmcb("status").code == 0
 
 
+OUTPUT = """\
+services:
+- name: talker
+  program: C:\\talker.exe
+  output: {path: 'C:\\talker.log'}
+"""
+LOG_RUNNER = r"C:\k\wmcb-log.exe"
+NO_LOG_RUNNER = (
+    "line 4, column 3 at $.services.0.output: there is no C:\\k\\wmcb-log.exe to write it; wmcb prepare "
+    "--kubernetes-version brings it, or a join: do that first"
+)
+
+
+@pytest.mark.parametrize("command", [("plan",), ("prepare",), ("prepare", "--dry-run")], ids=" ".join)
+def test_an_output_that_nothing_could_write_is_refused_before_anything_is_done(
+    bare: Machine, command: tuple[str, ...]
+) -> None:
+    before = picture(bare)
+    document = given(bare, OUTPUT)
+    answer = bare.wmcb(*command, *document, "--sandbox-run")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.error_lines == [f"wmcb: {document[1]} {NO_LOG_RUNNER}"]
+    assert picture(bare) == before
+
+
+BROUGHT = {
+    "on the machine": "",
+    "as a file": f"files: [{{path: '{LOG_RUNNER}', text: MZ}}]\n",
+    "as an artifact": (
+        f"artifacts: [{{name: log, source: 'https://a/l', sha256: {'0' * 64}, path: '{LOG_RUNNER}'}}]\n"
+    ),
+    "perhaps in an archive": (
+        f"artifacts: [{{name: log, source: 'https://a/l', sha256: {'0' * 64}, unpack: {{into: 'C:\\k'}}}}]\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("brought", BROUGHT.values(), ids=BROUGHT)
+def test_an_output_can_be_written_where_what_writes_it_comes_along(bare: Machine, brought: str) -> None:
+    if not brought:
+        bare.put(LOG_RUNNER, b"MZ")
+    answer = bare.wmcb("plan", *given(bare, brought + OUTPUT), "--sandbox-run")
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_a_sandbox_that_starts_nothing_needs_no_such_program(bare: Machine) -> None:
+    document = given(bare, OUTPUT)
+    answer = bare.wmcb("plan", *document)
+    assert answer.code == 0
+    assert answer.error_lines == [f"wmcb: warning: {document[1]} {NO_LOG_RUNNER}"]
+
+
 def test_what_it_made_stays_without_it_and_goes_with_a_document_that_wants_it_no_more(
     machine: Machine,
 ) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from contextlib import suppress
 from pathlib import PureWindowsPath
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,7 +70,8 @@ def test_a_bare_machine_is_prepared_and_again_nothing_changes(bare: Machine, mir
     assert answer.out == "nothing to do: this machine is prepared as is wanted\n", answer.err
     assert but_state(bare) == {name: made[name] for name in but_state(bare)}
     answer = bare.wmcb("reset")
-    assert "wmcb itself stays in C:\\Program Files\\wmcb: wmcb daemon uninstall removes it" in answer.out
+    uninstall = f"{bare.called} daemon uninstall"
+    assert f"wmcb itself stays in C:\\Program Files\\wmcb: {uninstall} removes it" in answer.out
     bare.wmcb("daemon", "uninstall")
     assert bare.picture() == before
 
@@ -115,6 +118,17 @@ def test_a_document_alone_is_made_so_on_any_machine(machine: Machine) -> None:
     assert machine.host.files.observe(PureWindowsPath(OWN[0])) is None
 
 
+def test_what_writes_a_services_output_is_brought_before_the_document_needs_it(
+    bare: Machine, mirror: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wmcb_log_runner", SimpleNamespace(PROGRAM=b"MZ"))
+    text = "services: [{name: a, program: 'C:\\a.exe', output: {path: 'C:\\a.log'}, running: false}]\n"
+    document = given(bare, text)
+    answer = bare.wmcb(*VERSION, *mirror, *document, "--sandbox-run")
+    assert answer.code == 0, answer.err
+    assert bare.read(r"C:\k\wmcb-log.exe") == b"MZ"
+
+
 WRONG = [
     pytest.param((), "--kubernetes-version V or --node-config FILE is needed", 2, id="nothing"),
     pytest.param(
@@ -125,7 +139,8 @@ WRONG = [
     ),
     pytest.param(
         ("--kubernetes-version", "1.36.9", "--artifacts", "{folder}"),
-        "--kubernetes-version v1.36.9: its content cannot be fetched: ",
+        "--kubernetes-version v1.36.9: its content cannot be fetched from "
+        "https://dl.k8s.io/v1.36.9/bin/windows/amd64/kubelet.exe: ",
         1,
         id="not to be had",
     ),

@@ -13,7 +13,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.host.errors import NotFound, TimedOut
 from agent.host.port import ServiceState
-from agent.host.protection import PRIVATE_FILE
+from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.host.reboot_reasons import next_host_name
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
@@ -741,6 +741,17 @@ def test_an_older_one_is_refused_also_after_a_restart(trusting: Follower, signer
 
 
 # Contents that are elsewhere
+
+
+def test_an_output_waits_for_what_writes_it(follower: Follower) -> None:
+    follower.wants("services: [{name: a, program: 'C:\\a.exe', output: {path: 'C:\\a.log'}}]\n")
+    assert follower.stands(State.REFUSED)
+    assert "at $.services.0.output: there is no C:\\k\\wmcb-log.exe to write it; " in follower.standing.error
+    assert follower.host.services.read("a") is None
+    follower.host.files.write(nodes.K / "wmcb-log.exe", b"MZ", PROGRAM_FILE)
+    follower.is_node(labels={"any": "other"})
+    assert follower.stands(State.APPLIED)
+    assert follower.host.services.read("a") is not None
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from agent.sources.node_configuration.kinds.values import (
     seconds_form,
     service_name_form,
 )
+from agent.sources.node_configuration.model import LOG_RUNNER
 from agent.spec import HealthCheck, Restart, Service, StartType
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _OWN_SERVICE = "wmcb"
-_LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
 _MEGABYTE = 1_000_000
 _START_TYPES = {
     "automatic": StartType.AUTOMATIC,
@@ -142,7 +142,7 @@ def _service(checking: Checking, given: Fields, place: Place) -> Service:
     log = path(given, "log")
     if "output" in given:
         log, arguments = _written(given, program, arguments)
-        program = _LOG_RUNNER
+        program = LOG_RUNNER
     return Service(
         name,
         program,
