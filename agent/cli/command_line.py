@@ -1,13 +1,17 @@
-"""How somebody asked for a node, to be told when it is to be asked for once more. No secret is in it."""
+"""Command lines that somebody is told, to be run as they stand. No secret is in one."""
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
-from agent.cli.arguments import COMMON, OUTPUT
+from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.cli.arguments import Request
 
 _OF_ONE_RUN = {each.name for each in (*COMMON, OUTPUT, options.IGNORE, join_options.KUBEADM_VERBOSITY)}
@@ -22,11 +26,48 @@ _SECRET = {
 }
 
 
+HIDDEN = "***"
+_PLAIN = re.compile(r"[\w.:/\\+=~-]+", re.ASCII)
+"""What neither cmd.exe nor PowerShell takes for anything else."""
+
+
 def command_line(request: Request) -> str:
-    """Under wmcb's own name, whatever it was called by. A URL may carry a password."""
-    words = ["wmcb", *request.words]
+    """How somebody asked for a node, to be told when it is to be asked for once more: without the sandbox,
+    which whoever looks at one names himself. Under wmcb's own name, whatever it was called by. A URL may
+    carry a password.
+    """
+    words = ["wmcb", *map(_quoted, request.words)]
     for name, value in request.values.items():
         if name not in _OF_ONE_RUN:
             is_secret = name in _SECRET or "@" in value
-            words += [name, "***" if is_secret else value] if value else [name]
-    return " ".join(f'"{word}"' if " " in word else word for word in words)
+            words += [name, HIDDEN if is_secret else _quoted(value)] if value else [name]
+    return " ".join(words)
+
+
+def called(request: Request) -> str:
+    """What stands before a command that is about the same machine."""
+    return " ".join(["wmcb", *_place(request)])
+
+
+def here(request: Request, command: str) -> str:
+    """What `command_line` gave, for the machine that this request is about."""
+    return " ".join([command, *_place(request)]) if command else ""
+
+
+def _place(request: Request) -> Sequence[str]:
+    if not request.has(SANDBOX):
+        return ()
+    running = (SANDBOX_RUN.name,) if request.has(SANDBOX_RUN) else ()
+    return (SANDBOX.name, _quoted(request.value(SANDBOX, "")), *running)
+
+
+def _quoted(word: str) -> str:
+    """For a shell of the system that this runs on."""
+    if sys.platform == "win32":
+        from agent.host.commandline import quote
+
+        return word if _PLAIN.fullmatch(word) else quote(word, always=True)
+    else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
+        import shlex
+
+        return shlex.quote(word)

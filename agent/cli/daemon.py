@@ -87,6 +87,7 @@ def served(
 
 def _started(request: Request, name: str) -> int:
     """In a sandbox, where no other program asks the service control manager for it."""
+    from agent.cli.command_line import called
     from agent.host.port import ServiceState
 
     if not request.has(SANDBOX_RUN):
@@ -94,10 +95,10 @@ def _started(request: Request, name: str) -> int:
         raise BadUsage(text, where=SANDBOX_RUN.name)
     services = open_machine(request).services
     if services.read(name) is None:
-        raise Refused(f"there is no service {name} here: wmcb daemon install makes it")
+        raise Refused(f"there is no service {name} here: {called(request)} daemon install makes it")
     services.start(name)
     status = services.wait(name, ServiceState.RUNNING, START_WITHIN_SECONDS)
-    say(f"the service {name} runs as process {status.pid}; wmcb daemon uninstall stops it")
+    say(f"the service {name} runs as process {status.pid}; {called(request)} daemon uninstall stops it")
     return DONE
 
 
@@ -143,7 +144,7 @@ def pause(request: Request) -> int:
             pausing.pause(host, until)
         except NotFound as error:
             raise Failure("wmcb has put nothing on this machine: there is nothing to pause") from error
-    say(f"repairs are paused {paused_until(until)}")
+    say(f"repairs are paused {paused_until(request, until)}")
     return DONE
 
 
@@ -169,10 +170,12 @@ def resident_state(host: Host) -> ServiceState | None:
     return None
 
 
-def paused_until(until: float | None) -> str:
+def paused_until(request: Request, until: float | None) -> str:
     """For a person."""
     if until is None:
-        return "until: wmcb daemon resume"
+        from agent.cli.command_line import called
+
+        return f"until: {called(request)} daemon resume"
     import time
 
     return time.strftime("until %Y-%m-%d %H:%M:%S UTC", time.gmtime(until))

@@ -8,6 +8,7 @@ from agent.cli import join_options, options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
+from agent.cli.command_line import called
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.given import given_file
 from agent.engine import run as engine
@@ -50,20 +51,19 @@ def asking_for(request: Request, host: Host) -> Asking:
 
         return asking_to_upgrade(request, host)
     if not join_options.joins(request):
-        _refuse_what_has_joined(host)
+        _refuse_what_has_joined(request, host)
         return Asking(ignored_checks(request))
     from agent.cli.join import asking_to_join
 
     return asking_to_join(request, host)
 
 
-def _refuse_what_has_joined(host: Host) -> None:
+def _refuse_what_has_joined(request: Request, host: Host) -> None:
     """The kubelet of an Ignition would go on with the credentials that the join's has."""
     if host.files.observe(ARGUMENTS_FILE) is not None and (title := title_of(host)):
-        raise Refused(
-            f"this machine has joined a cluster already ({title}); wmcb reset takes it out of that first",
-            where=str(ARGUMENTS_FILE),
-        )
+        reset = f"{called(request)} reset takes it out of that first"
+        text = f"this machine has joined a cluster already ({title}); {reset}"
+        raise Refused(text, where=str(ARGUMENTS_FILE))
 
 
 def title_of(host: Host) -> str:
@@ -71,7 +71,7 @@ def title_of(host: Host) -> str:
     return engine.title(host) if host.access.is_administrator() else ""
 
 
-def refuse_node_of_ignition(host: Host) -> None:
+def refuse_node_of_ignition(request: Request, host: Host) -> None:
     """It has its credentials where a join's kubelet looks for its own."""
     title = title_of(host)
     if not title or title.startswith(USER_DATA):
@@ -79,7 +79,8 @@ def refuse_node_of_ignition(host: Host) -> None:
     from agent.sources.kubeadm.compiling import node_in
 
     if not node_in(title):
-        raise Refused(f"this machine is a node of {title}; run wmcb reset first, which takes it out of that")
+        reset = f"run {called(request)} reset first, which takes it out of that"
+        raise Refused(f"this machine is a node of {title}; {reset}")
 
 
 def is_said(request: Request, asking: Asking) -> bool:

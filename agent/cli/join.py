@@ -49,7 +49,7 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     """Raises BadUsage for a configuration that cannot be meant."""
     asking = Asking()
     configuration = configuration_of(request, host, asking)
-    refuse_node_of_ignition(host)
+    refuse_node_of_ignition(request, host)
     # What user data made is not the join's to take away: the same user data would be carried out once more.
     by_user_data = title_of(host).startswith(USER_DATA)
     return replaced(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)

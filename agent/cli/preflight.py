@@ -73,7 +73,8 @@ def _show_image(request: Request, host: Host) -> int:
     if given:
         text = "an image is looked at as it is; ask for a node without --image"
         raise BadUsage(f"{given[0]}: {text}", where=given[0])
-    return _told(request, images.findings(host, ignored_checks(request, image.IDS)), "to be an image")
+    found = images.findings(request, host, ignored_checks(request, image.IDS))
+    return _told(request, found, "to be an image")
 
 
 def _told(request: Request, found: Sequence[Finding], purpose: str) -> int:

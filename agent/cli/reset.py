@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.command_line import called
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.leaving import Leaving, check_options
@@ -46,7 +47,7 @@ def run(request: Request) -> int:
         host = open_or_imagine(request)
         with looking():
             leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
-        also = [*leaving.foreseen(), *_resident(host)]
+        also = [*leaving.foreseen(), *_resident(request, host)]
         manners, but = _manners(request), _stays(request)
         show_preview(request, host, Specification(), part=None, but=but, also=also, manners=manners)
         return DONE
@@ -59,8 +60,9 @@ def run(request: Request) -> int:
         told.log.remove()
     if done.plan.changes:
         leaving.when_done()
-        done = replaced(done, left=(*done.left, *_not_run(request, done), *leaving.left(), *_resident(host)))
-    done = replaced(done, left=(*stays, *done.left))
+        elsewhere = (*_not_run(request, done), *leaving.left(), *_resident(request, host))
+        done = replaced(done, left=(*done.left, *elsewhere))
+    done = replaced(done, left=(*staying, *done.left))
     if request.wants_json:
         from agent.cli import plan_documents
 
@@ -111,12 +113,13 @@ def _not_run(request: Request, done: Done) -> Iterator[str]:
         yield "of commands nothing: a sandbox has none of Windows' shells, and did not run them"
 
 
-def _resident(host: Host) -> Iterator[str]:
+def _resident(request: Request, host: Host) -> Iterator[str]:
+    uninstall = f"{called(request)} daemon uninstall"
     with suppress(HostError):
         if host.services.read(SERVICE) is not None:
-            yield f"the resident service and {place(host)} stay: wmcb daemon uninstall removes both"
+            yield f"the resident service and {place(host)} stay: {uninstall} removes both"
         elif host.files.observe(place(host)) is not None:
-            yield f"wmcb itself stays in {place(host)}: wmcb daemon uninstall removes it"
+            yield f"wmcb itself stays in {place(host)}: {uninstall} removes it"
 
 
 def _forget(request: Request) -> int:

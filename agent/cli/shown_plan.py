@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
+from agent.cli.command_line import HIDDEN
+from agent.cli.looking import ELEVATE
 from agent.cli.outstanding import outstanding
 from agent.engine.planning import Action
 from agent.spec import Effect
@@ -77,13 +79,16 @@ def of_result(done: Done) -> Iterator[str]:
     yield from done.left
 
 
-def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) -> str:
-    otherwise = [each for each in status.resources if each.found is None or each.differences]
+def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool, called: str = "wmcb") -> str:
+    """`called` is what a command about this machine begins with."""
+    otherwise = [
+        each for each in status.resources if each.found is None or each.differences or each.record.is_leaving
+    ]
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     for path, last in logs.items():
         lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
     lines += status.awaiting
-    if advice := _advice(status, otherwise):
+    if advice := _advice(status, otherwise, called):
         lines.append(advice)
     if number := len(status.resources):  # none is made until a first run has ended
         title = f", from {status.title}" if status.title else ""
@@ -91,32 +96,43 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool) ->
     return "\n".join(lines)
 
 
-_AGAIN = "run wmcb again, with the options that made this node, to make that right"
 _AGAIN_AS_BEFORE = "run this again to make that right"
-_OF_USER_DATA = (
-    "run wmcb upgrade to make right what the join made; what else of this user data has changed stays so, "
-    "as it is carried out once: put it right by hand, or run wmcb reset and carry it out anew"
-)
 
 
-def _advice(status: Status, otherwise: Sequence[Standing]) -> str | None:
+def _advice(status: Status, otherwise: Sequence[Standing], called: str) -> str | None:
     if status.under_way:
         return "a run is under way on this machine: ask again when it has ended"
     if status.interrupted:
-        return "the last run was interrupted: run it again to finish it, or with --rollback to take it back"
+        told = "the last run was interrupted: run it again to finish it"
+        return f"{told}, or {called} --rollback to take it back"
     if outstanding(status.title) is not None:
-        return "this user data was not carried out to its end: run wmcb --user-data with it again to go on"
+        told = "this user data was not carried out to its end"
+        return f"{told}: run {called} --user-data with it again to go on"
+    if status.leaving:
+        return f"a reset could not take all of it back: run {called} reset again"
     if all(each.unseen for each in otherwise):
         return None
     from agent.cli.inputs import USER_DATA
 
-    again = _OF_USER_DATA if status.title.startswith(USER_DATA) else _again(status)
+    is_of_user_data = status.title.startswith(USER_DATA)
+    again = _again_of_user_data(called) if is_of_user_data else _again(status, called)
     in_the_way = [each.record.target.key.name for each in otherwise if _of_another_type(each)]
     return f"move {', '.join(in_the_way)} away, then {again}" if in_the_way else again
 
 
-def _again(status: Status) -> str:
-    return f"{_AGAIN_AS_BEFORE}: {status.command}" if status.command else _AGAIN
+def _again_of_user_data(called: str) -> str:
+    return (
+        f"run {called} upgrade to make right what the join made; what else of this user data has changed "
+        "stays so, as it is carried out once: put it right by hand, or run "
+        f"{called} reset and carry it out anew"
+    )
+
+
+def _again(status: Status, called: str) -> str:
+    if not status.command:
+        return f"run {called} again, with the options that made this node, to make that right"
+    hidden = f", with what {HIDDEN} stands for" if HIDDEN in status.command else ""
+    return f"{_AGAIN_AS_BEFORE}{hidden}: {status.command}"
 
 
 def _of_another_type(standing: Standing) -> Sequence[Difference]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent.cli import shown_following, shown_plan
 from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
+from agent.cli.command_line import called, here
 from agent.cli.daemon import SERVICE, paused_until, resident_state
 from agent.cli.failure import DONE, FAILED
 from agent.cli.looking import looking
@@ -18,6 +19,7 @@ from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
+from agent.records import replaced
 from service import pausing
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ def show(request: Request) -> int:
     host = open_to_look(request)
     with looking():
         status = engine.status(host)
+        status = replaced(status, command=here(request, status.command))
         pause, following = pausing.read(host), shown_following.following(host)
     resident = resident_state(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
@@ -51,11 +54,12 @@ def show(request: Request) -> int:
     elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")
     else:
-        say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=request.has(VERBOSE)))
+        details = request.has(VERBOSE)
+        say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=details, called=called(request)))
         if resident is not None:
             say(f"the resident service {_RESIDENT.get(resident, 'is starting, or stopping')}")
         if pause is not None:
-            say(f"the resident service's repairs are paused {paused_until(pause.until)}")
+            say(f"the resident service's repairs are paused {paused_until(request, pause.until)}")
         if following is not None:
             say(f"the resident service {shown_following.line(following)}")
     return DONE if status.is_well and outstanding(status.title) is None else FAILED

@@ -98,7 +98,7 @@ class _Run:
         title = f"{USER_DATA} {hashlib.sha256(raw).hexdigest()[:16]}"
         data = self._loaded(raw, {})
         if data.join is not None or data.awaited:
-            refuse_node_of_ignition(self._host)
+            refuse_node_of_ignition(self._request, self._host)
         try:
             return self._recorded(raw, data, title)
         except (Failure, KeyboardInterrupt) as failure:

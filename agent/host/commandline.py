@@ -28,10 +28,10 @@ def join(command: Sequence[str]) -> str:
     return " ".join([_quoted_program(program), *map(quote, arguments)])
 
 
-def quote(argument: str) -> str:
-    """One argument after the program."""
+def quote(argument: str, *, always: bool = False) -> str:
+    """One argument after the program. A shell may need quotes where the program does not: `always`."""
     _refuse_nul(argument)
-    if argument and not _NEEDS_QUOTES.search(argument):
+    if argument and not always and not _NEEDS_QUOTES.search(argument):
         return argument
     # Backslashes are ordinary except before a quote, where two stand for one; so also before the last one.
     doubled = _BEFORE_QUOTE.sub(lambda run: run[1] * 2 + ('\\"' if run[2] else ""), argument)

@@ -210,7 +210,10 @@ def test_how_it_was_asked_for_is_told_without_the_token(windows: Machine, cluste
     assert join(windows, cluster).code == 0
     asked = f"wmcb join {cluster.server.place} --token *** --discovery-token-ca-cert-hash {pinned(ROOT)}"
     told = windows.wmcb("status", "--output", "json").document["command"]
-    assert told == f"{asked} --kubelet-version 1.36"
+    assert told == f"{asked} --kubelet-version 1.36 --sandbox {windows.place}"
+    windows.host.services.stop("kubelet")
+    advice = f"run this again to make that right, with what *** stands for: {told}"
+    assert advice in windows.wmcb("status").out.splitlines()
 
 
 def test_no_secret_is_told(windows: Machine, cluster: Cluster) -> None:

@@ -84,6 +84,7 @@ def test_a_join_on_a_node_of_an_ignition(windows: Machine, cluster: Cluster, giv
     assert answer.code == 3
     (line,) = answer.error_lines
     assert line.startswith("wmcb: this machine is a node of ")
-    assert line.endswith("worker-3.4.ign, Ignition 3.4.0; run wmcb reset first, which takes it out of that")
+    reset = f"run {windows.called} reset first, which takes it out of that"
+    assert line.endswith(f"worker-3.4.ign, Ignition 3.4.0; {reset}")
     assert cluster.server.asked == []
     assert windows.picture() == before

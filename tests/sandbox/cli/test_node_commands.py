@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
-from sandbox.cli.given import WORKER, program
+from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
+from sandbox.engine.world import changed
 
 if TYPE_CHECKING:
     from sandbox.cli.given import Machine
@@ -91,7 +93,7 @@ def test_drift_is_told_and_mended(node: Machine) -> None:
     assert answer.out.splitlines()[0] == r"~ file C:\k\kubelet.exe"
     assert "    state: STOPPED -> RUNNING" in answer.out.splitlines()
     *_, advice, counted = answer.out.splitlines()
-    again = f"wmcb --ignition {WORKER} --kubelet {node.kubelet} --kubelet-version 1.31"
+    again = f"wmcb --ignition {WORKER} --kubelet {node.kubelet} --kubelet-version 1.31 --sandbox {node.place}"
     assert advice == f"run this again to make that right: {again}"
     assert node.wmcb("status", "--output", "json").document["command"] == again
     assert counted.startswith(f"{number - 2} of {number} as wanted")
@@ -144,7 +146,8 @@ def test_reset_names_the_resident_service_that_stays(node: Machine) -> None:
     assert node.wmcb("daemon", "install").code == 0
     foreseen = node.wmcb("reset", "--dry-run").out.splitlines()
     told = node.wmcb("reset").out.splitlines()
-    stays = r"  the resident service and C:\Program Files\wmcb stay: wmcb daemon uninstall removes both"
+    uninstall = f"{node.called} daemon uninstall"
+    stays = rf"  the resident service and C:\Program Files\wmcb stay: {uninstall} removes both"
     assert told == ["the machine is as it was before wmcb", stays]
     assert stays in foreseen
     assert node.wmcb("daemon", "uninstall").out == "the service wmcb and its program are gone\n"
@@ -187,6 +190,65 @@ def test_changing_a_machine_takes_an_administrator(node: Machine) -> None:
 
 
 def but_for_wmcbs_own(picture: dict[str, object]) -> dict[str, object]:
+def test_a_plain_user_is_told_that_he_may_not_look(node: Machine) -> None:
+    node.facts(administrator=False)
+    for words in (("status",), ("plan", *node.node)):
+        answer = node.wmcb(*words)
+        assert (answer.code, answer.out) == (1, "")
+        assert answer.error_lines[-1] == (
+            f"wmcb: cannot ask for the protection of {C_WMCB}: access is denied (Windows error 5); "
+            "start this from an elevated prompt, to see what administrators may"
+        )
+
+
+def test_what_may_not_be_looked_at_is_no_drift(node: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, number = node.host, resources(node)
+    monkeypatch.setattr("agent.cli.status.open_to_look", lambda _: changed(host, files={"examine": examine}))
+
+    def examine(path: PureWindowsPath, **more: bool) -> Examined | None:
+        if path == KUBELET:
+            raise AccessDenied("look at", str(path), 5)
+        return host.files.examine(path, **more)
+
+    assert node.wmcb("status") == (
+        1,
+        f"? file {KUBELET}: cannot look at {KUBELET}: access is denied (Windows error 5)\n"
+        "1 thing could not be looked at: start this from an elevated prompt, to see what administrators may\n"
+        f"{number - 1} of {number} as wanted, 1 not known, from {WORKER}, Ignition 3.4.0\n",
+        "",
+    )
+
+
+def test_a_reset_names_what_it_could_not_take_back_and_so_does_status(
+    node: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(files: SandboxFiles, path: PureWindowsPath) -> None:
+        if path == KUBELET:
+            raise ProgramRunning("remove", str(path), 5)
+        removed(files, path)
+
+    removed = SandboxFiles.remove
+    with monkeypatch.context() as patched:
+        patched.setattr(SandboxFiles, "remove", remove)
+        answer = node.wmcb("reset")
+    assert answer.code == 1
+    assert answer.out.splitlines()[:3] == [
+        "not all could be taken back; all else is as it was before wmcb",
+        f"  file {KUBELET} stays, and the next reset takes it back:"
+        f" cannot remove {KUBELET}: a program is running from it (Windows error 5)",
+        f"  directory C:\\k stays, and the next reset takes it back: file {KUBELET} needs it",
+    ]
+    assert node.wmcb("status") == (
+        1,
+        f"< directory C:\\k is left of a reset\n< file {KUBELET} is left of a reset\n"
+        f"a reset could not take all of it back: run {node.called} reset again\n"
+        f"0 of 2 as wanted, from {WORKER}, Ignition 3.4.0\n",
+        "",
+    )
+    assert node.wmcb("reset").code == 0
+    assert node.wmcb("status").out == "wmcb has put nothing on this machine\n"
+
+
     return {name: seen for name, seen in picture.items() if r"C:\ProgramData\wmcb" not in name}
 
 
@@ -248,6 +310,25 @@ def test_while_another_is_at_work_a_look_says_so(node: Machine) -> None:
 
 def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machine) -> None:
     machine.host.files.make_directory(C_WMCB, PROGRAM_DIRECTORY)
+
+
+def test_what_is_advised_can_be_run_as_it_stands(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a shell would part a word, or take it for something else."""
+    machine = Machine(tmp_path / "a folder & more", capsys)
+    machine.place.mkdir(parents=True)
+    machine.put(CONTAINERD.command[0], program())
+    machine.host.services.create(CONTAINERD)
+    programs = r"C:\node programs"
+    assert machine.wmcb(*machine.node, "--install-dir", programs).code == 0
+    machine.host.files.remove(PureWindowsPath(programs, "kubelet.exe"))
+    before, command = machine.wmcb("status").out.splitlines()[-2].split(": ", 1)
+    assert before == "run this again to make that right"
+    name, *words = shlex.split(command)
+    assert name == "wmcb"
+    assert main.run(words) == 0
+    assert machine.wmcb("status").code == 0
     machine.host.files.write(C_WMCB / "node.json", b"{}", PROGRAM_FILE)
     before = machine.picture()
     for words in (machine.node, ("status",), ("reset",), ("plan", *machine.node)):

@@ -146,7 +146,8 @@ def test_of_a_first_run_that_was_interrupted_nothing_is_counted(
     assert machine.wmcb(*machine.node).code == 1
     assert machine.wmcb("status") == (
         1,
-        "the last run was interrupted: run it again to finish it, or with --rollback to take it back\n",
+        "the last run was interrupted: run it again to finish it, or "
+        f"{machine.called} --rollback to take it back\n",
         "",
     )
 

@@ -42,7 +42,7 @@ def test_the_advice_for_drift_can_be_followed(windows: Machine, cluster: Cluster
     windows.host.files.remove(PureWindowsPath(own))
     status = windows.wmcb("status")
     assert status.code == 1
-    assert "run wmcb upgrade to make right what the join made" in status.out
+    assert f"run {windows.called} upgrade to make right what the join made" in status.out
     assert windows.wmcb("upgrade", "--kubelet-version", "1.36").code == 0
     after = windows.wmcb("status")
     assert joined not in after.out

@@ -126,9 +126,8 @@ def test_a_join_that_fails_is_tried_again(windows: Machine, cluster: Cluster, gi
     standing = windows.wmcb("status")
     assert standing.code == 1
     advice, counted = standing.out.splitlines()[-2:]
-    assert (
-        advice == "this user data was not carried out to its end: run wmcb --user-data with it again to go on"
-    )
+    again = f"run {windows.called} --user-data with it again to go on"
+    assert advice == f"this user data was not carried out to its end: {again}"
     assert counted.endswith(", of which the join is outstanding")
     assert windows.wmcb("status", "--output", "json").document["outstanding"] == "join"
     cluster.has_node(ready=False)
