@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -38,6 +39,8 @@ class Means:
     """Files that lie ready, under their names or their digests; empty for none."""
     patience: float = 120.0
     """Seconds for which a server is asked again that does not answer."""
+    most: float = math.inf
+    """Seconds for each URL, from the first question until the last byte."""
 
     def place(self, source: str) -> str:
         """Where it is really to be had. The longest beginning that fits counts, of whole elements: what is

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -90,11 +92,13 @@ class Receiving:
 
     def _fetched(self, digest: str, url: str) -> str:
         request = Request(url, proxies=self._proxies())
-        limits = replaced(_LIMITS, patience=self._means.patience)
+        end = time.monotonic() + self._means.most
         for beginning in range(1, _MOST_BEGINNINGS + 1):
             is_resumed = self._begun().received > 0
+            limits = self._within(_LIMITS, max(end - time.monotonic(), 0.0))
+            fetch = partial(self._fetcher.blocks, request, limits)
             try:
-                return self._whole(digest, lambda begun: self._fetcher.blocks(request, limits, begun))
+                return self._whole(digest, fetch)
             except Changed as fault:
                 self._forget()
                 if beginning == _MOST_BEGINNINGS:
@@ -106,6 +110,9 @@ class Receiving:
                 if not is_resumed:
                     raise  # what was there before may have been of something else
         raise AssertionError("each is told how it went")
+
+    def _within(self, limits: Limits, seconds: float) -> Limits:
+        return replaced(limits, patience=self._means.patience, total=min(limits.total, seconds))
 
     def _proxies(self) -> Proxies:
         """As the machine has them now: this process may have begun before it was given them."""
@@ -187,7 +194,7 @@ class Receiving:
                     "its checksums have to come over https, or anybody on the way could change them"
                 )
             request = Request(place, proxies=self._proxies())
-            limits = replaced(_LIMITS_OF_CHECKSUMS, patience=self._means.patience)
+            limits = self._within(_LIMITS_OF_CHECKSUMS, self._means.most)
             try:
                 return iter([self._fetcher.body(request, limits)])
             except Failed as fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
@@ -28,10 +29,9 @@ _MEGABYTE = 1_000_000
 
 def means_of(request: Request, host: Host, *, is_checked: bool = True) -> Means:
     """Raises BadUsage. Not `is_checked`, a folder need not be there: not yet, or not any more."""
-    most = values.seconds(request, options.MAX_TIME, _PATIENCE_SECONDS)
-    return Means(
-        _mirrors(request), _folder(request, host, is_checked=is_checked), min(most, _PATIENCE_SECONDS)
-    )
+    most = values.seconds(request, options.MAX_TIME, math.inf)
+    folder = _folder(request, host, is_checked=is_checked)
+    return Means(_mirrors(request), folder, min(most, _PATIENCE_SECONDS), most)
 
 
 def _mirrors(request: Request) -> tuple[Mirror, ...]:

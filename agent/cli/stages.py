@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.artifacts.means import is_url
 from agent.cli.contents import Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
@@ -15,6 +16,7 @@ from agent.engine import run as engine
 from agent.engine.parts import Taken
 from agent.records import field, frozen
 from agent.release import RELEASE
+from agent.sources.urls import shown
 from agent.spec import Key, Specification
 
 if TYPE_CHECKING:
@@ -82,7 +84,8 @@ def _fetched(host: Host, stage: Stage, progress: Fetching) -> Stage:
 
 
 def _unfetched(fault: Unfetched, stage: Stage) -> Failure:
-    failures = [_of_artifact(name, why, stage) for name, why in fault.failures.items()]
+    sources = {each.name: each.source for each in stage.artifacts}
+    failures = [_of_artifact(name, sources[name], why, stage) for name, why in fault.failures.items()]
     first, *others = sorted(failures, key=str)
     return Failure(str(first), where=first.where, others=others)
 
@@ -90,7 +93,8 @@ def _unfetched(fault: Unfetched, stage: Stage) -> Failure:
 def _of_artifact(name: str, why: str, stage: Stage) -> Failure:
     """A file that is fetched by itself is known by its path."""
     origin = stage.origins.get(Key("artifact", name)) or stage.origins[Key("file", name)]
-    entry = origin.error(f"its content cannot be fetched: {why}")
+    place = f" from {shown(source)}" if is_url(source) else ""
+    entry = origin.error(f"its content cannot be fetched{place}: {why}")
     return Failure(str(entry).removeprefix("error: "), where=entry.where)
 
 

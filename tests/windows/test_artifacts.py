@@ -80,7 +80,7 @@ def share(node: Node, place: str) -> Path:
 def wants(machine: Machine, *artifacts: str) -> tuple[str, ...]:
     machine.node.path(DOCUMENT).parent.mkdir(exist_ok=True)
     machine.node.path(DOCUMENT).write_text(HEAD + "".join(artifacts))
-    return "--node-config", DOCUMENT, "--max-time", "1"
+    return "--node-config", DOCUMENT
 
 
 def begun(machine: Machine) -> list[int]:
@@ -212,7 +212,7 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
     pair.write_text(web_authority.server(names, timedelta(days=-1)))
     with serving(pair) as expired:
         wanted.append(artifact("expired", expired.url("/a"), b"", "path: 'C:\\tools\\expired.exe'"))
-        result = machine.bootstrap(*wants(machine, *wanted))
+        result = machine.bootstrap(*wants(machine, *wanted), "--max-time", "5")
     assert result.code == 1
     lines = [line for line in result.err.splitlines() if "its content cannot be fetched" in line]
     assert len(lines) == len(wanted)

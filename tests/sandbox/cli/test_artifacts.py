@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from base64 import b64encode
 from contextlib import suppress
 from pathlib import PureWindowsPath
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.cli import bootstrap
+from agent.cli import bootstrap, means
 from agent.cli.progress import OneLine
 from agent.spec import Inline
 from sandbox.cli.test_node_config import HEAD
 from sandbox.engine.world import Killed, Power, powered
 from unit.artifacts.archives_made import tar_gz
-from unit.fetch.servers import Server, answer, ok, raw
+from unit.fetch.servers import Server, answer, ok, raw, silent
 
 if TYPE_CHECKING:
     import pathlib
@@ -28,6 +29,7 @@ TOOL = r"C:\tools\bin\tool.exe"
 BODY = b"MZ" + bytes(3 << 20)
 TAG = 'ETag: "one"'
 BEGUN = 2 << 20
+LESS_THAN_AN_ANSWER_SECONDS = 20.0
 
 
 def given(
@@ -35,7 +37,13 @@ def given(
 ) -> tuple[str, ...]:
     place = place or "unpack: {into: 'C:\\tools', strip: 1}"
     text = f"artifacts:\n- {{name: tools, source: '{source}', sha256: {Inline(content).sha256}, {place}}}\n"
-    return "--node-config", machine.give("node.yaml", HEAD + text + more), "--max-time", "0.1"
+    return "--node-config", machine.give("node.yaml", HEAD + text + more)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked twice."""
+    monkeypatch.setattr(means, "_PATIENCE_SECONDS", 0.1)
 
 
 def test_a_plan_fetches_nothing_and_a_second_run_neither(machine: Machine) -> None:
@@ -78,13 +86,28 @@ def test_what_broke_off_is_gone_on_with_by_the_next_run(machine: Machine) -> Non
         answered = machine.wmcb(*machine.node, *document)
         assert answered.code == 1
         assert answered.error_lines[-1] == (
-            f"wmcb: {document[1]} line 4, column 3 at $.artifacts.0: its content cannot be fetched: "
-            f"{server.place} breaks off after {BEGUN:,} of {len(BODY):,} bytes"
+            f"wmcb: {document[1]} line 4, column 3 at $.artifacts.0: its content cannot be fetched "
+            f"from {server.url('/t.exe')}: {server.place} breaks off after {BEGUN:,} of {len(BODY):,} bytes"
         )
         assert machine.host.services.read("kubelet") is None
         assert machine.wmcb(*machine.node, *document).code == 0
         assert server.header("Range") == f"bytes={BEGUN}-"
     assert machine.read(r"C:\tools\t.exe") == BODY
+
+
+def test_a_silent_server_is_waited_for_as_long_as_is_said(machine: Machine) -> None:
+    """Though it takes the request, and would have half a minute for its answer."""
+    with Server(silent) as server:
+        document = given(machine, server.url("/tools.tar.gz?sig=swordfish"))
+        began = time.monotonic()
+        answered = machine.wmcb(*machine.node, *document, "--max-time", "0.5")
+        assert time.monotonic() - began < LESS_THAN_AN_ANSWER_SECONDS
+    assert answered.code == 1
+    (line,) = [line for line in answered.error_lines if "cannot be fetched" in line]
+    assert line == (
+        f"wmcb: {document[1]} line 4, column 3 at $.artifacts.0: its content cannot be fetched from "
+        f"{server.url('/tools.tar.gz')}: not all of the answer of {server.place} came within 0.5 seconds"
+    )
 
 
 def test_a_mirror_and_a_folder_serve_in_its_place(machine: Machine, tmp_path: pathlib.Path) -> None:

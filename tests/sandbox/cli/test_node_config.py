@@ -308,7 +308,7 @@ def test_another_content_than_it_says_changes_nothing(machine: Machine, url: str
     file = fetched(machine, url, SHA256[::-1])
     answer = machine.wmcb(*machine.node, *file)
     assert answer.code == 1
-    why = f"its content cannot be fetched: its sha256 is {SHA256}, not the wanted"
+    why = f"its content cannot be fetched from {url}: its sha256 is {SHA256}, not the wanted"
     assert answer.error_lines[-1].startswith(f"wmcb: {file[1]} line 4, column 3 at $.files.0: {why}")
     assert machine.host.files.observe(PureWindowsPath(NOTE).parent) is None
     assert machine.host.services.read("kubelet") is None
