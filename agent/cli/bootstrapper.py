@@ -70,7 +70,7 @@ def uninstall_kubelet(request: Request) -> int:
 
 
 def _made_by_wmcb(host: Host) -> bool:
-    with looking():
+    with looking(host):
         known = engine.status(host)
     return bool(known.resources) or known.interrupted
 

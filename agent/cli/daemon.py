@@ -139,7 +139,7 @@ def pause(request: Request) -> int:
 
     seconds = _span(request) if request.has(options.FOR) else None
     until = None if seconds is None else host.clock.now() + seconds
-    with looking():
+    with looking(host):
         try:
             pausing.pause(host, until)
         except NotFound as error:
@@ -154,7 +154,7 @@ def resume(request: Request) -> int:
     from agent.cli.looking import looking
     from service import pausing
 
-    with looking():
+    with looking(host):
         was_paused = pausing.resume(host)
     say("repairs go on" if was_paused else "nothing to do: repairs were not paused")
     return DONE

@@ -6,16 +6,25 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.cli.failure import Failure
+from agent.host.errors import AccessDenied
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.host.port import Host
+
+ELEVATE = "start this from an elevated prompt, to see what administrators may"
+
 
 @contextmanager
-def looking() -> Iterator[None]:
+def looking(host: Host) -> Iterator[None]:
     """What stands in the way ends the command."""
     try:
         yield
     except CannotBeSo as obstacle:
         raise Failure(str(obstacle)) from obstacle
+    except AccessDenied as fault:
+        if host.access.is_administrator():
+            raise
+        raise Failure(f"{fault}; {ELEVATE}", where=fault.subject) from fault

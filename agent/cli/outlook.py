@@ -67,7 +67,7 @@ def show_preview(
 
     `first` come runs of their own. `also` is remarked on a run that does anything.
     """
-    with looking():
+    with looking(host):
         planned = engine.preview(host, specification, beside=beside, part=part, but=but, manners=manners)
         planned = together([*first, planned])
     show_plan(request, host, planned, checks, also)
@@ -81,7 +81,7 @@ def show_plan(
     also: Iterable[str] = (),
 ) -> None:
     """The same of one that is known."""
-    with looking():
+    with looking(host):
         interrupted = engine.interrupted(host)
     lost = losses(host, planned)
     under_way = ["a run is under way on this machine: look again when it has ended"]

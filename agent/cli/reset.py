@@ -45,7 +45,7 @@ def run(request: Request) -> int:
     check_options(request)
     if request.has(options.DRY_RUN):
         host = open_or_imagine(request)
-        with looking():
+        with looking(host):
             leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
         also = [*leaving.foreseen(), *_resident(request, host)]
         manners, but = _manners(request), _stays(request)

@@ -9,6 +9,7 @@ from agent.cli import shown_values
 from agent.cli.command_line import HIDDEN
 from agent.cli.looking import ELEVATE
 from agent.cli.outstanding import outstanding
+from agent.cli.wording import many
 from agent.engine.planning import Action
 from agent.spec import Effect
 
@@ -90,9 +91,13 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool, ca
     lines += status.awaiting
     if advice := _advice(status, otherwise, called):
         lines.append(advice)
+    if denied := sum(each.is_denied for each in otherwise):
+        lines.append(f"{many(denied, 'thing')} could not be looked at: {ELEVATE}")
     if number := len(status.resources):  # none is made until a first run has ended
         title = f", from {status.title}" if status.title else ""
-        lines.append(f"{number - len(otherwise)} of {number} as wanted{title}")
+        unseen = sum(bool(each.unseen) for each in otherwise)
+        not_known = f", {unseen} not known" if unseen else ""
+        lines.append(f"{number - len(otherwise)} of {number} as wanted{not_known}{title}")
     return "\n".join(lines)
 
 

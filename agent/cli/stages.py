@@ -48,7 +48,7 @@ class Stage:
 
 def foreseen(host: Host, stage: Stage) -> Plan:
     """What `make` would do. Raises Failure."""
-    with looking():
+    with looking(host):
         try:
             return engine.preview(host, stage.specification, part=stage.part)
         except Taken as fault:
@@ -90,7 +90,7 @@ def _unfetched(fault: Unfetched, stage: Stage) -> Failure:
     return Failure(str(first), where=first.where, others=others)
 
 
-def _of_artifact(name: str, why: str, stage: Stage) -> Failure:
+def _of_artifact(name: str, source: str, why: str, stage: Stage) -> Failure:
     """A file that is fetched by itself is known by its path."""
     origin = stage.origins.get(Key("artifact", name)) or stage.origins[Key("file", name)]
     place = f" from {shown(source)}" if is_url(source) else ""

@@ -40,7 +40,7 @@ _LINES = 5
 def show(request: Request) -> int:
     """FAILED if anything is not as it was made, or is outstanding."""
     host = open_to_look(request)
-    with looking():
+    with looking(host):
         status = engine.status(host)
         status = replaced(status, command=here(request, status.command))
         pause, following = pausing.read(host), shown_following.following(host)

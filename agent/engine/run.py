@@ -19,7 +19,7 @@ from agent.engine.planning import Match, Plan, differences, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
-from agent.host.errors import HostError
+from agent.host.errors import AccessDenied, HostError
 from agent.records import field, frozen, replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
@@ -357,6 +357,8 @@ class Status:
     def is_well(self) -> bool:
         """Something was made, and all of it still is as it was made."""
         as_made = all(each.found is not None and not each.differences for each in self.resources)
+    is_denied: bool = False
+    """To whoever asks; others can tell."""
         is_at_rest = not (self.interrupted or self.under_way or self.awaiting)
         return bool(self.resources) and as_made and is_at_rest
 
@@ -400,10 +402,10 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
             found = seen[key] if key in seen else target.observe(host)
         except (HostError, CannotBeSo) as fault:
             # All the others can be told.
-            yield Standing(record, None, (), str(fault))
+            yield Standing(record, None, (), str(fault), isinstance(fault, AccessDenied))
             continue
-        if found is not None or not target.kind.is_over(host, target.manner):
-            yield Standing(record, found, differences(target, found, record))
+        if not is_over:
+            yield Standing(record, found, () if record.is_leaving else differences(target, found, record))
 
 
 @contextmanager
@@ -422,6 +424,7 @@ def alone(host: Host, *, waits: bool = True) -> Iterator[None]:
         if not waits or (now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_kept(host))):
             raise Busy("another wmcb is at work on this machine; wait until it has ended")
         host.clock.sleep(_PAUSE_SECONDS)
+            is_over = found is None and (record.is_leaving or target.kind.is_over(host, target.manner))
 
 
 def _is_kept(host: Host) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli import main
+from agent.host.errors import AccessDenied, ProgramRunning
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.sources.kubelet.node import NEWEST
@@ -20,7 +21,9 @@ from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 from sandbox.engine.world import changed
 
 if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+    import pathlib
+
+    from agent.host.port import Examined
 
 C_WMCB = PureWindowsPath(r"C:\ProgramData\wmcb")
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
