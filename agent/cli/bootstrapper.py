@@ -16,6 +16,7 @@ from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, Failure
 from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_machine
+from agent.cli.outlook import stays
 from agent.cli.progress import Nothing
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
@@ -62,7 +63,9 @@ def uninstall_kubelet(request: Request) -> int:
     if not _made_by_wmcb(host) and host.services.read(_KUBELET) is None:
         raise Failure("kubelet service is not present")
     with recorded(host, "uninstall the kubelet", Nothing()) as told:
-        engine.reset(host, RELEASE, told, but=YIELDING)
+        done = engine.reset(host, RELEASE, told, but=YIELDING)
+        if staying := stays(done.plan):
+            raise Failure("; ".join(staying))
         _remove_service(host)
     told.log.remove()
     say("kubelet uninstalled successfully")

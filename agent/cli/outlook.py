@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.preflight import Finding
     from agent.resources.kind import State
-    from agent.spec import Specification
+    from agent.spec import Key, Specification
 
 
 @frozen
@@ -43,11 +43,21 @@ def foreseen_of(host: Host, plan: Plan) -> Foreseen:
     """Told by a run before it does anything."""
     lost = losses(host, plan)
     missing = missing_credentials(host, plan)
-    return Foreseen([*unseen(plan), *lost.lines(), *(f"{WARNING}{each}" for each in missing)], lost.staying)
+    return Foreseen([*stays(plan), *lost.lines(), *(f"{WARNING}{each}" for each in missing)], lost.staying)
 
 
-def unseen(plan: Plan) -> Sequence[str]:
-    return [f"{key} stays, and the next reset takes it back: {why}" for key, why in plan.unseen.items()]
+def stays(plan: Plan) -> Sequence[str]:
+    """A line for each reason."""
+    by_reason: dict[str, list[Key]] = {}
+    for key, why in plan.stays.items():
+        by_reason.setdefault(why, []).append(key)
+    return [f"{_stay(keys)}: {why}" for why, keys in by_reason.items()]
+
+
+def _stay(keys: Sequence[Key]) -> str:
+    if len(keys) == 1:
+        return f"{keys[0]} stays, and the next reset takes it back"
+    return f"{', '.join(map(str, keys))} stay, and the next reset takes them back"
 
 
 def show_preview(
@@ -87,7 +97,7 @@ def show_plan(
     under_way = ["a run is under way on this machine: look again when it has ended"]
     remarks = [
         *(under_way if host.processes.is_held(engine.LOCK) else ()),
-        *unseen(planned),
+        *stays(planned),
         *lost.lines(),
         *missing_credentials(host, planned),
         *(also if planned.changes or interrupted is not None else ()),

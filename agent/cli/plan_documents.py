@@ -36,7 +36,7 @@ that two of them can be told apart within one document.
         under_way   whether a run is at work just now
         awaiting    what takes effect when Windows has been restarted, in lines
         resources   resource, there (whether it exists), differences as above, unseen (null, or why nobody can
-                    tell how it is)
+                    tell how it is), leaving (whether a reset could not take it back)
         logs        by path, the last lines of what the services' programs write
         resident    null where the resident service is not installed, or its state: "running", "stopped",
                     "start_pending", "stop_pending" ...
@@ -144,6 +144,7 @@ def status_document(
                 "there": standing.found is not None,
                 "differences": _difference_documents(standing.record.target, _judged(standing)),
                 "unseen": standing.unseen or None,
+                "leaving": standing.record.is_leaving,
             }
             for standing in status.resources
         ],

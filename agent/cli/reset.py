@@ -12,7 +12,7 @@ from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.leaving import Leaving, check_options
 from agent.cli.looking import looking
 from agent.cli.machine import is_sandbox, open_as_administrator, open_or_imagine
-from agent.cli.outlook import foreseen_of, show_preview, unseen
+from agent.cli.outlook import foreseen_of, show_preview, stays
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
@@ -55,8 +55,9 @@ def run(request: Request) -> int:
     with recorded(host, "reset", display(request), foreseen_of) as told:
         leaving = Leaving(request, host, told.remark)
         done = _leave(request, host, leaving, told)
-    stays = unseen(done.plan)
-    if not stays:
+        told.found(stays(done.plan))
+    staying = stays(done.plan)
+    if not staying:
         told.log.remove()
     if done.plan.changes:
         leaving.when_done()
@@ -67,15 +68,15 @@ def run(request: Request) -> int:
         from agent.cli import plan_documents
 
         say(plan_documents.result_document(_without(done, told.foreseen.staying), told.foreseen.remarks))
-    elif stays:
-        say("\n  ".join(["not all could be looked at; all else is as it was before wmcb", *done.left]))
+    elif staying:
+        say("\n  ".join(["not all could be taken back; all else is as it was before wmcb", *done.left]))
     elif not done.plan.changes:
         more = " but what it was prepared with" if request.has(options.KEEP_PREPARED) else ""
         say(f"nothing to do: wmcb has put nothing on this machine{more}")
     else:
         before = "wmcb made it a node" if request.has(options.KEEP_PREPARED) else "wmcb"
         say("\n".join([f"the machine is as it was before {before}", *(f"  {line}" for line in done.left)]))
-    return FAILED if stays else DONE
+    return FAILED if staying else DONE
 
 
 def _manners(request: Request) -> Mapping[str, State]:

@@ -65,9 +65,9 @@ def of_plan(plan: Plan, outlook: Outlook, colours: Colours, *, details: bool) ->
 def _counts(plan: Plan, changes: Sequence[Change]) -> str:
     counted = Counter(change.action for change in changes)
     parts = [f"{counted[action]} to {action.value}" for action in Action if counted[action]]
-    number = len(plan.changes) - len(changes) + len(plan.unseen)
+    number = len(plan.changes) - len(changes) + len(plan.stays)
     staying = [f"{number} to stay"] if number else []
-    if not plan.changes and not plan.unchanged and not plan.unseen:
+    if not plan.changes and not plan.unchanged and not plan.stays:
         return "nothing to do: wmcb has put nothing on this machine"
     nothing = [] if plan.changes else ["nothing to do"]
     return ", ".join([*nothing, *parts, *staying, f"{len(plan.unchanged)} as they are to be"])
@@ -149,6 +149,9 @@ def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterato
     target = standing.record.target
     if standing.unseen:
         yield colours.paint("yellow", f"? {target.key}: {standing.unseen}")
+        return
+    if standing.record.is_leaving:
+        yield colours.paint("yellow", f"< {target.key} is left of a reset")
         return
     if standing.found is None:
         yield colours.paint("red", f"- {target.key} is gone")

@@ -33,7 +33,11 @@ _ROUNDS = 3
 class Making:
     """Of one run."""
 
-    def __init__(self, host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> None:
+    def __init__(
+        self, host: Host, folder: StateFolder, journal: Journal, progress: Progress, *, goes_on: bool = False
+    ) -> None:
+        """`goes_on`: with all else, where something that is to go cannot."""
+        self._goes_on = goes_on
         self._host = host
         self._folder = folder
         self._journal = journal
@@ -46,6 +50,9 @@ class Making:
         """What has been made, and waits for a restart of Windows; and why."""
         self.put_off: set[Key] = set()
         """What has to wait with it, and had no step."""
+        self.staying: dict[Key, str] = {}
+        """What was to go and could not, and why; with what it needs, which has no step."""
+        self._needed: dict[Key, str] = {}
         self._targets: dict[Key, Target] = {}
         """Those that had a step."""
         self._seen: dict[Key, State | None] | None = None
@@ -60,15 +67,43 @@ class Making:
         for change in planned.changes:
             if change.is_over or self._puts_off(change):
                 continue  # its turn comes when all is well
-            if change.target in planned.pauses:
-                # Windows may have started it anew meanwhile, with only half of what it uses changed.
-                self._pause(change.target)
-            self._change(change)
+            if self._goes_on and change.target.want is None:
+                self._try(change, planned)
+            else:
+                self._make(change, planned)
         for change in planned.resumes:
-            self._resume(change)
+            if change.target.key not in self.staying and not self._lacks_what_it_needs(change, planned):
+                self._resume(change)
         for change in planned.changes:
             if change.target.key in self.put_off and change.target in planned.pauses:
                 self._resume(replaced(change, before=change.found))
+
+    def _try(self, change: Change, planned: Plan) -> None:
+        """Each comes before what it needs."""
+        key = change.target.key
+        why = self._needed.get(key)
+        if why is None:
+            try:
+                self._make(change, planned)
+            except (HostError, CannotBeSo, NotWell) as fault:
+                why = str(fault)
+        if why is not None:
+            self.staying[key] = why
+            self._needed.update(dict.fromkeys(change.target.uses, f"{key} needs it"))
+
+    def _lacks_what_it_needs(self, change: Change, planned: Plan) -> bool:
+        """What was given back would start with what is not: it waits for that."""
+        lacking = next((used for used in change.target.uses if used in self.staying), None)
+        if lacking is None or change not in planned.changes:
+            return False
+        self.staying[change.target.key] = f"it does not start while {lacking} stays"
+        return True
+
+    def _make(self, change: Change, planned: Plan) -> None:
+        if change.target in planned.pauses:
+            # Windows may have started it anew meanwhile, with only half of what it uses changed.
+            self._pause(change.target)
+        self._change(change)
 
     def make_sure(self, specification: Specification, inventory: Inventory) -> None:
         """What somebody else has changed since its step is made anew, as a whole: a service may have it."""

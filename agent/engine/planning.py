@@ -85,8 +85,9 @@ class Plan:
     is another part's and lives by what changes."""
     unchanged: tuple[Match, ...]
     notes: tuple[Note, ...] = ()
-    unseen: Mapping[Key, str] = field(default_factory=dict)
-    """Of what was to go: what nobody can look at just now, and why. It stays, and stays remembered."""
+    stays: Mapping[Key, str] = field(default_factory=dict)
+    """Of what was to go: what nobody can look at just now, or could not take back, and why. It stays
+    remembered."""
 
 
 def together(plans: Sequence[Plan]) -> Plan:
@@ -102,7 +103,7 @@ def together(plans: Sequence[Plan]) -> Plan:
         tuple(change for plan in plans for change in plan.resumes),
         tuple(match for key, match in same.items() if key not in changed),
         tuple(note for plan in plans for note in plan.notes),
-        {key: why for plan in plans for key, why in plan.unseen.items()},
+        {key: why for plan in plans for key, why in plan.stays.items()},
     )
 
 

@@ -156,7 +156,11 @@ class _Look:
     ) -> None:
         self._host = host
         self.unseen: dict[Key, str] = {}
-        chosen = [record for key, record in records.items() if keys is None or key in keys]
+        chosen = [
+            record
+            for key, record in records.items()
+            if (keys is None or key in keys) and not record.is_leaving
+        ]
         self._seen = seen_at_once(host, [record.target.key for record in chosen])
         self.compared = list(self._compared(chosen))
 

@@ -116,7 +116,23 @@ def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None)
     others = {key: record for key, record in mine.others.items() if key not in unseen}
     stopped = _stopped_by(journal)
     planned = plan(host, mine.specification, mine.remembered, seen, others=others, stopped=stopped)
-    return mine, replaced(planned, unseen=unseen)
+    return mine, replaced(planned, stays=unseen)
+
+
+def _with_what_stays(
+    mine: Share, stays: Collection[Key], but: Collection[str]
+) -> tuple[Share, Collection[str]]:
+    """It is remembered as before, but that nobody keeps it any more; and of which parts something is left."""
+    if not stays:
+        return mine, but
+    left = {key: replaced(mine.others[key], is_leaving=True) for key in stays}
+    parts = {part for record in left.values() for part in record.parts}
+    return replaced(mine, others={**mine.others, **left}), {*but, *parts}
+
+
+def _but(planned: Plan, stays: Mapping[Key, str]) -> Plan:
+    changes = tuple(change for change in planned.changes if change.target.key not in stays)
+    return replaced(planned, changes=changes, stays={**planned.stays, **stays})
 
 
 def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
@@ -201,7 +217,7 @@ def make_so(
         )
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
-        but = {*but, *(each for key in planned.unseen for each in known[key].parts)}
+        mine, but = _with_what_stays(mine, planned.stays, but)
         origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside, but=but)
         if journal is None and not planned.changes:
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
@@ -214,9 +230,11 @@ def make_so(
         journal = journal or Journal.begin(folder, version, part=part or NODE)
         try:
             tidy(host, (change.target.key for change in planned.changes))
-            making = Making(host, folder, journal, progress)
+            making = Making(host, folder, journal, progress, goes_on=part is None)
             making.carry_out(planned, stopped)
-            mine = restarting.without(mine, making.put_off)
+            mine = restarting.without(mine, {*making.put_off, *making.staying})
+            planned = _but(planned, making.staying)
+            mine, but = _with_what_stays(mine, making.staying, but)
             making.make_sure(mine.specification, inventory)
             put_off = _put_off(whole, mine)
             if confirm is not None and not put_off:
@@ -303,7 +321,8 @@ def reset(
     but: Collection[str] = (),
 ) -> Done:
     """Takes away what wmcb put on this machine, and gives back what it replaced, `but` for what is of these
-    parts.
+    parts. What cannot go stays with what it needs (`Plan.stays`), and the next reset takes it away: whoever
+    resets a machine wants as little of the node on it as can be.
 
     `manners` says of kinds what is asked for beside how each resource was made.
     """
@@ -338,6 +357,8 @@ class Standing:
     differences: tuple[Difference, ...]
     unseen: str = ""
     """Why nobody can tell how it is: a service of Windows' that it is asked of does not run, say."""
+    is_denied: bool = False
+    """To whoever asks; others can tell."""
 
 
 @frozen
@@ -354,12 +375,15 @@ class Status:
     """What takes effect when Windows has been restarted, a line each."""
 
     @property
+    def leaving(self) -> tuple[Key, ...]:
+        """What a reset could not take back."""
+        return tuple(each.record.target.key for each in self.resources if each.record.is_leaving)
+
+    @property
     def is_well(self) -> bool:
         """Something was made, and all of it still is as it was made."""
         as_made = all(each.found is not None and not each.differences for each in self.resources)
-    is_denied: bool = False
-    """To whoever asks; others can tell."""
-        is_at_rest = not (self.interrupted or self.under_way or self.awaiting)
+        is_at_rest = not (self.interrupted or self.under_way or self.awaiting or self.leaving)
         return bool(self.resources) and as_made and is_at_rest
 
 
@@ -400,6 +424,7 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
         target = record.target
         try:
             found = seen[key] if key in seen else target.observe(host)
+            is_over = found is None and (record.is_leaving or target.kind.is_over(host, target.manner))
         except (HostError, CannotBeSo) as fault:
             # All the others can be told.
             yield Standing(record, None, (), str(fault), isinstance(fault, AccessDenied))
@@ -424,7 +449,6 @@ def alone(host: Host, *, waits: bool = True) -> Iterator[None]:
         if not waits or (now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_kept(host))):
             raise Busy("another wmcb is at work on this machine; wait until it has ended")
         host.clock.sleep(_PAUSE_SECONDS)
-            is_over = found is None and (record.is_leaving or target.kind.is_over(host, target.manner))
 
 
 def _is_kept(host: Host) -> bool:

@@ -73,6 +73,8 @@ class Record:
     """Which want it; how it is to be is said by the first (agent.engine.parts)."""
     asked_in: int | None = None
     """Where it waits for a restart: the start of Windows in which that was asked for."""
+    is_leaving: bool = False
+    """A reset could not take it back. Nobody keeps it, and the next reset tries again."""
 
     def document(self) -> dict[str, Value]:
         document = self.target.document() | {"before": self.before, "settled": self.settled}
@@ -80,6 +82,8 @@ class Record:
             document["parts"] = list(self.parts)
         if self.asked_in is not None:
             document["asked_in"] = self.asked_in
+        if self.is_leaving:
+            document["is_leaving"] = True
         return document
 
     @classmethod
@@ -90,6 +94,7 @@ class Record:
             cast("State | None", document["settled"]),
             tuple(cast("Sequence[str]", document.get("parts", (NODE,)))),
             cast("int | None", document.get("asked_in")),
+            bool(document.get("is_leaving")),
         )
 
 

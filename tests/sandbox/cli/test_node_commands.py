@@ -15,6 +15,7 @@ from agent.cli import main
 from agent.host.errors import AccessDenied, ProgramRunning
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.sandbox.files import SandboxFiles
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
@@ -189,10 +190,6 @@ def test_changing_a_machine_takes_an_administrator(node: Machine) -> None:
         assert answer.err.endswith("needs an administrator: start it from an elevated prompt\n")
 
 
-# Failures
-
-
-def but_for_wmcbs_own(picture: dict[str, object]) -> dict[str, object]:
 def test_a_plain_user_is_told_that_he_may_not_look(node: Machine) -> None:
     node.facts(administrator=False)
     for words in (("status",), ("plan", *node.node)):
@@ -252,6 +249,10 @@ def test_a_reset_names_what_it_could_not_take_back_and_so_does_status(
     assert node.wmcb("status").out == "wmcb has put nothing on this machine\n"
 
 
+# Failures
+
+
+def but_for_wmcbs_own(picture: dict[str, object]) -> dict[str, object]:
     return {name: seen for name, seen in picture.items() if r"C:\ProgramData\wmcb" not in name}
 
 
@@ -311,10 +312,6 @@ def test_while_another_is_at_work_a_look_says_so(node: Machine) -> None:
     assert "under way" not in node.wmcb("plan", *node.node).out
 
 
-def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machine) -> None:
-    machine.host.files.make_directory(C_WMCB, PROGRAM_DIRECTORY)
-
-
 def test_what_is_advised_can_be_run_as_it_stands(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -332,6 +329,10 @@ def test_what_is_advised_can_be_run_as_it_stands(
     assert name == "wmcb"
     assert main.run(words) == 0
     assert machine.wmcb("status").code == 0
+
+
+def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machine) -> None:
+    machine.host.files.make_directory(C_WMCB, PROGRAM_DIRECTORY)
     machine.host.files.write(C_WMCB / "node.json", b"{}", PROGRAM_FILE)
     before = machine.picture()
     for words in (machine.node, ("status",), ("reset",), ("plan", *machine.node)):

@@ -166,7 +166,7 @@ def test_a_reset_takes_back_what_can_be_looked_at_and_the_next_one_the_rest(bare
         answer = bare.wmcb("reset")
         assert (answer.code, answer.out) == (
             1,
-            f"not all could be looked at; all else is as it was before wmcb\n  {stays}\n",
+            f"not all could be taken back; all else is as it was before wmcb\n  {stays}\n",
         )
         assert bare.host.files.observe(PureWindowsPath(NOTE)) is None
         (left,) = bare.wmcb("status", "-o", "json").document["resources"]

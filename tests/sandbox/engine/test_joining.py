@@ -10,7 +10,6 @@ import pytest
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
-from agent.host.errors import InUse
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
@@ -19,12 +18,12 @@ from agent.resources.kind import NotWell
 from agent.spec import Certificates, Credentials, Directory, File, HealthCheck, Inline, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import STATE, Hasty
+from sandbox.engine.test_trouble import full_for_the_inventory
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Host
 
@@ -243,14 +242,10 @@ def test_certificates_go_from_a_folder_that_stays(host: Host, leaves: bool, form
 def test_certificates_come_back_if_a_reset_fails(host: Host) -> None:
     host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
     make_so(with_certificates(host), certificates(), "test", Silent(), Confirmation(host))
-    before = picture(host)
-
-    def remove_directory(path: PureWindowsPath) -> None:
-        raise InUse("remove", str(path), 32)
-
+    before = picture(host, but=(STATE / "reserve",))
     with pytest.raises(TakenBack):
-        reset(changed(host, files={"remove_directory": remove_directory}), "test", Silent())
-    assert picture(host) == before
+        reset(full_for_the_inventory(host), "test", Silent())
+    assert picture(host, but=(STATE / "reserve",)) == before
 
 
 def test_of_a_certificate_that_is_a_link_the_link_goes(tmp_path: pathlib.Path) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.inventory import Inventory
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
+from agent.engine.repairing import drifted
 from agent.engine.run import LOCK, Busy, TakenBack, forget, make_so, preview, reset, status, take_back
-from agent.host.errors import InUse, NoSpace, ProgramRunning, ServiceFailed, TimedOut
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import InUse, MarkedForDeletion, NoSpace, ProgramRunning, ServiceFailed, TimedOut
 from agent.host.port import (
     Entry,
     FileKind,
@@ -35,7 +39,6 @@ from sandbox.engine.world import C, Disk, Killed, Power, changed, picture, power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Host
     from agent.host.sddl import SecurityDescriptor
@@ -258,6 +261,74 @@ def test_a_reset_that_fails_at_its_very_end_leaves_the_node_whole(host: Host) ->
     assert host.files.read(nodes.CONFIG.parent / "kubelet-client.pem") == b"key"
 
 
+def held(host: Host, path: PureWindowsPath) -> Host:
+    """Some program has it open."""
+
+    def remove(asked: PureWindowsPath) -> None:
+        if asked == path:
+            raise InUse("remove", str(asked), 32)
+        host.files.remove(asked)
+
+    return changed(host, files={"remove": remove})
+
+
+def shown(host: Host) -> Host:
+    """By services.msc, the service is."""
+
+    def delete(name: str) -> None:
+        raise MarkedForDeletion("delete", f"service {name}", 1072)
+
+    return changed(host, services={"delete": delete})
+
+
+STAYING = {
+    "a file that is open": (
+        lambda host: held(host, nodes.CONFIG),
+        {f"file {nodes.CONFIG}", f"directory {nodes.CONFIG.parent}", f"directory {nodes.ETC}"},
+    ),
+    "a service that is open": (
+        shown,
+        {
+            "service kubelet",
+            *(f"file {path}" for path in (nodes.CONFIG, nodes.KUBELET)),
+            *(f"directory {path}" for path in (nodes.CONFIG.parent, nodes.ETC, nodes.K)),
+            "environment variable NODE_ROLE",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("hindered", "staying"), STAYING.values(), ids=STAYING)
+def test_a_reset_goes_on_with_all_that_can_go_and_the_next_one_takes_the_rest(
+    host: Host, hindered: Callable[[Host], Host], staying: set[str]
+) -> None:
+    """What something needs that stays, stays with it: else users could put theirs where a service looks."""
+    bare = picture(host)
+    run(host, nodes.node())
+    all_of_it = {str(want.key) for want in nodes.node().wants}
+    for _ in range(2):
+        done = reset(hindered(host), "test", Silent())
+        assert {str(key) for key in done.plan.stays} == staying
+        assert {str(key) for key in Inventory.load(StateFolder.of(host)).records} == staying
+        gone = {key.partition(" ")[2] for key in all_of_it - staying if key.startswith(("file", "directory"))}
+        assert [path for path in gone if host.files.observe(PureWindowsPath(path)) is not None] == []
+    assert {str(change.target.key) for change in done.plan.changes} == set()
+    left = status(host)
+    assert {str(key) for key in left.leaving} == staying
+    assert not left.is_well
+    assert drifted(host).drifts == (), "nobody brings it back"
+    reset(host, "test", Silent())
+    assert picture(host) == bare
+
+
+def test_what_is_left_of_a_reset_is_made_anew_by_whoever_wants_it(host: Host) -> None:
+    run(host, nodes.node())
+    reset(held(host, nodes.CONFIG), "test", Silent())
+    run(host, nodes.node())
+    assert status(host).is_well
+    assert status(host).leaving == ()
+
+
 def test_a_program_is_left_alone_until_its_process_has_ended(host: Host) -> None:
     """That is some moments after the service has stopped."""
     run(host, nodes.node())
@@ -417,14 +488,22 @@ def test_a_password_in_a_variable_is_never_shown() -> None:
 
 
 def test_damage_of_what_was_put_by_is_told(host: Host) -> None:
+    """And what ran before wmcb does not start with what is there in its place."""
     somebody_elses_node(host)
+    host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET), "--old")))
+    host.services.start("kubelet")
+    before = picture(host)
     run(host, nodes.node())
     (content,) = [name for name in host.files.list(STATE / "kept") if len(name) == 64]
+    kept = host.files.read(STATE / "kept" / content)
     host.files.write(STATE / "kept" / content, b"something else", PRIVATE_FILE)
-    with pytest.raises(TakenBack) as failure:
-        reset(host, "test", Silent())
-    assert "has been damaged since" in str(failure.value.__cause__)
-    assert status(host).is_well
+    stays = {str(key): why for key, why in reset(host, "test", Silent()).plan.stays.items()}
+    assert "has been damaged since" in stays[f"file {nodes.KUBELET}"]
+    assert stays["service kubelet"] == f"it does not start while file {nodes.KUBELET} stays"
+    assert host.services.status("kubelet").state is ServiceState.STOPPED
+    host.files.write(STATE / "kept" / content, kept, PRIVATE_FILE)
+    assert reset(host, "test", Silent()).plan.stays == {}
+    assert picture(host) == before
 
 
 # What is changed between a step and the end of its run

@@ -67,7 +67,7 @@ def read(ended: Ended) -> Outcome:
     if failed:
         return Outcome(document, "; ".join(f"{check['id']}: {check['text']}" for check in failed))
     if ended.code == _FAILED and "left" in document:
-        # A reset that could not look at all of it: the rest goes with the next one.
+        # A reset that could not take all of it back: the rest goes with the next one.
         return Outcome(document, "; ".join(document["left"]))
     return Outcome(document)
 
