@@ -127,6 +127,10 @@ class OfOperator(Joiner):
         found = self.machine.service(service)
         return found is not None and found.state is State.RUNNING
 
+    def has_seen_what_is_wanted(self) -> bool:
+        asked = self.cluster.requests(program="wmcb")
+        return any((each.verb, each.resource) == ("watch", "configmaps") for each in asked)
+
     def version(self) -> str | None:
         return self.annotation("version")
 
@@ -209,8 +213,10 @@ def test_a_restart_that_the_operator_is_asked_for_and_the_order_of_services(oper
     operated.begin()
     operated.comes(lambda: operated.annotation("reboot-required") is not None, "a restart is asked for")
     assert operated.machine.service("second") is None, "what it runs would lack the variable"
+    operated.cluster.forget_requests()
     operated.reboot()
-    operated.comes(lambda: operated.runs(SERVICE), "Windows starts it")
+    operated.comes(operated.has_seen_what_is_wanted, "Windows starts it")
+    operated.wmcb("status")  # which takes longer than to make the services
     assert operated.machine.service("second") is None, "the operator has not seen to it yet"
     operated.annotate("reboot-required", None)
     operated.comes(lambda: operated.version() == "2", "the Node is told its version")

@@ -70,6 +70,16 @@ def test_installed_it_starts_with_windows_from_a_quoted_path(node: Node) -> None
     assert source.data("EventMessageFile") == INSTALLED
 
 
+def test_windows_is_told_to_start_it_again_and_to_leave_it_time_at_a_shutdown(node: Node) -> None:
+    """Wine does nothing by the first, and knows nothing of the others: seen is that Windows is told."""
+    download(node)
+    result = node.run(DOWNLOADED, "daemon", "install", traced=True)
+    assert result.code == 0, result.err
+    told = [call.arguments.split(",") for call in result.calls if call.function == "ChangeServiceConfig2W"]
+    failure_actions, also_by_exit_code, preshutdown = 2, 4, 7
+    assert {int(words[1], 16) for words in told} >= {failure_actions, also_by_exit_code, preshutdown}
+
+
 def test_users_may_run_it_and_never_write_from_the_first_moment(node: Node) -> None:
     download(node)
     node.reboot(traced=True)

@@ -132,7 +132,9 @@ def test_a_watch_goes_on_where_the_last_one_ended(scene: Scene, then: str, monke
     )
     assert [next(states) for _ in range(3)] == [{"win1": a_node(v)} for v in (9, 21, 22)]
     assert scene.asked == ["list", "watch 10", "watch 20", "watch 21"]
+    told = {"end": "", "cut": "breaks off", "silence": "within 0.2 seconds"}[then]
     assert bool(scene.notices) == (then != "end")
+    assert all(told in notice for notice in scene.notices)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +195,20 @@ def test_after_a_watch_that_lasted_it_is_asked_again_soon(scene: Scene) -> None:
     *before, lasted, after = scene.clock.slept
     assert lasted == 20
     assert after < 0.5 < before[-1]
+
+
+@pytest.mark.parametrize(("chance", "pause", "seconds"), [(0.0, 0.15, 300), (1.0, 0.2, 600)])
+def test_machines_that_were_started_together_do_not_ask_together(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, chance: float, pause: float, seconds: int
+) -> None:
+    for place in ("effort", "watch"):
+        monkeypatch.setattr(f"agent.kube.{place}.chance", lambda: chance)
+    scene.server.at(NODES, listed(10), cut_off, stream(event("ADDED", 11), then="silence"))
+    states = iter(scene.following.states())
+    assert [next(states), next(states)] == [{}, {"win1": a_node(11)}]
+    assert scene.clock.slept == [pytest.approx(pause)]
+    query = parse_qs(urlsplit(scene.server.asked[-1].target).query)
+    assert query["timeoutSeconds"] == [str(seconds)]
 
 
 def test_a_server_that_is_back_and_has_forgotten_is_listed_soon(scene: Scene) -> None:
