@@ -197,6 +197,18 @@ def test_who_is_heard_again_is_asked_as_soon_as_at_first(host: Host, api: LiveAp
     assert {watcher.pause_seconds for watcher in cluster._watchers} == {0.05}
 
 
+def test_who_is_refused_again_and_again_asks_ever_more_seldom(
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.cluster._LONGEST_PAUSE_SECONDS", 0.3)
+    write_credentials(host, api.server.url)
+    api.server.at(CONFIG_MAPS, status(403, "Forbidden", "not for nodes"))
+    cluster.follow(CONF)
+    of_config_maps, of_nodes = cluster._watchers
+    until(lambda: of_config_maps.pause_seconds == 0.3, "it does, up to a limit")
+    assert of_nodes.pause_seconds == 0.05
+
+
 def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster: Cluster) -> None:
     write_credentials(host, api.server.url)
     api.say("one")
