@@ -245,6 +245,14 @@ def test_what_cannot_be_looked_at_yet_is_looked_at_again_soon(tmp_path: pathlib.
     assert [event for event, _ in keeper.told()] == [Event.REPAIRED]
 
 
+def test_a_service_that_somebody_reconfigures_is_seen_within_seconds(keeper: Keeper) -> None:
+    """Windows tells nobody of that."""
+    before = machine(keeper.host)
+    _service(keeper.host, start=StartType.DISABLED)
+    keeper.pass_time(EVERY_SECONDS + 1)
+    assert machine(keeper.host) == before
+
+
 RESTARTS: dict[str, tuple[str, int]] = {
     "a file's content": ("it has read it", 1),
     "a file's descriptor": ("nobody reads that", 0),
