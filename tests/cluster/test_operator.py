@@ -35,6 +35,7 @@ BUNDLE = r"C:\k\ca-bundle.crt"
 EXAMPLE = (Path(__file__).parents[1] / "data" / "certificates" / "example-root.pem").read_text()
 THUMBPRINT = "F793B9AFDADEF1099F17694239BE478D8B336074"
 SOON_SECONDS = 60.0
+LARGEST_LOG = 1_000_000
 
 FIRST = {"name": "first", "path": r"C:\k\first.exe --windows-service", "bootstrap": True, "priority": 0}
 SECOND = {
@@ -117,7 +118,7 @@ class OfOperator(Joiner):
 
     def begin(self) -> None:
         line = (
-            f"{DAEMON} controller --windows-service --log-dir {LOGS} --log-file-max-size 10"
+            f"{DAEMON} controller --windows-service --log-dir {LOGS} --log-file-max-size 1"
             f" --kubeconfig {KUBECONFIG} --namespace {self.cluster.namespace} --ca-bundle {BUNDLE}"
         )
         self.machine.create_service(SERVICE, line, automatic=True)
@@ -239,6 +240,8 @@ def test_a_restart_that_the_operator_is_asked_for_and_the_order_of_services(oper
 
     # What a script prints becomes part of a command; before it prints anything all stays as it is.
     powershell = PowerShell(operated.machine)
+    with operated.machine.path(rf"{LOGS}\wmcb.log").open("a") as log:
+        log.write("x" * LARGEST_LOG + "\n")
     operated.say("5", SCRIPTED, files=[THIRD_EXE], SITE="lab")
     operated.ask_for("5")
     operated.comes(lambda: "the script of service third ended with exit code 1" in operated.log(), "it fails")
@@ -249,6 +252,7 @@ def test_a_restart_that_the_operator_is_asked_for_and_the_order_of_services(oper
     asked = f'-NonInteractive -ExecutionPolicy Bypass -Command "C:\\k\\network.ps1 -Node {operated.name}"'
     assert all(line.endswith(asked) for line in powershell.asked)
     assert operated.services["third"].starts[-1]["arguments"][-1] == "--network=4f8d"
+    assert operated.machine.path(rf"{LOGS}\wmcb.1.log").stat().st_size > LARGEST_LOG, "it was too large"
     assert r"C:\k\third.exe is not the one that is wanted" in operated.log()
 
     # A watched variable that is to have no value any more takes a restart as well.

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 from agent.cli.run_log import SOURCE, EventId
-from service.telling import Event
+from agent.host.sandbox import open_sandbox
+from service.telling import Event, Telling
+
+if TYPE_CHECKING:
+    import pathlib
 
 KNOWN = {
     1: "STARTED",
@@ -32,6 +39,22 @@ KNOWN = {
     30: "WENT_BACK",
 }
 """Add what is new; change nothing."""
+
+
+ERRORS = {"NOT_REPAIRED", "TROUBLE", "REFUSED", "FAILED", "WENT_BACK"}
+"""What somebody has to see to. Of the others these are no warnings either."""
+QUIET = {"KEEPING", "PAUSED", "RESUMED", "APPLIED", "PENDING", "SUCCEEDED"}
+
+
+def test_what_somebody_has_to_see_to_is_an_error(tmp_path: pathlib.Path) -> None:
+    telling = Telling(open_sandbox(tmp_path), lambda _: None)
+    for each in Event:
+        telling.tell(each, "it happened")
+    lines = (tmp_path / ".sandbox" / "events.jsonl").read_text().splitlines()
+    told = {Event(each["id"]).name: each["level"] for each in map(json.loads, lines)}
+    assert {name for name, level in told.items() if level == "ERROR"} == ERRORS
+    assert {name for name, level in told.items() if level == "INFORMATION"} == QUIET
+    assert set(told.values()) == {"ERROR", "INFORMATION", "WARNING"}
 
 
 def test_each_number_means_what_it_always_did() -> None:

@@ -252,6 +252,14 @@ def test_annotations_and_an_event_for_each_change(api: LiveApi, reports: Reports
     assert len(api.server.asked) == asked
 
 
+def test_an_error_is_told_as_far_as_a_server_takes_it(api: LiveApi, reports: Reports) -> None:
+    reports.put(Report("ConfigMap nodes/windows", "refused", "key node.yaml: " + "no" * 5000))
+    until(lambda: len(api.events) == 1, "it is told")
+    for text in (api.annotations()["wmcb/error"], api.events[0]["message"]):
+        assert "key node.yaml: nono" in text
+        assert len(text) <= 1024
+
+
 def test_what_the_node_says_already_is_not_told_again(
     host: Host, api: LiveApi, cluster: Cluster, reports: Reports
 ) -> None:

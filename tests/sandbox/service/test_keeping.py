@@ -558,6 +558,13 @@ def test_while_another_is_at_work_it_holds_and_does_nothing(keeper: Keeper) -> N
     assert CONFIG.parent in keeper.watches.folders
 
 
+def test_while_another_is_at_work_nothing_is_in_its_way(keeper: Keeper) -> None:
+    with keeper.host.processes.exclusive("wmcb") as mine:
+        assert mine
+        keeper.happened(OWN)
+        assert keeper.watches.services == set()
+
+
 def test_what_was_reset_is_not_brought_back(keeper: Keeper) -> None:
     keeper.host.services.stop("kubelet")
     reset(keeper.host, "test", Silent())
