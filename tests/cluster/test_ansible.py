@@ -248,6 +248,7 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
     planned = control_host.play("scaleup.yml", "--check", "--diff", **common)
     assert planned.code == 0, planned.out
     assert "\ncreate service kubelet\n" in planned.out
+    assert "\nnothing to do\n" not in planned.out
     assert node.service("kubelet") is None
 
     trust_windows_too(node, web_authority)

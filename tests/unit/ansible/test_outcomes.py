@@ -37,10 +37,12 @@ def test_changes() -> None:
 def test_nothing_to_do() -> None:
     outcome = outcomes.read(ended({"changes": []}))
     assert (outcome.changes, outcome.fault, outcome.plan) == ([], "", "nothing to do\n")
+    assert outcome.tells_changes
 
 
 def test_what_differs_from_what_was_made_is_no_fault() -> None:
-    assert not outcomes.read(ended({"title": "node win1", "resources": []}, 1)).fault
+    outcome = outcomes.read(ended({"title": "node win1", "resources": []}, 1))
+    assert (outcome.fault, outcome.tells_changes) == ("", False)
 
 
 def test_what_had_to_stay_is_no_fault() -> None:

@@ -110,13 +110,13 @@ class ActionModule(Acting):
     def _told(self, outcome: Outcome, machine: Machine, before: Sequence[str]) -> dict[str, Any]:
         """`before` is what was changed on the way there."""
         changes = [*before, *outcome.changes]
-        result: dict[str, Any] = {
-            "changed": bool(changes),
-            "changes": changes,
-            "diff": {"prepared": outcome.plan},
-        }
+        result: dict[str, Any] = {"changed": bool(changes), "changes": changes}
+        if outcome.tells_changes:
+            result["diff"] = {"prepared": outcome.plan}
         if outcome.fault:
             return {**result, "failed": True, "msg": self._fault(outcome, machine), "changed": bool(before)}
+        if not outcome.tells_changes:
+            return result
         return {**result, "msg": "; ".join(changes) or "nothing to do", "warnings": outcome.left}
 
     def _fault(self, outcome: Outcome, machine: Machine) -> str:

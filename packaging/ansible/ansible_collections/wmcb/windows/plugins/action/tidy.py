@@ -11,6 +11,7 @@ class ActionModule(Acting):
     def act(self, given: dict[str, Any]) -> dict[str, Any]:
         del given
         machine = self.machine()
-        if not self.checking:
-            machine.remove(machine.staging)
+        if self.checking:
+            return {"changed": False, "msg": f"{machine.staging} would go"}
+        machine.remove(machine.staging)
         return {"changed": False, "msg": f"{machine.staging} is gone"}

@@ -24,6 +24,11 @@ class Outcome:
     details: Sequence[str] = ()
 
     @property
+    def tells_changes(self) -> bool:
+        """Not of a status, nor of a failure: none is not the same as nothing to do."""
+        return "changes" in self.document
+
+    @property
     def changes(self) -> Sequence[str]:
         """A line each."""
         return [_line(change) for change in self.document.get("changes", ())]
