@@ -82,7 +82,8 @@ def test_they_are_formatted(folder: str) -> None:
     ids=["by remote management", "by OpenSSH, and with a wmcb.exe of somewhere else"],
 )
 def test_they_are_valid(templates: Path, windows: str, given: dict[str, str]) -> None:
-    assert validated(templates, windows, **given) == (0, "")
+    code, out = validated(templates, windows, **given)
+    assert code == 0, out
 
 
 def test_a_file_that_is_not_there_is_found(templates: Path) -> None:
