@@ -30,7 +30,7 @@ from service.signals import Signal, Signals, Source
 from service.telling import LEFT, Event, Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.engine.repairing import Found, Repaired
     from agent.engine.target import Record
@@ -48,6 +48,8 @@ FULL_LOOK_SECONDS = 600.0
 """A net below the watches: Windows may lose count of changes, and of some it tells nobody."""
 SETTLE_SECONDS = 0.1
 """An editor writes a file in several steps."""
+_ROUTING_SETTLE_SECONDS = 1.0
+"""A switch that is put on an adapter, or a lease that ends, takes routes away and brings them back."""
 _AFTER_A_RUN_SECONDS = 0.5
 _COPIES_AFTER_SECONDS = 5.0
 """Whoever has just ended a run may begin another."""
@@ -173,21 +175,33 @@ class Keeping:
     # Reasons
 
     def _note(self, signal: Signal) -> None:
-        if signal.source is Source.SERVICE:
-            for key in (Key("service", signal.subject), *Renewals.kept(signal.subject, self._records)):
-                self._agenda.after(0.0, key)
-        elif signal.source is Source.ASKED:
+        if signal.source is Source.ASKED:
             self._agenda.after(0.0, Errand.ALL)
         elif signal.source is Source.NODES:
             self._agenda.after(SETTLE_SECONDS, Errand.NODES)
         elif signal.source in (Source.CLUSTER, Source.CONTENTS):
             self._agenda.after(0.0, Errand.CLUSTER)
-        elif signal.source is Source.REGISTRY:
-            for key in self._records:
-                if signal.subject in kind_named(key.kind).registry_keys(key.name):
-                    self._agenda.after(SETTLE_SECONDS, key)
         elif signal.source is Source.FILE:
             self._note_path(PureWindowsPath(signal.subject))
+        else:
+            for key, seconds in self._told_of(signal):
+                self._agenda.after(seconds, key)
+
+    def _told_of(self, signal: Signal) -> Iterator[tuple[Key, float]]:
+        """What may be otherwise now, and how soon to look at it."""
+        if signal.source is Source.SERVICE:
+            for key in (Key("service", signal.subject), *Renewals.kept(signal.subject, self._records)):
+                yield key, 0.0
+        for key in self._records:
+            kind = kind_named(key.kind)
+            if signal.source is Source.ROUTING:
+                if kind.is_routing:
+                    yield key, _ROUTING_SETTLE_SECONDS
+            elif signal.source is Source.SERVICE:
+                if signal.subject in kind.services(key.name):
+                    yield key, SETTLE_SECONDS
+            elif signal.subject in kind.registry_keys(key.name):
+                yield key, SETTLE_SECONDS
 
     def _note_path(self, path: PureWindowsPath) -> None:
         own = self._folder.path
@@ -302,9 +316,12 @@ class Keeping:
             self._agenda.after(self._health.again_seconds, Errand.HEALTH)
 
     def _follow_all(self) -> None:
-        others = Renewals.services(self._records)
-        keys = (each for key in self._records for each in kind_named(key.kind).registry_keys(key.name))
-        self._watches.follow([*self._services(), *others], self._places(), dict.fromkeys(keys))
+        kinds = [(kind_named(key.kind), key.name) for key in self._records]
+        others = (each for kind, name in kinds for each in kind.services(name))
+        services = dict.fromkeys([*self._services(), *Renewals.services(self._records), *others])
+        keys = dict.fromkeys(each for kind, name in kinds for each in kind.registry_keys(name))
+        routing = any(kind.is_routing for kind, _ in kinds)
+        self._watches.follow(services, self._places(), keys, routing=routing)
 
     def _let_go(self) -> None:
         """Of all but what tells when there is something to do again."""

@@ -20,6 +20,8 @@ class Source(enum.Enum):
     """`subject` is its path, or that of a folder in which anything may have changed."""
     REGISTRY = "registry"
     """`subject` is the key in which something has changed."""
+    ROUTING = "routing"
+    """Windows' routes or interfaces are otherwise than before."""
     CLUSTER = "cluster"
     """It says something else than before, or nothing any more."""
     NODES = "nodes"

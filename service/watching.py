@@ -1,4 +1,4 @@
-"""Threads that wait, one for all services, one for all folders and the registry: they say what happens."""
+"""Threads that wait, one for all services, one for all else: they say what happens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.host.errors import HostError
-from agent.host.port import MOST_WATCHED, FileKind, KeyChange
+from agent.host.port import MOST_WATCHED, FileKind, KeyChange, RoutingChange
 from agent.spec import Directory, Service
 from service.signals import Signal, Source
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from service.signals import Signals
 
 _LONG_SECONDS = 86_400.0
+_ROUTING = RoutingChange()
 
 
 class Watches:
@@ -38,12 +39,18 @@ class Watches:
         self._places = _Follower(self._watch_places, self._tell_of_place, rest)
 
     def follow(
-        self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
+        self,
+        services: Iterable[str],
+        folders: Iterable[PureWindowsPath],
+        keys: Iterable[str] = (),
+        *,
+        routing: bool = False,
     ) -> None:
         """These from now on, and no others. What is not there is passed over until the next call."""
         self._services.follow([name for name in services if self._is_service(name)])
         there = [path for path in folders if self._is_folder(path)]
-        self._places.follow([*there, *(key for key in keys if self._is_key(key))][:MOST_WATCHED])
+        others = [*([_ROUTING] if routing else []), *there, *(key for key in keys if self._is_key(key))]
+        self._places.follow(others[:MOST_WATCHED])
 
     def renew(self) -> None:
         """At the next call: of what was made anew a watch would stay with what is gone."""
@@ -72,12 +79,17 @@ class Watches:
             return False
         return True
 
-    def _watch_places(self, places: Sequence[PureWindowsPath | str]) -> Watch[FileChange | KeyChange]:
+    def _watch_places(
+        self, places: Sequence[PureWindowsPath | str | RoutingChange]
+    ) -> Watch[FileChange | KeyChange | RoutingChange]:
         keys = [place for place in places if isinstance(place, str)]
-        return self._host.files.watch_all([place for place in places if not isinstance(place, str)], keys)
+        folders = [place for place in places if not isinstance(place, str | RoutingChange)]
+        return self._host.files.watch_all(folders, keys, routing=_ROUTING in places)
 
-    def _tell_of_place(self, change: FileChange | KeyChange) -> None:
-        if isinstance(change, KeyChange):
+    def _tell_of_place(self, change: FileChange | KeyChange | RoutingChange) -> None:
+        if isinstance(change, RoutingChange):
+            self._signals.put(Signal(Source.ROUTING))
+        elif isinstance(change, KeyChange):
             self._signals.put(Signal(Source.REGISTRY, change.key))
         else:
             self._signals.put(Signal(Source.FILE, str(change.path)))

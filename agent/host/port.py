@@ -68,6 +68,11 @@ class KeyChange:
 
 
 @frozen
+class RoutingChange:
+    """Windows' routes are others than before, or what its interfaces do with packets."""
+
+
+@frozen
 class Examined:
     """What lies somewhere, seen in one look: all of it is true of the same file."""
 
@@ -195,12 +200,13 @@ class Files(Protocol):
         """Told of changes below a folder: names, content, descriptors."""
 
     def watch_all(
-        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = ()
-    ) -> Watch[FileChange | KeyChange]:
+        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = (), *, routing: bool = False
+    ) -> Watch[FileChange | KeyChange | RoutingChange]:
         """The same of up to MOST_WATCHED folders, in one wait and without what is in folders below.
 
         Of one that goes away its own path is told, and nothing further. `keys` are of the registry, and count
-        among the folders: their values are watched, and the names of the keys below.
+        among the folders: their values are watched, and the names of the keys below. So does `routing`, that
+        of IPv4.
         """
 
 

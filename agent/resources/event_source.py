@@ -31,6 +31,9 @@ class EventSourceResource(Kind):
             return None
         return None if value is None else {"message_file": str(value.data)}
 
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (source_key(name),)
+
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         assert isinstance(want, EventSource)
         host.events.register(want.name, want.message_file)

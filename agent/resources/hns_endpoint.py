@@ -28,6 +28,8 @@ _OURS = uuid.UUID("0f1d2f7e-3f7c-4a35-8f2b-5f0f6c4f0b77")
 class HnsEndpointResource(Kind):
     firm = frozenset({"network", "address"})
     kept_by = HNS
+    is_routing = True
+    """It is an adapter of the machine's."""
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, HnsEndpoint)

@@ -33,6 +33,8 @@ _PAUSE_SECONDS = 0.1
 class HnsNetworkResource(Kind):
     firm = frozenset({"type", "subnets"})
     kept_by = HNS
+    is_routing = True
+    """The machine's adapters change with it."""
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, HnsNetwork)

@@ -21,6 +21,7 @@ _PAUSE_SECONDS = 0.1
 class IpForwardingResource(Kind):
     firm = frozenset({"forwards"})
     kept_by = HNS
+    is_routing = True
 
     def wanted(self, want: Want) -> State:  # noqa: ARG002 - all alike
         return {"forwards": True}

@@ -78,6 +78,8 @@ class Kind:
     without Windows' descriptors, an SCM without recovery actions), which is remembered and not drift."""
     kept_by: str | None = None
     """A service of Windows without which these are lost: when it starts anew they are looked at."""
+    is_routing = False
+    """Whether Windows tells of it with its routes and interfaces."""
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
 
@@ -114,6 +116,10 @@ class Kind:
 
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - most lie elsewhere
         """In which it shows that somebody has changed it, for whoever watches."""
+        return ()
+
+    def services(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - most are about none
+        """The same of others' services, which are told when they start and stop."""
         return ()
 
     def is_over(self, host: Host, manner: State) -> bool:  # noqa: ARG002 - most are wanted for good

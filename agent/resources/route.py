@@ -27,6 +27,7 @@ class RouteResource(Kind):
     firm = frozenset({"active", "persistent"})
     kept_by = HNS
     """A switch that it puts on an adapter takes the adapter's routes away."""
+    is_routing = True
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, Route)

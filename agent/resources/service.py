@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
 """What a running program has taken over when it started."""
 
+_SETTINGS = r"SYSTEM\CurrentControlSet\Services"
 _OF_ITS_RUN = ("state", "well", "makes")
 _COMING_UP = (ServiceState.RUNNING.name, ServiceState.START_PENDING.name)
 
@@ -87,6 +88,10 @@ class ServiceResource(Kind):
         if (made := wanted.get("makes")) is not None:
             found["makes"] = made if is_file(host.files, PureWindowsPath(str(made))) else None
         return found
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        # By its notifications the SCM tells how a service runs, and not that somebody has set it otherwise.
+        return (f"{_SETTINGS}\\{name}",)
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
         return service_state.comparable(field, wanted) == service_state.comparable(field, found)

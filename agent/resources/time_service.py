@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State, Value
     from agent.spec import Want
 
+_KEY = f"SYSTEM\\CurrentControlSet\\Services\\{W32TIME}"
 _SECONDS = 60.0
 _BY_ITSELF = (StartType.AUTOMATIC.name, StartType.DELAYED.name)
 
@@ -32,6 +33,12 @@ class TimeServiceResource(Kind):
             return None
         runs = host.services.status(W32TIME).state is ServiceState.RUNNING
         return {"start": installed.definition.start.name, "runs": runs}
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
+        return (_KEY,)  # Windows does not tell otherwise that somebody has it started no more
+
+    def services(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
+        return (W32TIME,)
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
         return wanted == found or (field == "start" and wanted in _BY_ITSELF and found in _BY_ITSELF)

@@ -40,7 +40,12 @@ class _NoWatches(Watches):
     """A sandbox sees changes by looking twenty times a second: a thousand would do nothing else."""
 
     def follow(
-        self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
+        self,
+        services: Iterable[str],
+        folders: Iterable[PureWindowsPath],
+        keys: Iterable[str] = (),
+        *,
+        routing: bool = False,
     ) -> None: ...
 
     def renew(self) -> None: ...

@@ -32,6 +32,7 @@ from agent.host.port import (
     Principal,
     RegistryKind,
     RegistryValue,
+    RoutingChange,
     Watch,
 )
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
@@ -759,7 +760,8 @@ PATIENCE = 10.0
 
 
 def changed(
-    watch: Watch[FileChange] | Watch[FileChange | KeyChange], wanted: PureWindowsPath | KeyChange
+    watch: Watch[FileChange] | Watch[FileChange | KeyChange | RoutingChange],
+    wanted: PureWindowsPath | KeyChange,
 ) -> bool:
     """Whether the change is told of, among others that may be."""
     deadline = time.monotonic() + PATIENCE

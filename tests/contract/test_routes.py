@@ -13,6 +13,7 @@ import pytest
 from agent.host.errors import AlreadyExists, NotFound, Unsupported
 from agent.host.networks import Route
 from agent.host.persistent_routes import KEY, persist
+from agent.host.port import RoutingChange
 from agent.records import replaced
 
 if TYPE_CHECKING:
@@ -131,3 +132,25 @@ def test_an_interface_that_is_not_there_forwards_nothing(world: World) -> None:
     ):
         with pytest.raises(NotFound, match=r"198\.51\.100\.7"):
             ask()
+
+
+PATIENCE_SECONDS = 10.0
+
+
+def test_who_watches_routes_is_told_when_one_comes_and_goes(world: World, neighbour: str) -> None:
+    with world.host.files.watch_all([], routing=True) as watch:
+        with _added(world.host.routes, Route(NOWHERE, neighbour)):
+            assert RoutingChange() in watch.wait(PATIENCE_SECONDS)
+        assert RoutingChange() in watch.wait(PATIENCE_SECONDS)
+
+
+def test_who_watches_routes_is_told_what_interfaces_do_with_packets(world: World, own_address: str) -> None:
+    routes = world.host.routes
+    try:
+        before = routes.forwards(own_address)
+    except Unsupported as fault:
+        pytest.skip(f"{fault}")
+    with world.host.files.watch_all([world.folder], routing=True) as watch:
+        for each in (not before, before):
+            routes.set_forwarding(own_address, forwards=each)
+            assert RoutingChange() in watch.wait(PATIENCE_SECONDS)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 UNINSTALL_PENDING, STAGED, INSTALLED, INSTALL_PENDING = 1, 2, 4, 5
 """Of DismPackageFeatureState."""
+KEY = r"HKLM\SOFTWARE\standins\features\{}"
 
 
 class Features(Standin):
@@ -18,7 +19,7 @@ class Features(Standin):
         super().__init__(node, "dism")
 
     def state(self, name: str) -> int:
-        key = self._node.registry(rf"HKLM\SOFTWARE\standins\features\{name}")
+        key = self._node.registry(KEY.format(name))
         assert key is not None
         state = key.data("State")
         assert isinstance(state, int)

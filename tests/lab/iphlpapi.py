@@ -15,10 +15,13 @@ WINES_OWN = "wineiphlp.dll"
 
 _SOURCE = STANDINS / "routes.c"
 _OURS = (
+    "CancelMibChangeNotify2",
     "CreateIpForwardEntry2",
     "DeleteIpForwardEntry2",
     "GetIpForwardTable2",
     "GetIpInterfaceEntry",
+    "NotifyIpInterfaceChange",
+    "NotifyRouteChange2",
     "SetIpInterfaceEntry",
 )
 _MARK = b"Wine builtin DLL"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from lab.node import Node
     from lab.running import Running
 
-_FORWARDING = r"HKLM\SOFTWARE\Lab\Forwarding"
 KEY, ROWS = rf"HKLM\{routes_seen.KEY}", routes_seen.ROWS
+FORWARDING = r"HKLM\SOFTWARE\Lab\Forwarding"
 
 
 def install(node: Node) -> None:
@@ -35,7 +35,7 @@ def made(node: Node) -> Mapping[str, int]:
 
 def forwarding(node: Node) -> Mapping[str, bool]:
     """Of the interfaces that were told whether to hand packets for others on, by their names."""
-    key = node.registry(_FORWARDING)
+    key = node.registry(FORWARDING)
     return {name: bool(value.data) for name, value in key.values.items()} if key else {}
 
 

@@ -11,11 +11,12 @@ import ssl
 import textwrap
 import tomllib
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lab import repository, roots, routes
 from lab.defender import Defender
 from lab.features import INSTALLED, STAGED, Features
+from lab.features import KEY as KEY_OF_FEATURES
 from lab.firewall import Firewall
 from lab.hns import Hns
 from lab.services import State
@@ -54,6 +55,8 @@ _SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
 ENVIRONMENT = rf"{_CONTROL}\Session Manager\Environment"
 _CONTOSO = r"HKLM\SOFTWARE\Contoso\Agent"
 _TCPIP = rf"{_SERVICES}\Tcpip\Parameters"
+_KEPT_ROUTES, _KEPT_ROUTE = rf"{_TCPIP}\PersistentRoutes", "10.244.3.0,255.255.255.0,10.77.0.33,256"
+_CONTAINERD = rf"{_SERVICES}\containerd"
 _EVENTS = rf"{_SERVICES}\EventLog\Application\agent"
 _EXCLUDED = r"HKLM\SOFTWARE\Microsoft\Windows Defender\Exclusions\Paths"
 _WINHTTP = r"HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
@@ -240,6 +243,7 @@ def _edited(machine: BareMachine) -> None:
 
 
 def _without_network(machine: BareMachine) -> None:
+    """On Windows an adapter goes with it, and what that did; here `forwarding` has to be changed, too."""
     network, endpoint = machine.hns.network("cbr0"), machine.hns.endpoint("cbr0_ep")
     assert network is not None
     assert endpoint is not None
@@ -324,12 +328,12 @@ PARTS: Mapping[str, Part] = {
         "dns suffixes of this machine",
     ),
     "the time service": Part(
-        lambda it: it.runs("W32Time"), True, _stopped("W32Time"), "time service W32Time", False, is_told=False
+        lambda it: it.runs("W32Time"), True, _stopped("W32Time"), "time service W32Time", False
     ),
     "a feature": Part(
         lambda it: it.features.state(FEATURE),
         INSTALLED,
-        _set(rf"HKLM\SOFTWARE\standins\features\{FEATURE}", "State", STAGED, "DWORD"),
+        _set(KEY_OF_FEATURES.format(FEATURE), "State", STAGED, "DWORD"),
         f"windows feature {FEATURE}",
         STAGED,
         is_told=False,
@@ -354,15 +358,20 @@ PARTS: Mapping[str, Part] = {
         _without_network,
         "hns network cbr0",
         (False, False),
-        is_told=False,
     ),
-    "a route": Part(
-        lambda it: routes.made(it.node),
-        {ROUTE: 256},
-        _gone(routes.KEY, routes.ROWS),
+    "a route, also for the next start": Part(
+        lambda it: (routes.made(it.node), it.data(_KEPT_ROUTES, _KEPT_ROUTE) is not None),
+        ({ROUTE: 256}, True),
+        f"{_gone(routes.KEY, routes.ROWS)}\n{_gone(_KEPT_ROUTES, _KEPT_ROUTE)}",
         f"route {ROUTE}",
-        {},
-        is_told=False,
+        ({}, False),
+    ),
+    "forwarding": Part(
+        lambda it: routes.forwarding(it.node),
+        {"eth0": True, "eth0peer": True},
+        _set(routes.FORWARDING, "eth0", 0, "DWORD"),
+        "ip forwarding 10.77.0.1",
+        {"eth0": False, "eth0peer": False},
     ),
     "an authority": Part(
         lambda it: believed(it.node),
@@ -376,14 +385,26 @@ PARTS: Mapping[str, Part] = {
         AGENT,
         _set(_EVENTS, "EventMessageFile", r"C:\other.exe"),
         "event source agent",
-        is_told=False,
     ),
     "containerd's configuration": Part(
         lambda it: it.cni_programs, r"C:\opt\cni\bin", _edited, f"containerd configuration {TOML}"
     ),
     "a configuration of CNI's": Part(lambda it: it.cni_network, "cbr0", _written(CNI), f"file {CNI}"),
+    "a service's settings": Part(
+        lambda it: (
+            f"HTTPS_PROXY={it.proxy.url}" in cast("list[str]", it.data(_CONTAINERD, "Environment") or [])
+        ),
+        True,
+        _set(_CONTAINERD, "Environment", ["HTTPS_PROXY=http://elsewhere.example"], "MULTI_SZ"),
+        "service containerd had been",
+        False,
+    ),
     "a service": Part(
-        lambda it: it.runs("containerd"), True, _stopped("containerd"), "service containerd", False
+        lambda it: it.runs("containerd"),
+        True,
+        _stopped("containerd"),
+        "service containerd had stopped",
+        False,
     ),
 }
 

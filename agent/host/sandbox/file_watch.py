@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from agent.host.errors import NotFound
-from agent.host.port import FileChange, KeyChange
+from agent.host.port import FileChange, KeyChange, RoutingChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
     from agent.host.sandbox.places import Place
@@ -70,9 +70,15 @@ class FileWatch:
 
 
 class JointWatch:
-    """Several folders, and keys of the registry, as one."""
+    """Several folders, keys of the registry and, if they can be asked for, routes as one."""
 
-    def __init__(self, folders: Sequence[Place], registry: SandboxRegistry, keys: Sequence[str]) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Place],
+        registry: SandboxRegistry,
+        keys: Sequence[str],
+        routing: Callable[[], object] | None,
+    ) -> None:
         self._registry = registry
         self._keys = {key: self._held(key) for key in keys}
         for key, held in self._keys.items():
@@ -80,15 +86,18 @@ class JointWatch:
                 raise NotFound("watch", f"registry key {key}", _FILE_NOT_FOUND)
         self._watches = {folder.path: FileWatch(folder, recursive=False) for folder in folders}
         self._files = {folder.path: folder.file for folder in folders}
+        self._routing = routing
+        self._routed = None if routing is None else routing()
         self._closed = False
 
-    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange]:
+    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange | RoutingChange]:
         deadline = time.monotonic() + seconds
         while not self._closed:
-            news: list[FileChange | KeyChange] = [
+            news: list[FileChange | KeyChange | RoutingChange] = [
                 change for path in [*self._watches] for change in self._news(path)
             ]
             news += [KeyChange(key) for key in [*self._keys] if self._has_changed(key)]
+            news += [RoutingChange()] if self._is_routed_otherwise() else []
             if news:
                 return news
             left = deadline - time.monotonic()
@@ -113,6 +122,11 @@ class JointWatch:
         else:
             self._keys[key] = now
         return before != now
+
+    def _is_routed_otherwise(self) -> bool:
+        before = self._routed
+        self._routed = None if self._routing is None else self._routing()
+        return before != self._routed
 
     def _held(self, key: str) -> object:
         try:

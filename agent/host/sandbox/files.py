@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Clock, FileChange, KeyChange, Reading, Watch
+    from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
     from agent.host.sandbox.access import SandboxAccess
     from agent.host.sandbox.descriptors import Descriptors
     from agent.host.sandbox.places import Drive, Place
     from agent.host.sandbox.registry import SandboxRegistry
+    from agent.host.sandbox.routes import SandboxRoutes
     from agent.host.sandbox.volume import SandboxVolume
     from agent.host.sddl import SecurityDescriptor
 
@@ -45,6 +46,7 @@ class SandboxFiles:
         descriptors: Descriptors,
         access: SandboxAccess,
         registry: SandboxRegistry,
+        routes: SandboxRoutes,
         clock: Clock,
     ) -> None:
         self._drive = drive
@@ -52,6 +54,7 @@ class SandboxFiles:
         self._descriptors = descriptors
         self._access = access
         self._registry = registry
+        self._routes = routes
         self._clock = clock
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
@@ -223,11 +226,12 @@ class SandboxFiles:
         return FileWatch(self._folder("watch", path), recursive=recursive)
 
     def watch_all(
-        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = ()
-    ) -> Watch[FileChange | KeyChange]:
+        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = (), *, routing: bool = False
+    ) -> Watch[FileChange | KeyChange | RoutingChange]:
         from agent.host.sandbox.file_watch import JointWatch
 
-        return JointWatch([self._folder("watch", path) for path in paths], self._registry, keys)
+        folders = [self._folder("watch", path) for path in paths]
+        return JointWatch(folders, self._registry, keys, self._routes.in_force if routing else None)
 
     def _readable(self, path: PureWindowsPath) -> Place:
         place = self._drive.existing("read", path)

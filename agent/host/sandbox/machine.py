@@ -81,7 +81,7 @@ class Machine:
         self._networks = networks = SandboxNetworks(state)
         self._routes = routes = SandboxRoutes(state, registry, facts)
         volume = SandboxVolume(drive, descriptors, access, programs.runs_from)
-        files = SandboxFiles(drive, volume, descriptors, access, registry, clock)
+        files = SandboxFiles(drive, volume, descriptors, access, registry, routes, clock)
         self.host = Host(
             files=files,
             access=access,

@@ -74,6 +74,10 @@ class SandboxRoutes:
             others = set(document.get(_FORWARDING, ())) - {address}
             document[_FORWARDING] = sorted({*others, address} if forwards else others)
 
+    def in_force(self) -> object:
+        """All that Windows' IP stack would tell of: other than before when it has changed."""
+        return self._state.read(_DOCUMENT), attached(self._state.read(NETWORKS))
+
     def reboot(self) -> None:
         with self._state.changing(_DOCUMENT) as document:
             document.pop(_FORWARDING, None)

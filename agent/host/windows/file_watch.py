@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 import threading
 from typing import TYPE_CHECKING, Self
 
-from agent.host.port import FileChange, FileKind, KeyChange
+from agent.host.port import FileChange, FileKind, KeyChange, RoutingChange
 from agent.host.windows.api import files as api
 from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
 from agent.host.windows.api.processes import close, event, set_event, wait_for_any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.host.port import Clock
+    from agent.host.windows.api.routing_changes import RoutingChanges
     from agent.host.windows.key_watch import KeyWatch
 
 
@@ -78,15 +79,27 @@ class FileWatch:
 
 
 class JointWatch:
-    """Folders and keys of the registry, waited for in one thread: each further one would cost a megabyte."""
+    """Folders, keys of the registry and routes, waited for in one thread: each further one would cost a
+    megabyte.
+    """
 
-    def __init__(self, paths: Sequence[PureWindowsPath], clock: Clock, keys: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        paths: Sequence[PureWindowsPath],
+        clock: Clock,
+        keys: Sequence[str] = (),
+        *,
+        routing: bool = False,
+    ) -> None:
         self._clock = clock
         self._busy = threading.Lock()
         self._closed = False
         self._watches: dict[PureWindowsPath, FileWatch] = {}
         self._keys: dict[str, KeyWatch] = {}
+        self._routing: RoutingChanges | None = None
         try:
+            if routing:
+                self._routing = _routing_changes()
             for key in keys:
                 self._keys[key] = _watch_of_key(key)
             for path in paths:
@@ -102,7 +115,7 @@ class JointWatch:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange]:
+    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange | RoutingChange]:
         deadline = self._clock.monotonic() + seconds
         with self._busy:
             while not self._closed:
@@ -111,6 +124,7 @@ class JointWatch:
                 left = deadline - self._clock.monotonic()
                 events = [watch.event for watch in self._watches.values()]
                 events += [watch.event for watch in self._keys.values()]
+                events += [] if self._routing is None else [self._routing.event]
                 if left <= 0 or wait_for_any([self._closing, *events], left) == 0:
                     break
         return []
@@ -125,12 +139,14 @@ class JointWatch:
                 self._close_all()
                 close(self._closing)
 
-    def _all_news(self) -> Iterator[FileChange | KeyChange]:
+    def _all_news(self) -> Iterator[FileChange | KeyChange | RoutingChange]:
         for path in [*self._watches]:
             yield from self._news(path)
         for key in [*self._keys]:
             if self._has_changed(key):
                 yield KeyChange(key)
+        if self._routing is not None and self._routing.any():
+            yield RoutingChange()
 
     def _has_changed(self, key: str) -> bool:
         try:
@@ -153,6 +169,16 @@ class JointWatch:
             self._watches.popitem()[1].close()
         while self._keys:
             self._keys.popitem()[1].close()
+        if self._routing is not None:
+            self._routing.close()
+            self._routing = None
+
+
+def _routing_changes() -> RoutingChanges:
+    from agent.host.windows.api.routing_changes import RoutingChanges  # few have a route to watch
+
+    with telling("watch", "the routes"):
+        return RoutingChanges()
 
 
 def _watch_of_key(key: str) -> KeyWatch:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Clock, FileChange, KeyChange, Reading, Watch
+    from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
 
 _FIRST_BLOCK = 1 << 14
 _LARGEST_BLOCK = 1 << 18
@@ -236,11 +236,11 @@ class WindowsFiles:
         return FileWatch(path, recursive, self._clock)
 
     def watch_all(
-        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = ()
-    ) -> Watch[FileChange | KeyChange]:
+        self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = (), *, routing: bool = False
+    ) -> Watch[FileChange | KeyChange | RoutingChange]:
         from agent.host.windows.file_watch import JointWatch
 
-        return JointWatch(paths, self._clock, keys)
+        return JointWatch(paths, self._clock, keys, routing=routing)
 
 
 class _Reading:

@@ -197,6 +197,78 @@ DWORD WINAPI GetIpForwardTable2(ADDRESS_FAMILY family, PMIB_IPFORWARD_TABLE2 *ta
     return NO_ERROR;
 }
 
+/* Notifications: any process may have made the change, so each looks at where they are kept. */
+struct watch {
+    HKEY key;
+    HANDLE thread, changed, over;
+    PIPFORWARD_CHANGE_CALLBACK callback; /* or PIPINTERFACE_CHANGE_CALLBACK, which is called alike */
+    void *context;
+};
+
+static DWORD WINAPI tell(void *given)
+{
+    struct watch *watch = given;
+    HANDLE either[] = {watch->over, watch->changed};
+
+    while (WaitForMultipleObjects(2, either, FALSE, INFINITE) == WAIT_OBJECT_0 + 1) {
+        RegNotifyChangeKeyValue(watch->key, FALSE, REG_NOTIFY_CHANGE_LAST_SET | REG_NOTIFY_THREAD_AGNOSTIC, watch->changed, TRUE);
+        watch->callback(watch->context, NULL, MibParameterNotification);
+    }
+    return 0;
+}
+
+static DWORD watch(HKEY key, ADDRESS_FAMILY family, void *callback, void *context, BOOLEAN now, HANDLE *handle)
+{
+    struct watch *made;
+
+    /* Of IPv4 alone and not at once: what else there is nobody has asked of this yet. */
+    if (family != AF_INET || !callback || now || !handle || !key) {
+        RegCloseKey(key);
+        return ERROR_INVALID_PARAMETER;
+    }
+    if (!(made = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, sizeof(*made))))
+        abort();
+    made->key = key;
+    made->callback = callback;
+    made->context = context;
+    made->changed = CreateEventW(NULL, FALSE, FALSE, NULL);
+    made->over = CreateEventW(NULL, TRUE, FALSE, NULL);
+    RegNotifyChangeKeyValue(key, FALSE, REG_NOTIFY_CHANGE_LAST_SET | REG_NOTIFY_THREAD_AGNOSTIC, made->changed, TRUE);
+    made->thread = CreateThread(NULL, 0, tell, made, 0, NULL);
+    *handle = made;
+    return NO_ERROR;
+}
+
+DWORD WINAPI NotifyRouteChange2(ADDRESS_FAMILY family, PIPFORWARD_CHANGE_CALLBACK callback, void *context, BOOLEAN now, HANDLE *handle)
+{
+    return watch(kept(), family, callback, context, now, handle);
+}
+
+DWORD WINAPI NotifyIpInterfaceChange(ADDRESS_FAMILY family, PIPINTERFACE_CHANGE_CALLBACK callback, void *context, BOOLEAN now, HANDLE *handle)
+{
+    HKEY key = NULL;
+
+    RegCreateKeyExW(HKEY_LOCAL_MACHINE, FORWARDING, 0, NULL, REG_OPTION_VOLATILE, KEY_ALL_ACCESS, NULL, &key, NULL);
+    return watch(key, family, callback, context, now, handle);
+}
+
+/* Of these two alone; Wine's own notifications have handles of its own. */
+DWORD WINAPI CancelMibChangeNotify2(HANDLE handle)
+{
+    struct watch *made = handle;
+
+    if (!made)
+        return ERROR_INVALID_PARAMETER;
+    SetEvent(made->over);
+    WaitForSingleObject(made->thread, INFINITE);
+    CloseHandle(made->thread);
+    CloseHandle(made->changed);
+    CloseHandle(made->over);
+    RegCloseKey(made->key);
+    HeapFree(GetProcessHeap(), 0, made);
+    return NO_ERROR;
+}
+
 /* The value for an interface: by its alias, as people know it. */
 static DWORD forwarding(const MIB_IPINTERFACE_ROW *row, HKEY *key, WCHAR *alias)
 {

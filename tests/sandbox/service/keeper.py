@@ -75,11 +75,18 @@ class _Watches:
         self.services: set[str] = set()
         self.folders: set[PureWindowsPath] = set()
         self.keys: set[str] = set()
+        self.routing = False
 
     def follow(
-        self, services: Iterable[str], folders: Iterable[PureWindowsPath], keys: Iterable[str] = ()
+        self,
+        services: Iterable[str],
+        folders: Iterable[PureWindowsPath],
+        keys: Iterable[str] = (),
+        *,
+        routing: bool = False,
     ) -> None:
         self.services, self.folders, self.keys = set(services), set(folders), set(keys)
+        self.routing = routing
 
     def renew(self) -> None: ...
 

@@ -159,8 +159,8 @@ def test_only_what_a_watch_would_hinder_has_all_let_go_of(
     followed: list[int] = []
     follow = follower.watches.follow
 
-    def counting(*what: Any) -> None:
-        follow(*what)
+    def counting(*what: Any, **more: Any) -> None:
+        follow(*what, **more)
         followed.append(len(follower.watches.services))
 
     monkeypatch.setattr(follower.watches, "follow", counting)

@@ -11,6 +11,7 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
 from agent.host.errors import InUse, NotFound, TimedOut
+from agent.host.event_sources import source_key
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
@@ -18,8 +19,10 @@ from agent.spec import Credentials, File, HealthCheck, Inline, Service, Specific
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from agent.spec.path_entry import PathEntry
 from agent.spec.registry_value import RegistryType, RegistryValue
+from agent.spec.time_service import W32TIME, TimeService
 from sandbox.engine import nodes
 from sandbox.engine.nodes import BOOTSTRAP, CERTIFICATE, CONFIG, KUBELET, K
+from sandbox.engine.test_windows_settings import make_time_service
 from sandbox.engine.world import Killed, Power, picture, powered, stopped
 from sandbox.service.keeper import OWN, Keeper
 from service import pausing
@@ -171,7 +174,7 @@ DRIFTS: dict[str, tuple[Callable[[Host], object], Signal, str]] = {
     ),
     "an event source": (
         lambda host: host.events.unregister("wmcb"),
-        Signal(Source.ASKED),
+        Signal(Source.REGISTRY, source_key("wmcb")),
         "event source wmcb was gone, and was put right (message file)",
     ),
     "a service's command": (
@@ -181,7 +184,7 @@ DRIFTS: dict[str, tuple[Callable[[Host], object], Signal, str]] = {
     ),
     "a service's start": (
         lambda host: _service(host, start=StartType.DISABLED),
-        AS_SERVICE,
+        Signal(Source.REGISTRY, r"SYSTEM\CurrentControlSet\Services\kubelet"),
         "service kubelet had been changed, and was put right (start)",
     ),
     "a service is gone": (_deleted, AS_SERVICE, "service kubelet was gone, and was put right"),
@@ -523,9 +526,9 @@ def test_a_pause_that_ends_before_its_end_is_watched_for_is_over(
 ) -> None:
     follow = keeper.watches.follow
 
-    def resumed_just_before(*subjects: Any) -> None:
+    def resumed_just_before(*subjects: Any, **more: Any) -> None:
         pausing.resume(keeper.host)
-        follow(*subjects)
+        follow(*subjects, **more)
 
     pausing.pause(keeper.host, None)
     monkeypatch.setattr(keeper.watches, "follow", resumed_just_before)
@@ -693,7 +696,8 @@ def test_a_setting_is_repaired_as_soon_as_its_key_tells(keeper: Keeper) -> None:
     entry = PathEntry(PureWindowsPath(r"C:\k"))
     keeper.make(Specification.of([*nodes.node().wants, *level.on_the_way, level, entry]))
     environment = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
-    assert keeper.watches.keys == {level.path, environment}
+    services = r"SYSTEM\CurrentControlSet\Services"
+    assert keeper.watches.keys == {level.path, environment, source_key("wmcb"), rf"{services}\kubelet"}
     keeper.told()
     keeper.host.registry.remove(level.path, level.name)
     keeper.host.environment.set("Path", r"C:\installed")
@@ -703,4 +707,25 @@ def test_a_setting_is_repaired_as_soon_as_its_key_tells(keeper: Keeper) -> None:
     assert [text for _, text in keeper.told()] == [
         r"registry value HKLM\SOFTWARE\Contoso\\Level was gone, and was put right (type, data)",
         r"path entry C:\k was gone, and was put right (is there)",
+    ]
+
+
+# A service of Windows' own
+
+
+def test_the_time_service_is_started_as_soon_as_it_is_told_to_have_stopped(keeper: Keeper) -> None:
+    make_time_service(keeper.host, StartType.AUTOMATIC)
+    keeper.make(Specification.of([*nodes.node().wants, TimeService()]))
+    key = rf"SYSTEM\CurrentControlSet\Services\{W32TIME}"
+    assert W32TIME in keeper.watches.services
+    assert key in keeper.watches.keys
+    keeper.told()
+    keeper.host.services.stop(W32TIME)
+    keeper.happened(Signal(Source.SERVICE, W32TIME))
+    assert keeper.host.services.status(W32TIME).state is ServiceState.RUNNING
+    installed: Any = keeper.host.services.read(W32TIME)
+    keeper.host.services.change(replaced(installed.definition, start=StartType.DISABLED))
+    keeper.happened(Signal(Source.REGISTRY, key))
+    assert [text for _, text in keeper.told()] == [
+        f"time service {W32TIME} had been changed, and was put right ({field})" for field in ("runs", "start")
     ]

@@ -149,6 +149,19 @@ def test_a_proxy_that_somebody_has_stopped_is_started_and_not_twice(keeper: Keep
     assert keeper.started == ["kube-proxy"]
 
 
+def test_a_route_that_somebody_took_comes_back_when_windows_tells_and_not_before_it_has_settled(
+    keeper: Keeper,
+) -> None:
+    assert keeper.watches.routing
+    (route,) = keeper.host.routes.list()
+    keeper.host.routes.remove(route)
+    keeper.signals.put(Signal(Source.ROUTING))
+    keeper.pass_time(0.5)
+    assert keeper.host.routes.list() == [], "an adapter that gets a switch has its routes back by itself"
+    keeper.pass_time(1)
+    assert keeper.host.routes.list() == [route]
+
+
 def test_a_route_that_went_with_an_adapter_comes_back(keeper: Keeper) -> None:
     (route,) = keeper.host.routes.list()
     keeper.host.routes.remove(route)

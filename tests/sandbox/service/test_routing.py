@@ -183,8 +183,8 @@ def test_a_burst_is_one_run_and_routes_alone_let_go_of_no_watch(
     logged, followed = len(router.log), [router.watches.folders]
     follow = router.watches.follow
 
-    def counting(*what: Any) -> None:
-        follow(*what)
+    def counting(*what: Any, **more: Any) -> None:
+        follow(*what, **more)
         followed.append(router.watches.folders)
 
     monkeypatch.setattr(router.watches, "follow", counting)

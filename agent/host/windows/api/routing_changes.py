@@ -1,0 +1,66 @@
+"""Changes of IPv4 routes, and of what interfaces do with packets, told by an event (iphlpapi)."""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import ctypes
+from ctypes import wintypes
+
+from agent.host.windows.api.binding import coded, dll
+from agent.host.windows.api.processes import close, event, reset_event, wait_for_any
+
+_IPV4 = 2
+_NOW = False
+"""Whether it is told once at the beginning, too."""
+
+_iphlpapi = dll("iphlpapi")
+_set_event = ctypes.cast(dll("kernel32").SetEvent, ctypes.c_void_p)
+"""Windows calls back in a thread of its own, which had better run no Python. The context comes first and is
+all that this function looks at; what it answers nobody does.
+"""
+
+
+class RoutingChanges:
+    def __init__(self) -> None:
+        self.event = event()
+        self._asked: list[int] = []
+        try:
+            for name in ("NotifyRouteChange2", "NotifyIpInterfaceChange"):
+                if (asked := _ask(name, self.event)) is not None:  # as Wine does, which never tells
+                    self._asked.append(asked)
+        except BaseException:
+            self.close()
+            raise
+
+    def any(self) -> bool:
+        """Since it was asked last."""
+        if wait_for_any([self.event], 0.0) is None:
+            return False
+        reset_event(self.event)
+        return True
+
+    def close(self) -> None:
+        while self._asked:
+            _cancel(self._asked.pop())  # nothing is called back any more when it returns
+        close(self.event)
+
+
+def _ask(name: str, told: int) -> int | None:
+    handle = wintypes.HANDLE()
+    notify = coded(
+        _iphlpapi,
+        name,
+        wintypes.USHORT,
+        ctypes.c_void_p,
+        wintypes.HANDLE,
+        wintypes.BOOLEAN,
+        ctypes.POINTER(wintypes.HANDLE),
+    )
+    notify(_IPV4, _set_event, told, _NOW, ctypes.byref(handle))
+    return handle.value
+
+
+_cancel = coded(_iphlpapi, "CancelMibChangeNotify2", wintypes.HANDLE)
