@@ -66,13 +66,15 @@ class Leaving:
             self._notice(f"warning: which Node this machine was is not known here: none is deleted{before}")
 
     def foreseen(self) -> Iterator[str]:
-        """Of a reset that finds something to do. Raises Failure."""
+        """Of a reset that finds something to do, beside what it does in any case. Raises Failure."""
         if self._deletes_node:
             self._check_name()
         if self._deletes_node and self._name:
             yield f"would delete the Node {self._name}"
         if self._ends_pods:
             yield f"would end {many(len(_shims(self._host)), 'pod')} of containerd's, and remove {_CNI_STATE}"
+
+    def foreseen_anyhow(self) -> Iterator[str]:
         if self._deletes_networks and (networks := _networks(self._host)):
             yield f"would delete all that is in HNS: {', '.join(networks)}"
 
@@ -114,6 +116,12 @@ class Leaving:
                 return  # then there is none
             except HostError as fault:
                 self._notice(f"warning: {fault}")
+
+    def where_nothing_is_left(self) -> Iterator[str]:
+        """What goes also from a machine with nothing of wmcb's: the reset before this one has told of it."""
+        if self._deletes_networks and (networks := _networks(self._host)):
+            self.when_done()
+            yield f"what was in HNS is deleted: {', '.join(networks)}"
 
     def lost(self) -> Sequence[str]:
         """What a reset that is taken back does not give back."""

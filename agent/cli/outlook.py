@@ -71,16 +71,17 @@ def show_preview(
     but: Collection[str] = (),
     first: Sequence[Plan] = (),
     also: Iterable[str] = (),
+    anyhow: Iterable[str] = (),
     manners: Mapping[str, State] = engine.AS_MADE,
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way.
 
-    `first` come runs of their own. `also` is remarked on a run that does anything.
+    `first` come runs of their own. `also` is remarked on a run that does anything, `anyhow` on each.
     """
     with looking(host):
         planned = engine.preview(host, specification, beside=beside, part=part, but=but, manners=manners)
         planned = together([*first, planned])
-    show_plan(request, host, planned, checks, also)
+    show_plan(request, host, planned, checks, also, anyhow)
 
 
 def show_plan(
@@ -89,6 +90,7 @@ def show_plan(
     planned: Plan,
     checks: Sequence[Finding] = (),
     also: Iterable[str] = (),
+    anyhow: Iterable[str] = (),
 ) -> None:
     """The same of one that is known."""
     with looking(host):
@@ -101,6 +103,7 @@ def show_plan(
         *lost.lines(),
         *missing_credentials(host, planned),
         *(also if planned.changes or interrupted is not None else ()),
+        *anyhow,
     ]
     tell_of_imagined(request)
     outlook = Outlook(lost, remarks, interrupted, checks)

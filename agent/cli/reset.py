@@ -49,13 +49,17 @@ def run(request: Request) -> int:
             leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
         also = [*leaving.foreseen(), *_resident(request, host)]
         manners, but = _manners(request), _stays(request)
-        show_preview(request, host, Specification(), part=None, but=but, also=also, manners=manners)
+        anyhow = [*leaving.foreseen_anyhow()]
+        show_preview(
+            request, host, Specification(), part=None, but=but, also=also, anyhow=anyhow, manners=manners
+        )
         return DONE
     host = open_as_administrator(request)
     with recorded(host, "reset", display(request), foreseen_of) as told:
         leaving = Leaving(request, host, told.remark)
         done = _leave(request, host, leaving, told)
         told.found(stays(done.plan))
+        beside = [] if done.plan.changes else list(leaving.where_nothing_is_left())
     staying = stays(done.plan)
     if not staying:
         told.log.remove()
@@ -72,7 +76,8 @@ def run(request: Request) -> int:
         say("\n  ".join(["not all could be taken back; all else is as it was before wmcb", *done.left]))
     elif not done.plan.changes:
         more = " but what it was prepared with" if request.has(options.KEEP_PREPARED) else ""
-        say(f"nothing to do: wmcb has put nothing on this machine{more}")
+        nothing = f"wmcb has put nothing on this machine{more}"
+        say("\n  ".join([nothing, *beside]) if beside else f"nothing to do: {nothing}")
     else:
         before = "wmcb made it a node" if request.has(options.KEEP_PREPARED) else "wmcb"
         say("\n".join([f"the machine is as it was before {before}", *(f"  {line}" for line in done.left)]))

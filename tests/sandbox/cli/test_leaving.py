@@ -360,6 +360,19 @@ def test_networks_of_others_stay_and_are_told(joined: Machine, theirs: Container
     assert joined.host.networks.list() == [theirs]
 
 
+def test_they_go_also_when_that_is_asked_by_the_next_reset(joined: Machine, theirs: ContainerNetwork) -> None:
+    """Which the first one has told of."""
+    assert joined.wmcb("reset").code == 0
+    foreseen = joined.wmcb("reset", "--all-hns", "--dry-run").out
+    assert f"would delete all that is in HNS: {theirs.name}" in foreseen
+    answer = joined.wmcb("reset", "--all-hns")
+    assert answer.out == (
+        f"wmcb has put nothing on this machine\n  what was in HNS is deleted: {theirs.name}\n"
+    )
+    assert joined.host.networks.list() == []
+    assert joined.wmcb("reset", "--all-hns").out == "nothing to do: wmcb has put nothing on this machine\n"
+
+
 def test_networks_of_others_go_where_that_is_asked(joined: Machine, theirs: ContainerNetwork) -> None:
     foreseen = joined.wmcb("reset", "--all-hns", "--dry-run").out
     assert f"would delete all that is in HNS: {theirs.name}" in foreseen
