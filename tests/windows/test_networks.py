@@ -11,6 +11,7 @@ import pytest
 
 from lab import programs, routes, wine
 from lab.hns import Hns
+from lab.processes import Ends
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lab.node import Node
+    from lab.processes import Process
 
 DOCUMENT = r"C:\given files\node.yaml"
 PROXY = r"C:\proxy\kube-proxy.exe"
@@ -155,9 +157,15 @@ def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
         until(
             lambda: routes.forwarding(node) == FORWARDING, "packets go on", SOON_SECONDS, lambda: _log(node)
         )
-        assert machine.wmcb("reset").code == 0
-    assert (hns.networks, hns.endpoints, routes.made(node)) == ([], [], {})
+        hns.call("CreateNetwork", FLANNELS, {**FLANNELS_NETWORK, "Name": "theirs"})
+        reset = machine.wmcb("reset")
+        assert reset.code == 0
+        assert "  in HNS stays what others made: theirs; --all-hns deletes it" in reset.out.splitlines()
+    assert ([each["Name"] for each in hns.networks], hns.endpoints, routes.made(node)) == (["theirs"], [], {})
     assert routes.forwarding(node) == {"eth0": False, "eth0peer": False}
+    others = machine.wmcb("reset", "--all-hns")
+    assert others.out.endswith("  what was in HNS is deleted: theirs\n"), others.out
+    assert hns.networks == []
 
 
 def test_programs_of_containers_start_anew_in_order_when_hns_has_forgotten(node: Node) -> None:
@@ -174,6 +182,7 @@ def test_programs_of_containers_start_anew_in_order_when_hns_has_forgotten(node:
         until(lambda: all(each.starts for each in (flannel, proxy, another)), "they run", SOON_SECONDS)
         node.start_service(SERVICE)
         until(lambda: "keeping" in _log(node), "the resident service has begun", SOON_SECONDS)
+        ends = Ends([_running(node, FLANNEL), _running(node, CONTAINERS_PROXY)])
         hns.crash()
         crashed = time.monotonic()
         until(
@@ -184,6 +193,9 @@ def test_programs_of_containers_start_anew_in_order_when_hns_has_forgotten(node:
         )
         began = time.monotonic()
         assert began - crashed < AT_ONCE_SECONDS
+        assert ends.names() == ["flanneld.exe", "kube-proxy.exe"], (
+            "who makes a network, and then who needs it"
+        )
 
         node.stop_service(SERVICE)
         node.wait_for_service(SERVICE, State.STOPPED)
@@ -238,6 +250,11 @@ def test_what_hns_refuses_is_told_in_one_line_and_taken_back(machine: Machine) -
     (line,) = [line for line in result.err.splitlines() if line.startswith("wmcb: ")]
     assert "cannot create network endpoint cbr0_ep: Windows refused (Windows error 0x803b002f)" in line
     assert (hns.networks, hns.endpoints) == ([], [])
+
+
+def _running(node: Node, program: str) -> Process:
+    (found,) = [each for each in node.processes(program.rpartition("\\")[2]) if program in each.command]
+    return found
 
 
 def _log(node: Node) -> str:

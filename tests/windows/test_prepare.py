@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lab import repository
-from lab.features import INSTALL_PENDING, UNINSTALL_PENDING, Features
+from lab.features import INSTALL_PENDING, KEY, STAGED, UNINSTALL_PENDING, Features
 from lab.features import INSTALLED as IS_ON
 from lab.namespace import HOST_NAME
 from lab.services import State
@@ -305,6 +305,26 @@ def publish_profile(node: Node, web: Web) -> bytes:
         web.pages[f"/hub/{source}"] = Page(content)
         web.pages[f"/hub/{checksums}"] = Page(hashlib.sha256(content).hexdigest().encode())
     return program
+
+
+def test_what_a_restart_did_not_bring_about_is_an_error_and_no_reason_for_another(node: Node) -> None:
+    """Windows, or somebody, takes it back each time."""
+    download(node)
+    node.path(DOCUMENT).parent.mkdir()
+    node.path(DOCUMENT).write_text(NAMED.replace("hostName: node-7", "windowsFeatures: [{name: Containers}]"))
+    words = (DOWNLOADED, "prepare", "--node-config", DOCUMENT)
+    assert node.run(*words).code == 1003
+    node.reboot()
+    taken_back = ("/v", "State", "/t", "REG_DWORD", "/d", str(STAGED), "/f")
+    for _ in range(2):
+        assert node.run("reg.exe", "add", KEY.format("Containers"), *taken_back).code == 0
+        result = node.run(*words, "--allow-reboot")
+        assert result.code == 1, result.out
+        last = result.err.splitlines()[-1]
+        assert last.startswith(
+            "wmcb: this machine was restarted for windows feature Containers, and feature is "
+        )
+        assert node.service("wmcb-continue") is None
 
 
 def test_the_profile_for_containerd_is_gone_on_with_after_the_restart_that_it_takes(
