@@ -100,8 +100,9 @@ def path_of(node: Node) -> tuple[str, str]:
 
 def believed(node: Node) -> set[str]:
     """By whoever asks Windows, whom a document gave."""
-    told = node.python("-c", BELIEVED).out
-    return {pem for pem in ROOTS if pem in told}
+    told = node.python("-c", BELIEVED)
+    assert told.code == 0, told.err
+    return {pem for pem in ROOTS if pem in told.out}
 
 
 def is_made(node: Node) -> bool:
