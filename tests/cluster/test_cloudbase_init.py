@@ -80,7 +80,7 @@ def _command(machine: Joiner, web: Web, name: str) -> tuple[str, ...]:
 
 
 def _boot(machine: Joiner, web: Web, name: str) -> None:
-    done = machine.machine.run(*_command(machine, web, name), seconds=180)
+    done = machine.machine.run(*_command(machine, web, name))
     assert done.code == 0, done.err
 
 

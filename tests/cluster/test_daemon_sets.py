@@ -14,6 +14,7 @@ from cluster.test_join import SHIM, Joiner, check_joined
 from cluster.test_manifests import SANDBOX, mount, run_script
 from lab import kubernetes, programs, repository, wine
 from lab.hns import Hns
+from lab.running import LASTING_SECONDS
 from lab.waiting import until
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class DaemonSets:
             "the plug-ins are installed",
         )
         for words in ((FLANNEL,), self._proxy):
-            self._node.start(SHIM, *words, environment=self._environment)
+            self._node.start(SHIM, *words, environment=self._environment, seconds=LASTING_SECONDS)
 
 
 def flannels_settings(way: str) -> str:

@@ -63,7 +63,7 @@ def joined(node: Node, cluster: Cluster, runtime: ContainerRuntime) -> None:
     of_an_image(node, cluster, runtime)
     place = (cluster.address, "--cri-socket", runtime.endpoint)
     token = ("--token", cluster.fresh_bootstrap_token(), "--discovery-token-ca-cert-hash", cluster.ca_hash)
-    done = node.run(r"C:\wmcb.exe", "join", *place, *token, seconds=180)
+    done = node.run(r"C:\wmcb.exe", "join", *place, *token)
     assert done.code == 0, done.err
 
 

@@ -134,9 +134,7 @@ class Worker(KubeletNode):
     def wmcb(self, *more: str) -> Result:
         # Wine has no containerd, and no named pipes as gRPC wants them.
         runtime = ("--runtime-service", "none", "--container-runtime-endpoint", self.runtime.endpoint)
-        return self.machine.run(
-            DOWNLOADED, "--ignition", DOCUMENT, "--kubelet", GIVEN, *runtime, *more, seconds=180
-        )
+        return self.machine.run(DOWNLOADED, "--ignition", DOCUMENT, "--kubelet", GIVEN, *runtime, *more)
 
     def node(self) -> dict[str, Any]:
         node = self.cluster.node(self.name)

@@ -16,6 +16,7 @@ from cluster.test_node import HOST_PROCESS, pods
 from lab import kubernetes
 from lab.cluster.kubelet_node import KubeletNode
 from lab.firewall import Firewall
+from lab.running import LASTING_SECONDS
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import DOWNLOADED, SHIPPED, download
@@ -67,7 +68,7 @@ class Joiner(KubeletNode):
         download(self.machine)
 
     def wmcb(self, *words: str) -> Result:
-        return self.machine.run(DOWNLOADED, *words, seconds=180)
+        return self.machine.run(DOWNLOADED, *words)
 
     def by_options(self, token: str | None = None, ca_hash: str | None = None) -> tuple[str, ...]:
         return (
@@ -181,7 +182,7 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     joiner.machine.path(r"C:\etc\kubernetes").mkdir(parents=True)
     joiner.machine.path(r"C:\given").mkdir()
     joiner.machine.path(r"C:\given\join.yaml").write_text(joiner.join_configuration(JOIN))
-    done = joiner.machine.run(KUBEADM, "join", "--config", r"C:\given\join.yaml", "-v", "5", seconds=180)
+    done = joiner.machine.run(KUBEADM, "join", "--config", r"C:\given\join.yaml", "-v", "5")
     assert done.code == 0, done.err
     check_joined(joiner)
     version = joiner.machine.run(KUBEADM, "version", "-o", "short")
@@ -220,7 +221,7 @@ def test_a_machine_that_was_prepared_can_be_joined_reset_and_joined_again(
     assert (joiner.has(KUBELET), joiner.has(KUBELET_CONF), node.service("kubelet")) == (True, False, None)
     assert joiner.wmcb("status").code == 0
     cluster.api.delete(f"/api/v1/nodes/{joiner.name}")
-    again = node.run(kubeadm, *joiner.by_options()[:-2], seconds=180)
+    again = node.run(kubeadm, *joiner.by_options()[:-2])
     assert again.code == 0, again.err
     check_joined(joiner)
 
@@ -233,7 +234,7 @@ def test_phase_by_phase(joiner: Joiner) -> None:
     before = joiner.machine.snapshot()
     for phase in ("preflight", "kubelet-start", "kubelet-wait-bootstrap"):
         words = ("join", "phase", phase, "--config", r"C:\given\join.yaml")
-        done = joiner.machine.run(r"C:\download\kubeadm.exe", *words, seconds=180)
+        done = joiner.machine.run(r"C:\download\kubeadm.exe", *words)
         assert done.code == 0, f"{phase}: {done.err}"
         if phase == "preflight":
             assert before.changes_until(joiner.machine.snapshot()) == []
@@ -243,7 +244,7 @@ def test_phase_by_phase(joiner: Joiner) -> None:
 def pod_of_containerd(machine: Node) -> Running:
     """What Windows sees of one: its shim, as containerd keeps account of it, and the address that it has."""
     StandinKubelet(machine, SHIM, address="127.0.0.1:20248")
-    shim = machine.start(SHIM)
+    shim = machine.start(SHIM, seconds=LASTING_SECONDS)
     machine.path(POD).mkdir(parents=True)
     machine.path(POD + r"\shim.pid").write_text(str(shim.windows_pid))
     lease = machine.path(r"C:\var\lib\cni\networks\pods\10.244.1.7")
@@ -404,7 +405,7 @@ def test_the_clusters_configuration_is_taken_anew_and_with_the_old_kubelet_given
     check_joined(joiner)
     os.link(joiner.machine.path(DOWNLOADED), joiner.machine.path(r"C:\download\kubeadm.exe"))
     with configured(joiner.cluster, "maxPods: 77"):
-        upgraded = joiner.machine.run(r"C:\download\kubeadm.exe", "upgrade", "node", seconds=180)
+        upgraded = joiner.machine.run(r"C:\download\kubeadm.exe", "upgrade", "node")
     assert upgraded.code == 0, upgraded.err
     check_joined(joiner)
     assert joiner.kubelet_configuration()["maxPods"] == 77

@@ -112,7 +112,7 @@ class OfOperator(Joiner):
 
     def daemon(self, *words: str) -> str:
         named = ("--kubeconfig", KUBECONFIG, "--namespace", self.cluster.namespace)
-        done = self.machine.run(DAEMON, *words, *named, seconds=180)
+        done = self.machine.run(DAEMON, *words, *named)
         assert done.code == 0, done.err
         return done.out
 

@@ -70,7 +70,7 @@ def check(
 def _here(node: Node, text: str) -> Result:
     """With /s, all between the first quote and the last is the line, whatever is quoted in it."""
     line = text.replace("^\n", "")
-    return node.run_line(f'cmd.exe /s /c "{line} 2>&1"', seconds=240)
+    return node.run_line(f'cmd.exe /s /c "{line} 2>&1"')
 
 
 def _there(text: str, environment: Mapping[str, str]) -> tuple[int, str]:

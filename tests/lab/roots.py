@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lab import windows_python
+from lab.running import LASTING_SECONDS
 from lab.waiting import until
 
 if TYPE_CHECKING:
@@ -33,5 +34,5 @@ def remember(node: Node) -> None:
     held = node.path(_HELD)
     held.parent.mkdir(parents=True, exist_ok=True)
     held.unlink(missing_ok=True)
-    node.start(windows_python.PROGRAM, "-c", _HOLD)
+    node.start(windows_python.PROGRAM, "-c", _HOLD, seconds=LASTING_SECONDS)
     until(held.exists, "somebody looks at the roots")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab import programs, repository, routes_seen, windows_python, wine
 from lab.iphlpapi import LIBRARY, WINES_OWN
+from lab.running import LASTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +71,7 @@ class Seen:
 def seen(node: Node) -> Iterator[Seen]:
     script = r"C:\lab\routes_seen.py"
     node.copy_in(repository.ROOT / "tests" / "lab" / "routes_seen.py", script)
-    running = node.start(windows_python.PROGRAM, script)
+    running = node.start(windows_python.PROGRAM, script, seconds=LASTING_SECONDS)
     yield Seen(running)
     for process in node.processes("python.exe"):
         if script in process.command:

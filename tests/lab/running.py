@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STREAMS = ("stdin", "stdout", "stderr")
+LASTING_SECONDS = 86_400.0
+"""For a program that is to run for as long as its node is on."""
+_LIMIT_SECONDS = 240.0
+"""Less than a whole test has: only what hangs takes so long, also on a machine that does other things."""
 
 
 class Circumstances(TypedDict, total=False):
@@ -31,7 +35,7 @@ class Circumstances(TypedDict, total=False):
     console: with a console of this code page; all three streams are then the console.
     traced: write down the calls of trace.FUNCTIONS.
     locale: as of a user with this Unix locale (the node's own, if not given).
-    seconds: after this time it is ended, and that is an error.
+    seconds: after this time it is ended (four minutes, if not given), and that is an error.
     """
 
     folder: str
@@ -193,5 +197,5 @@ def _request(line: str, place: Path, circumstances: Circumstances) -> list[str]:
         request.append("as=user")
     if "console" in circumstances:
         request.append(f"console={circumstances['console']}")
-    request.append(f"limit={int(circumstances.get('seconds', 60.0) * 1000)}")
+    request.append(f"limit={int(circumstances.get('seconds', _LIMIT_SECONDS) * 1000)}")
     return request

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from lab.node import Node
 
 HOME = r"C:\users\root"
-_SECONDS = 240.0
 _RESTART = '"shutdown.exe" "/r"'
 
 
@@ -60,7 +59,7 @@ def serving(node: Node, folder: Path) -> Iterator[Door]:
             return
         # As Windows' sshd does; cmd.exe takes the first quote and the last one away.
         line = f'cmd.exe /c "{command}"'
-        ended = await asyncio.to_thread(node.run_line, line, folder=HOME, seconds=_SECONDS)
+        ended = await asyncio.to_thread(node.run_line, line, folder=HOME)
         process.stdout.write(ended.stdout)
         process.stderr.write(ended.stderr)
         process.exit(ended.code)

@@ -36,7 +36,7 @@ def machine(node: Node) -> Machine:
 
 
 def bootstrap(machine: Machine, *more: str) -> Result:
-    return machine.bootstrap("--max-time", "1", *more, seconds=120)
+    return machine.bootstrap("--max-time", "1", *more)
 
 
 def the_line(result: Result) -> str:

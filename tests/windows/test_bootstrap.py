@@ -512,7 +512,7 @@ def test_a_fault_ends_a_join_whose_cluster_is_being_looked_for(
     place.parent.mkdir()
     place.write_bytes(machine.node.path(GIVEN).read_bytes())
     to_nobody = ("join", "10.77.0.1:9", "--token", "abcdef.0123456789abcdef", trust)
-    result = machine.wmcb(*to_nobody, *given, seconds=60)
+    result = machine.wmcb(*to_nobody, *given)
     assert result.code == 2
     assert result.err.startswith(f"wmcb: {told}"), result.err
 

@@ -12,6 +12,7 @@ import pytest
 from lab import programs, routes, wine
 from lab.hns import Hns
 from lab.processes import Ends
+from lab.running import LASTING_SECONDS
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -103,7 +104,7 @@ def endpoints_adapter() -> Iterator[None]:
 
 @contextmanager
 def started(node: Node, *commands: tuple[str, ...]) -> Iterator[None]:
-    running = [node.start(*command) for command in commands]
+    running = [node.start(*command, seconds=LASTING_SECONDS) for command in commands]
     yield
     for each in running:
         assert not each.ended

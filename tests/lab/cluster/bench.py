@@ -102,8 +102,8 @@ def _by_wmcb(machine: KubeletNode, program: str) -> float:
     # Wine has no containerd, and no named pipes as gRPC wants them.
     runtime = ("--cri-socket", machine.runtime.endpoint, "--runtime-service", "none")
     trust = ("--token", cluster.fresh_bootstrap_token(), "--discovery-token-ca-cert-hash", cluster.ca_hash)
-    seconds = _seconds(machine.machine.run(program, "join", cluster.address, *trust, *runtime, seconds=120))
-    _seconds(machine.machine.run(program, "reset", seconds=120))
+    seconds = _seconds(machine.machine.run(program, "join", cluster.address, *trust, *runtime))
+    _seconds(machine.machine.run(program, "reset"))
     _forget(machine)
     return seconds
 

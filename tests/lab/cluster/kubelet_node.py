@@ -85,7 +85,7 @@ class KubeletNode:
         file.parent.mkdir(exist_ok=True)
         file.write_text(configuration or self.join_configuration())
         words = ["join", *(["phase", *phase] if phase else []), r"--config=C:\k\join.yaml"]
-        return self.machine.run(_KUBEADM, *words, seconds=300)
+        return self.machine.run(_KUBEADM, *words)
 
     def join_configuration(self, template: str = JOIN_CONFIGURATION) -> str:
         """With a fresh token."""

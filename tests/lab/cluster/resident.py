@@ -156,7 +156,7 @@ class _Resident:
         self._cluster.forget_node(self._kubelet.name)
 
     def _wmcb(self, *words: str) -> None:
-        done = self._node.run(self._installed, *words, seconds=180)
+        done = self._node.run(self._installed, *words)
         if done.code != 0:
             raise Missing(f"wmcb {words[0]} failed: {done.err}")
 
