@@ -8,27 +8,27 @@ assert sys.platform == "win32"
 
 import msvcrt
 import os
-import subprocess
 import threading
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from agent.host import commandline
 from agent.host.errors import BadName, TimedOut
 from agent.host.port import Completed, FileKind
 from agent.host.windows.api import files
+from agent.host.windows.api.creation import NO_CONSOLE, UNSEEN_CONSOLE, created
 from agent.host.windows.api.jobs import Job
-from agent.host.windows.api.processes import SET_QUOTA, SUSPEND_RESUME, TERMINATE, Process
 from agent.host.windows.failure import telling
 from agent.host.windows.walking import expect, folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from agent.host.windows.api.processes import Process
+
 _BAD_PATH = 161
 _TIMEOUT = 1460
-_CREATE_SUSPENDED = 0x4
 _BLOCK = 1 << 16
 
 
@@ -42,16 +42,14 @@ def run(
     program = _checked(command)
     with telling("run", program):
         with Job() as job:
-            # Without a console: to make one is to start another program, and to wait for it.
-            detached, pipe = subprocess.DETACHED_PROCESS, subprocess.PIPE
-            child = _start(job, command, environment, directory, pipe, pipe, detached)
-            output, errors = _Kept(child.stdout, limit), _Kept(child.stderr, limit)
-            try:
-                exit_code: int | None = child.wait(seconds)
-            except subprocess.TimeoutExpired:
-                exit_code = None
+            output, errors = _Kept(limit), _Kept(limit)
+            with output.pipe() as to_output, errors.pipe() as to_errors:
+                # Without a console: to make one is to start another program, and to wait for it.
+                child = _start(job, command, environment, directory, to_output, to_errors, NO_CONSOLE)
+            with child:
+                child.wait(seconds)
+                exit_code = child.exit_code()
         # Nothing of it runs any longer, so nobody can hold the pipes open.
-        child.wait()
         output.join()
         errors.join()
     if exit_code is None:
@@ -65,19 +63,18 @@ def run_logged(
     program = _checked(command)
     with _end_of(log) as output, telling("run", program), Job() as job:
         # With a console, of which nobody sees a window: what it starts would get one of its own, and be seen.
-        unseen = subprocess.CREATE_NO_WINDOW
-        child = _start(job, command, None, directory, output, subprocess.STDOUT, unseen)
-        try:
-            exit_code = child.wait(seconds)
-        except subprocess.TimeoutExpired as failure:
-            raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} seconds") from failure
+        with _start(job, command, None, directory, output, output, UNSEEN_CONSOLE) as child:
+            child.wait(seconds)
+            exit_code = child.exit_code()
+        if exit_code is None:
+            raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} seconds")
         job.let_go()
         return exit_code
 
 
 @contextmanager
 def _end_of(log: PureWindowsPath) -> Iterator[int]:
-    """As a number of C's library, since subprocess takes no handle."""
+    """As a number of C's library, which `_start` takes."""
     with telling("add to", str(log)), folder_of(log) as folder:
         handle = files.open_in(folder, log.name, files.APPEND_DATA, options=files.SYNCHRONOUS)
         try:
@@ -111,40 +108,39 @@ def _start(
     output: int,
     errors: int,
     console: int,
-) -> subprocess.Popen[bytes]:
-    child = subprocess.Popen(
-        commandline.join(command),
-        executable=command[0],
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=errors,
-        cwd=directory,
-        env=environment,
-        # Suspended until it is in the job: what it started before that would not be.
-        creationflags=_CREATE_SUSPENDED | console,
-    )
+) -> Process:
+    """The streams are numbers of C's library."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
     try:
-        with Process(child.pid, SET_QUOTA | TERMINATE | SUSPEND_RESUME) as process:
-            job.take_in(process.handle)
-    except BaseException:
-        child.kill()
-        raise
-    return child
+        handles = tuple(map(msvcrt.get_osfhandle, (nothing, output, errors)))
+        line = commandline.join(command)
+        where = None if directory is None else str(directory)
+        return created(job.handle, command[0], line, handles, environment, where, console)
+    finally:
+        os.close(nothing)
 
 
 class _Kept(threading.Thread):
     """What a program writes, read to its end so that it is never held up, and kept up to a limit."""
 
-    def __init__(self, pipe: IO[bytes] | None, limit: int) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__(daemon=True)
-        self._pipe = pipe
         self._limit = limit
+        self._pipe, self._end = os.pipe()
         self.kept = b""
         self.start()
 
+    @contextmanager
+    def pipe(self) -> Iterator[int]:
+        """To be written to; at its end when everybody who got it has gone."""
+        try:
+            yield self._end
+        finally:
+            os.close(self._end)
+
     def run(self) -> None:
-        if self._pipe is None:
-            return
-        with self._pipe as pipe:
-            while block := os.read(pipe.fileno(), _BLOCK):
+        try:
+            while block := os.read(self._pipe, _BLOCK):
                 self.kept += block[: self._limit - len(self.kept)]
+        finally:
+            os.close(self._pipe)

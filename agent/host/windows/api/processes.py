@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 TERMINATE = 0x0001
-SET_QUOTA = 0x0100
-SUSPEND_RESUME = 0x0800
 QUERY_LIMITED = 0x1000
 SYNCHRONIZE = 0x10_0000
 
@@ -140,6 +138,13 @@ class Process:
     def __init__(self, pid: int, access: int = SYNCHRONIZE | QUERY_LIMITED) -> None:
         self.pid = pid
         self.handle: int = _open_process(access, False, pid)
+
+    @classmethod
+    def made(cls, pid: int, handle: int) -> Self:
+        """One that is open already, since it was made here."""
+        process = cls.__new__(cls)
+        process.pid, process.handle = pid, handle
+        return process
 
     def wait(self, seconds: float) -> None:
         """Until it ends or the time is up."""
