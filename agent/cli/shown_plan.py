@@ -83,7 +83,9 @@ def of_result(done: Done) -> Iterator[str]:
 def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool, called: str = "wmcb") -> str:
     """`called` is what a command about this machine begins with."""
     otherwise = [
-        each for each in status.resources if each.found is None or each.differences or each.record.is_leaving
+        each
+        for each in status.resources
+        if each.found is None or each.differences or each.unseen or each.record.is_leaving
     ]
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     for path, last in logs.items():
@@ -95,7 +97,7 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool, ca
         lines.append(f"{many(denied, 'thing')} could not be looked at: {ELEVATE}")
     if number := len(status.resources):  # none is made until a first run has ended
         title = f", from {status.title}" if status.title else ""
-        unseen = sum(bool(each.unseen) for each in otherwise)
+        unseen = sum(bool(each.unseen) and not each.differences for each in otherwise)
         not_known = f", {unseen} not known" if unseen else ""
         lines.append(f"{number - len(otherwise)} of {number} as wanted{not_known}{title}")
     return "\n".join(lines)
@@ -115,7 +117,7 @@ def _advice(status: Status, otherwise: Sequence[Standing], called: str) -> str |
         return f"{told}: run {called} --user-data with it again to go on"
     if status.leaving:
         return f"a reset could not take all of it back: run {called} reset again"
-    if all(each.unseen for each in otherwise):
+    if all(each.unseen and not each.differences for each in otherwise):
         return None
     from agent.cli.inputs import USER_DATA
 
@@ -149,7 +151,8 @@ def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterato
     target = standing.record.target
     if standing.unseen:
         yield colours.paint("yellow", f"? {target.key}: {standing.unseen}")
-        return
+        if not standing.differences:
+            return
     if standing.record.is_leaving:
         yield colours.paint("yellow", f"< {target.key} is left of a reset")
         return

@@ -108,14 +108,23 @@ def together(plans: Sequence[Plan]) -> Plan:
 
 
 def differences(target: Target, found: State | None, remembered: Record | None) -> tuple[Difference, ...]:
-    """Of the wanted fields, those that are otherwise."""
+    """Of the wanted fields, those that are seen to be otherwise."""
     if found is None:
         return tuple(Difference(field, None, value) for field, value in target.wanted.items())
-    return tuple(
-        Difference(field, found.get(field), value)
-        for field, value in target.wanted.items()
-        if not _is_so(target, field, value, found, remembered)
-    )
+    hidden = target.kind.hidden(found)
+    return tuple(each for each in _apparent(target, found, remembered) if each.field not in hidden)
+
+
+def hidden_fields(target: Target, found: State, remembered: Record | None) -> Sequence[str]:
+    """Those that seem to be otherwise to whoever may not see them."""
+    hidden = target.kind.hidden(found)
+    return [each.field for each in _apparent(target, found, remembered) if each.field in hidden]
+
+
+def _apparent(target: Target, found: State, remembered: Record | None) -> Iterator[Difference]:
+    for name, value in target.wanted.items():
+        if not _is_so(target, name, value, found, remembered):
+            yield Difference(name, found.get(name), value)
 
 
 def _is_so(target: Target, field: str, value: Value, found: State, remembered: Record | None) -> bool:

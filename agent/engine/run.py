@@ -15,7 +15,7 @@ from agent.engine.journal import Deed, Journal
 from agent.engine.looking import seen_at_once, seen_or_not
 from agent.engine.making import Making
 from agent.engine.parts import is_somebodys, remembered, share, wanting
-from agent.engine.planning import Match, Plan, differences, plan
+from agent.engine.planning import Match, Plan, differences, hidden_fields, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
@@ -382,7 +382,7 @@ class Status:
     @property
     def is_well(self) -> bool:
         """Something was made, and all of it still is as it was made."""
-        as_made = all(each.found is not None and not each.differences for each in self.resources)
+        as_made = not any(each.found is None or each.differences or each.unseen for each in self.resources)
         is_at_rest = not (self.interrupted or self.under_way or self.awaiting or self.leaving)
         return bool(self.resources) and as_made and is_at_rest
 
@@ -430,7 +430,10 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
             yield Standing(record, None, (), str(fault), isinstance(fault, AccessDenied))
             continue
         if not is_over:
-            yield Standing(record, found, () if record.is_leaving else differences(target, found, record))
+            different = () if record.is_leaving else differences(target, found, record)
+            hidden = " and ".join(hidden_fields(target, found, record)) if found else ""
+            unseen = f"its {hidden} cannot be looked at: access is denied" if hidden else ""
+            yield Standing(record, found, different, unseen, bool(hidden))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -129,6 +129,10 @@ class Kind:
     def is_content(self, manner: State) -> bool:  # noqa: ARG002 - most have a will of their own
         """Whether it is enough that somebody wants it, however that is."""
         return False
+
+    def hidden(self, found: State) -> Collection[str]:  # noqa: ARG002 - of most all can be seen, or nothing
+        """Fields that whoever asks may not see: how they are nobody can tell him."""
+        return ()
 
     def shown(self, field: str, value: Value, manner: State) -> str:  # noqa: ARG002 - nothing to hide
         """For a person. Of a secret no more than lets two of them be told apart."""

@@ -24,7 +24,7 @@ from agent.resources.trees import is_file
 from agent.spec import Service
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from agent.host.port import Host
     from agent.resources.kind import Kept, State, Value
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
 """What a running program has taken over when it started."""
+
+_OF_ITS_KEY = frozenset({"dependencies", "environment"})
+"""What is read from the registry, which may be closed to users. Every Windows knows of both."""
 
 _SETTINGS = r"SYSTEM\CurrentControlSet\Services"
 _OF_ITS_RUN = ("state", "well", "makes")
@@ -95,6 +98,10 @@ class ServiceResource(Kind):
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
         return service_state.comparable(field, wanted) == service_state.comparable(field, found)
+
+    def hidden(self, found: State) -> Collection[str]:
+        unsupported = found.get("unsupported")
+        return _OF_ITS_KEY.intersection(unsupported) if isinstance(unsupported, list | tuple) else ()
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         if field == "well" and isinstance(value, list):

@@ -541,6 +541,10 @@ def test_a_plain_user_is_refused_whatever_it_is(machine: Machine) -> None:
         (line,) = [line for line in result.err.splitlines() if "warning" not in line]
         assert "needed" in line or "needs an administrator" in line, name
     assert before.changes_until(machine.node.snapshot()) == []
+    # Wine lets him read all else of what is remembered.
+    assert machine.wmcb("status", as_user=True).out.splitlines()[0] == (
+        "? service kubelet: its dependencies and environment cannot be looked at: access is denied"
+    )
 
 
 BAD: dict[str, tuple[list[str], int, str]] = {

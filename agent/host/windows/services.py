@@ -281,8 +281,9 @@ class WindowsServices:
             with telling("read", f"the registry key of service {name}"):
                 key = self._scm.key(name)
         except AccessDenied:
-            # Its environment may hold secrets; then only administrators read the key.
-            unsupported.append("environment")
+            # Its environment may hold secrets; then only administrators read the key. None may mean that the
+            # SCM does not tell them: Wine's does not.
+            unsupported += ["environment"] if registration.dependencies else ["environment", "dependencies"]
         return InstalledService(
             definition=_definition(registration, settings, key),
             image_path=key.image_path,

@@ -16,6 +16,7 @@ from agent.host.errors import AccessDenied, ProgramRunning
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
+from agent.records import replaced
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
@@ -24,7 +25,7 @@ from sandbox.engine.world import changed
 if TYPE_CHECKING:
     import pathlib
 
-    from agent.host.port import Examined
+    from agent.host.port import Examined, InstalledService
 
 C_WMCB = PureWindowsPath(r"C:\ProgramData\wmcb")
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
@@ -217,6 +218,33 @@ def test_what_may_not_be_looked_at_is_no_drift(node: Machine, monkeypatch: pytes
         f"{number - 1} of {number} as wanted, 1 not known, from {WORKER}, Ignition 3.4.0\n",
         "",
     )
+
+
+def test_what_a_plain_user_may_not_see_of_a_service_is_no_drift(
+    node: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows keeps a service's variables where only administrators can read them."""
+    host = node.host
+    monkeypatch.setattr("agent.cli.status.open_to_look", lambda _: changed(host, services={"read": read}))
+
+    def read(name: str) -> InstalledService | None:
+        installed = host.services.read(name)
+        if name != "kubelet" or installed is None:
+            return installed
+        definition = replaced(installed.definition, environment={})
+        return replaced(installed, definition=definition, unsupported=("environment",))
+
+    unseen = "? service kubelet: its environment cannot be looked at: access is denied"
+    assert node.wmcb("status").out.splitlines()[:-1] == [
+        unseen,
+        "1 thing could not be looked at: start this from an elevated prompt, to see what administrators may",
+    ]
+    host.services.stop("kubelet")
+    assert node.wmcb("status").out.splitlines()[:3] == [
+        unseen,
+        "~ service kubelet",
+        "    state: STOPPED -> RUNNING",
+    ]
 
 
 def test_a_reset_names_what_it_could_not_take_back_and_so_does_status(
