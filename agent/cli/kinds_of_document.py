@@ -18,10 +18,13 @@ _USER_DATA = re.compile(
 _JOIN = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?JoinConfiguration\b""", re.MULTILINE)
 _JOIN_IN_JSON = re.compile(rb'"kind"\s*:\s*"JoinConfiguration"')
 _IGNITION_IN_JSON = re.compile(rb'"ignition"\s*:')
+_NODE = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?NodeConfiguration\b""", re.MULTILINE)
+_NODE_IN_JSON = re.compile(rb'"kind"\s*:\s*"NodeConfiguration"')
 _CALLED = {
     options.IGNITION: "an Ignition",
     options.KUBEADM_CONFIG: "a JoinConfiguration",
     options.USER_DATA: "cloud-init user data",
+    options.NODE_CONFIG: "a NodeConfiguration",
 }
 
 
@@ -32,14 +35,19 @@ def refuse_another_kind(file: GivenFile, wanted: Option) -> None:
     is_meant = found is wanted or (found is options.IGNITION and wanted is options.USER_DATA)
     if found is None or is_meant:
         return
-    raise file.objection(f"it is {_CALLED[found]}; wmcb {found.name} {found.placeholder} takes that")
+    command = "wmcb prepare" if found is options.NODE_CONFIG else "wmcb"
+    raise file.objection(f"it is {_CALLED[found]}; {command} {found.name} {found.placeholder} takes that")
 
 
 def _kind(beginning: bytes) -> Option | None:
     if beginning.startswith(b"{"):
         if _IGNITION_IN_JSON.search(beginning):
             return options.IGNITION
-        return options.KUBEADM_CONFIG if _JOIN_IN_JSON.search(beginning) else None
+        if _JOIN_IN_JSON.search(beginning):
+            return options.KUBEADM_CONFIG
+        return options.NODE_CONFIG if _NODE_IN_JSON.search(beginning) else None
     if _USER_DATA.match(beginning):
         return options.USER_DATA
-    return options.KUBEADM_CONFIG if _JOIN.search(beginning) else None
+    if _JOIN.search(beginning):
+        return options.KUBEADM_CONFIG
+    return options.NODE_CONFIG if _NODE.search(beginning) else None

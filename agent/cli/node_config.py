@@ -8,6 +8,7 @@ from agent.cli import options, values
 from agent.cli.asking import tell_report
 from agent.cli.contents import Contents
 from agent.cli.given import given_file
+from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.machine import is_imagined, runs_programs
 from agent.cli.means import means_of
 from agent.cli.stages import Stage
@@ -34,6 +35,7 @@ _LABELS = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
 def stage(request: Request, host: Host, asking: Asking, first: Specification | None = None) -> Stage:
     """Raises BadInput for a document that cannot be meant, in any part of it. `first` is made before."""
     file = given_file(request, options.NODE_CONFIG, host)
+    refuse_another_kind(file, options.NODE_CONFIG)
     outcome = read(file.shown, file.read())
     tell_report(outcome.report, asking)
     node_name = _node_name(request, host, asking)

@@ -77,7 +77,7 @@ def bootstrap(request: Request) -> int:
 
 def controller(request: Request) -> int:
     """Keeps the machine as the operator's ConfigMap says, until it is stopped."""
-    kubeconfig = PureWindowsPath(_needed(request, options.OPERATOR_KUBECONFIG))
+    kubeconfig = _kubeconfig(request)
     bundle = PureWindowsPath(text) if (text := request.value(options.CA_BUNDLE, "")) else None
     wishing = operated(kubeconfig, _needed(request, options.NAMESPACE), bundle)
     largest = int(values.number(request, options.LOG_SIZE, _LOG_MEGABYTES)) * _MEGABYTE
@@ -141,9 +141,18 @@ def _needed(request: Request, option: Option) -> str:
     return request.value(option, "")
 
 
+def _kubeconfig(request: Request) -> PureWindowsPath:
+    """On the machine: a service reads it, too, which has another current folder. Raises BadUsage."""
+    option = options.OPERATOR_KUBECONFIG
+    path = PureWindowsPath(_needed(request, option))
+    if not path.is_absolute():
+        raise BadUsage.of(option.name, str(path), "give its whole path with its drive, such as C:\\k\\wicd")
+    return path
+
+
 @contextmanager
 def _client(request: Request, host: Host) -> Iterator[Client]:
-    path = PureWindowsPath(_needed(request, options.OPERATOR_KUBECONFIG))
+    path = _kubeconfig(request)
     try:
         access = access_by(host, path)
         with client_of(host, access, _PATIENCE, lambda line: tell(f"wmcb: {line}")) as client:

@@ -136,6 +136,7 @@ def _forget(request: Request) -> int:
         options.END_PODS,
         options.ALL_HNS,
         options.FEATURES,
+        options.KEEP_PREPARED,
     ):
         if request.has(option):
             raise BadUsage(f"{options.FORGET.name} does not go with {option.name}", where=option.name)

@@ -119,6 +119,8 @@ def test_a_bad_document_is_one_line(case: Bad, machine: Machine) -> None:
 
 JOIN = "# a node\napiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
 JOIN_IN_JSON = '{"apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "JoinConfiguration"}'
+NODE = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+NODE_IN_JSON = '{"apiVersion": "wmcb.internal/v1beta1", "kind": "NodeConfiguration"}'
 USER_DATA = "#cloud-config\nwrite_files: []\n"
 TEMPLATE = "## template: jinja\n#cloud-config\n"
 MULTIPART = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
@@ -130,6 +132,14 @@ MISTAKEN = [
     (options.KUBEADM_CONFIG, ignition(), "it is an Ignition; wmcb --ignition FILE takes that"),
     (options.KUBEADM_CONFIG, TEMPLATE, "it is cloud-init user data; wmcb --user-data FILE takes that"),
     (options.USER_DATA, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
+    (options.IGNITION, NODE, "it is a NodeConfiguration; wmcb prepare --node-config FILE takes that"),
+    (
+        options.KUBEADM_CONFIG,
+        NODE_IN_JSON,
+        "it is a NodeConfiguration; wmcb prepare --node-config FILE takes that",
+    ),
+    (options.NODE_CONFIG, ignition(), "it is an Ignition; wmcb --ignition FILE takes that"),
+    (options.NODE_CONFIG, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
 ]
 
 
@@ -137,6 +147,7 @@ MISTAKEN = [
 def test_a_document_of_another_option(option: Option, document: str, says: str, machine: Machine) -> None:
     given = machine.give("given.txt", document)
     words = () if option is options.USER_DATA else machine.node[2:]
+    words = machine.node if option is options.NODE_CONFIG else words
     line = left_alone(machine, lambda: machine.wmcb(option.name, given, *words))
     assert line == f"wmcb: {option.name} {given}: {says}"
 

@@ -224,7 +224,9 @@ def test_killed_after_its_node_was_deleted(
     assert ("the Node other is deleted" in answer.err) is (gone == ARGUMENTS)
 
 
-@pytest.mark.parametrize("option", ["--delete-node", "--kubeconfig", "--end-pods", "--all-hns"])
+@pytest.mark.parametrize(
+    "option", ["--delete-node", "--kubeconfig", "--end-pods", "--all-hns", "--keep-prepared"]
+)
 def test_what_is_forgotten_is_not_left(joined: Machine, option: str) -> None:
     value = ("x",) if option == "--kubeconfig" else ()
     answer = refused(joined, "--forget", option, *value)

@@ -109,6 +109,11 @@ REFUSED = {
     "no version": (("bootstrap", *AS_OPERATOR), 2, "bootstrap needs --desired-version V"),
     "no kubeconfig": (("cleanup", "--namespace", "a"), 2, "cleanup needs --kubeconfig FILE"),
     "no namespace": (("controller", "--kubeconfig", KUBECONFIG), 2, "controller needs --namespace NAME"),
+    "a kubeconfig of the current folder": (
+        ("cleanup", "--namespace", "a", "--kubeconfig", "wicd"),
+        2,
+        r"--kubeconfig wicd: give its whole path with its drive, such as C:\k\wicd",
+    ),
     "no such kubeconfig": (
         ("cleanup", "--namespace", "a", "--kubeconfig", r"C:\none"),
         1,
