@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 PLUGINS = r"C:\opt\cni\bin"
 NOBODY = "00000000-0000-0000-0000-000000000000"
-POD_NAMESPACE = {"Type": "Guest", "SchemaVersion": {"Major": 2, "Minor": 0}}
+SCHEMA = {"Major": 2, "Minor": 0}
+POD_NAMESPACE = {"Type": "Guest", "SchemaVersion": SCHEMA}
 FLANNELS_RANGE = "10.244.7.0/24"
 REMOTE_POD = "10.244.3.5"
 SOON_SECONDS = 60.0
@@ -82,13 +83,36 @@ class Pod:
         assert self.endpoints == []
 
 
+class PodOfAnotherPlugIn(Pod):
+    """In a network that none of the plug-ins here takes: by the calls of HNS that such a one would make."""
+
+    def gets_in(self, configuration: Mapping[str, Any]) -> str:
+        network = self._hns.network(configuration["name"])
+        assert network is not None
+        told = self._hns.call("CreateEndpoint", NOBODY, {"SchemaVersion": SCHEMA}, network["ID"]).split()
+        assert told[0] == "0", told
+        attached = {"ResourceType": "Endpoint", "RequestType": "Add", "Settings": {"EndpointId": told[1]}}
+        assert self._hns.call("ModifyNamespace", self.namespace, attached).split()[0] == "0"
+        self.check_is_in(configuration)
+        (endpoint,) = self.endpoints
+        return str(endpoint["IpConfigurations"][0]["IpAddress"])
+
+    def gets_out(self, configuration: Mapping[str, Any]) -> None:  # noqa: ARG002 - as a plug-in's
+        for endpoint in self.endpoints:
+            self._hns.call("DeleteEndpoint", endpoint["ID"], {})
+        assert self.endpoints == []
+
+
 class Users:
     """Of the network that a plug-in's configuration names."""
 
-    def __init__(self, joiner: Joiner, hns: Hns, configuration: Mapping[str, Any]) -> None:
+    def __init__(
+        self, joiner: Joiner, hns: Hns, configuration: Mapping[str, Any], pods: type[Pod] = Pod
+    ) -> None:
         self._joiner = joiner
         self._hns = hns
         self._configuration = configuration
+        self._pods = pods
         self._numbers = count(1)
         self._service = expose(joiner.cluster, 80)
 
@@ -97,7 +121,7 @@ class Users:
 
     def pod(self) -> Pod:
         """Another one, that is in."""
-        made = Pod(self._hns.node, self._hns, f"pod-{next(self._numbers)}")
+        made = self._pods(self._hns.node, self._hns, f"pod-{next(self._numbers)}")
         made.gets_in(self._configuration)
         return made
 

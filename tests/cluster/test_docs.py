@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cluster.test_manifests import LEVELS, LINUX, MANIFESTS
 from documentation import blocks, on_windows, shell
 from documentation.blocks import Place
-from lab import kubernetes
+from lab import kubernetes, means
 from lab.cluster.control_plane import KUBERNETES
 from lab.cluster.kubelet_node import KubeletNode
 from lab.features import Features
@@ -75,14 +76,40 @@ def joined_by_kubeadm(node: Node, cluster: Cluster, runtime: ContainerRuntime) -
     former.wait_until_ready()
 
 
+def administrators(_: Node, __: Cluster, ___: ContainerRuntime) -> None:
+    """With what signs; the machine has no part in it."""
+    means.ensure("minisign")
+
+
 PAGES = {
     "README.md": bare,
     "docs/guides/cluster-api.md": of_an_image,
     "docs/guides/config-map.md": joined,
     "docs/guides/kubeadm.md": bare,
     "docs/migration.md": joined_by_kubeadm,
+    "packaging/manifests/README.md": administrators,
 }
 """Of each that has commands for a cluster, the machine that its reader has."""
+FLANNELS_FILE = "https://github.com/flannel-io/flannel/releases/download/v0.28.9/kube-flannel.yml"
+FLANNEL = f"""\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: kube-flannel, labels: {{pod-security.kubernetes.io/enforce: privileged}}}}
+---
+{LINUX}"""
+
+
+def without_manifests(cluster: Cluster) -> None:
+    for folder in ("overlay", "monitoring", "installing", "following"):
+        cluster.kubectl("delete", "--ignore-not-found", "-k", str(MANIFESTS / folder))
+    cluster.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=LINUX)
+    labels = [f"pod-security.kubernetes.io/{level}-" for level in LEVELS]
+    cluster.kubectl("label", "namespace", "kube-system", *labels)
+    cluster.kubectl("delete", "--ignore-not-found", "-n", "kube-system", "configmap", "windows-nodes")
+
+
+AFTERWARDS = {"packaging/manifests/README.md": without_manifests}
+"""What pages make in the cluster and leave there: other tests have the same one."""
 
 
 def test_no_page_is_left_out() -> None:
@@ -95,12 +122,17 @@ def test_a_page_shows_what_is_printed(
 ) -> None:
     node.copy_in(SHIPPED, r"C:\wmcb.exe")
     has(node, cluster, container_runtime)
+    home = shell.readers_folder(tmp_path / "repository")
+    (home / "kube-flannel.yml").write_text(FLANNEL)
     admin = {
-        "HOME": str(shell.readers_folder(tmp_path / "repository")),
+        "HOME": str(home),
         "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
         "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
     }
-    on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
+    try:
+        on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
+    finally:
+        AFTERWARDS.get(page, bool)(cluster)
 
 
 def in_the_lab(cluster: Cluster, runtime: ContainerRuntime) -> Mapping[str, str]:
@@ -112,4 +144,7 @@ def in_the_lab(cluster: Cluster, runtime: ContainerRuntime) -> Mapping[str, str]
         "10.0.0.10:6443": cluster.address,
         "abcdef.0123456789abcdef": cluster.fresh_bootstrap_token(),
         f"sha256:{'0123456789abcdef' * 4}": cluster.ca_hash,
+        FLANNELS_FILE: "kube-flannel.yml",
+        "minisign -G": r"printf 'word\nword\n' | minisign -G",
+        "minisign -Sm": r"printf 'word\n' | minisign -Sm",
     }

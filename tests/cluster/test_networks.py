@@ -21,6 +21,9 @@ networks:
 - name: vxlan0
   type: overlay
   subnets: [{prefix: 10.245.7.0/24, gateway: 10.245.7.1, vsid: 4096}]
+- name: nat
+  type: nat
+  subnets: [{prefix: 172.30.0.0/20, gateway: 172.30.0.1}]
 - name: pods
   type: transparent
   adapter: eth0peer
@@ -52,6 +55,9 @@ def test_plug_ins_put_pods_into_our_networks(node: Node) -> None:
     assert alone is not None
     assert endpoint is not None
     assert (alone["Type"], endpoint["HostComputeNetwork"]) == ("Transparent", alone["ID"])
+    nat = hns.network("nat")
+    assert nat is not None
+    assert (nat["Type"], nat["Ipams"][0]["Subnets"][0]["IpAddressPrefix"]) == ("NAT", "172.30.0.0/20")
     bridge, overlay = (configuration_of(node, file) for file in (BRIDGE, OVERLAY))
     pod = Pod(node, hns, "one")
     assert pod.gets_in(bridge) == "10.244.7.3"

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cluster.network_users import SOON_SECONDS, Users, configuration_of, log, put_downloads
+from cluster.network_users import (
+    SOON_SECONDS,
+    PodOfAnotherPlugIn,
+    Users,
+    configuration_of,
+    log,
+    put_downloads,
+)
 from cluster.test_join import Joiner, check_joined
 from lab import kubernetes, repository, routes
 from lab.cluster.pod_routes import COUNT, RIGHTS, Following, Others, pod_network, route_to
 from lab.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from cluster.conftest import Figure
     from lab.cluster.cluster import Cluster
@@ -51,8 +58,19 @@ services:
   reads: [{{file: C:\proxy\kube-proxy.conf}}]
   restartsWith: [hns]
 """
+TRANSPARENT = """apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+podNetwork: {name: cbr0, type: transparent, adapter: eth0peer, within: [10.244.0.0/16, 10.245.0.0/16]}
+"""
 FORWARDING = {"eth0": True, "eth0peer": True}
 AT_MOST_SECONDS = 10.0
+BY_A_PERSON = """
+import sys
+sys.path.insert(0, r"Z:\\repo")
+from agent.host.networks import Route
+from agent.host.windows import open_windows
+open_windows().routes.add(Route(*sys.argv[1:], 7))
+"""
 MEGABYTE = 1 << 20
 
 
@@ -144,24 +162,53 @@ def test_routes_follow_fifty_nodes(joiner: Joiner, figure: Figure) -> None:
         Others(cluster).go(2)
         del left[route_to(2)]
         until(lambda: routes.made(node) == left, "it follows again", SOON_SECONDS, lambda: log(node))
+
+        # What a person has made stays as it is, also where a Node comes with the same pods.
+        persons = route_to(8, 222)
+        by_hand = node.python("-c", BY_A_PERSON, *persons.split(" over "))
+        assert by_hand.code == 0, by_hand.err
+        for number in (8, 9):
+            Others(cluster).come(number)
+        left |= {persons: 7, route_to(9): 256}
+        until(
+            lambda: routes.made(node) == left, "there is a route to the last", SOON_SECONDS, lambda: log(node)
+        )
         assert joiner.wmcb("reset", "--end-pods").code == 0
-        assert (dict(routes.made(node)), hns.networks, hns.endpoints) == ({}, [], [])
+        assert (dict(routes.made(node)), hns.networks, hns.endpoints) == ({persons: 7}, [], [])
 
 
+def bridge(node: Node, hns: Hns, joiner: Joiner) -> Users:
+    return Users(joiner, hns, configuration_of(node, CNI))
+
+
+def second_card(node: Node, hns: Hns, joiner: Joiner) -> Users:  # noqa: ARG001 - as above
+    network = hns.network("cbr0")
+    assert network is not None
+    (policy,) = network["Policies"]
+    assert (network["Type"], policy["Settings"]) == ("Transparent", {"NetworkAdapterName": "eth0peer"})
+    return Users(joiner, hns, {"name": "cbr0"}, PodOfAnotherPlugIn)
+
+
+WAYS: Mapping[str, tuple[str, Callable[[Node, Hns, Joiner], Users]]] = {
+    "a bridge, by the profile": (PROFILE.read_text().replace(WITHIN, f"{WITHIN}, 10.245.0.0/16"), bridge),
+    "a card of the pods' own": (TRANSPARENT, second_card),
+}
+
+
+@pytest.mark.parametrize(("document", "users_of"), WAYS.values(), ids=WAYS)
 def test_a_service_and_a_pod_have_a_network_again_whatever_hns_has_lost(
-    joiner: Joiner, figure: Figure
+    joiner: Joiner, figure: Figure, document: str, users_of: Callable[[Node, Hns, Joiner], Users]
 ) -> None:
     node, cluster = joiner.machine, joiner.cluster
     put_downloads(node.path(DOWNLOADS))
     node.copy_in(kubernetes.windows() / "kube-proxy.exe", PROXY)
     cluster.kubeconfig(node.path(KUBECONFIG), "system:kube-proxy", [])
     Others(cluster).come(1)
-    profile = PROFILE.read_text().replace(WITHIN, f"{WITHIN}, 10.245.0.0/16")
-    with routed(joiner, profile + PROXY_BESIDE, "--artifacts", DOWNLOADS) as hns:
+    with routed(joiner, document + PROXY_BESIDE, "--artifacts", DOWNLOADS) as hns:
         check_joined(joiner)
         there = {route_to(1): 256}
         until(lambda: routes.made(node) == there, "there is a route", SOON_SECONDS, lambda: log(node))
-        users = Users(joiner, hns, configuration_of(node, CNI))
+        users = users_of(node, hns, joiner)
         users.until_balanced()
         users.outlive_a_crash(figure, "L3")
         users.outlive_a_start(figure, "L3")

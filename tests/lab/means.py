@@ -20,6 +20,7 @@ DEBIAN_PACKAGES = {
     "debootstrap": "debootstrap",
     "etcd": "etcd-server",
     "ip": "iproute2",
+    "minisign": "minisign",
     "msibuild": "msitools",
     "openssl": "openssl",
     "osslsigncode": "osslsigncode",

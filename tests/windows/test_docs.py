@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.release import RELEASE
 from documentation import blocks, on_windows
 from documentation.blocks import Place
 from lab.standin_kubelet import StandinKubelet
 from windows.exe import SHIPPED
 from windows.test_bootstrap import DATA, FORMER, RUNTIME
+from windows.test_installer import fit_for_installers, made
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +54,20 @@ def with_nssm(node: Node) -> None:
     node.start_service("kubelet")
 
 
-PAGES = {"README.md": bare, "docs/guides/openshift.md": bare, "docs/migration.md": with_nssm}
+def with_installer(node: Node) -> None:
+    """With the MSI of this build."""
+    fit_for_installers(node)
+    with tempfile.TemporaryDirectory() as folder:
+        msi = made(Path(folder), RELEASE)
+        node.copy_in(msi, rf"C:\{msi.name}")
+
+
+PAGES = {
+    "README.md": bare,
+    "docs/guides/openshift.md": bare,
+    "docs/migration.md": with_nssm,
+    "packaging/release/README.md": with_installer,
+}
 """Of each that has commands for Windows, the machine that its reader has."""
 
 

@@ -59,6 +59,11 @@ _WINES_OWN = "|".join(
 
 @pytest.fixture
 def machine(node: Node) -> Node:
+    return fit_for_installers(node)
+
+
+def fit_for_installers(node: Node) -> Node:
+    """And this machine for making them."""
     means.ensure("msibuild", "wixl")
     # A custom action's program gets a console, and Wine's want a screen; this one is none.
     named = (r"HKCU\Software\Wine\Drivers", "/v", "Graphics", "/d", "null", "/f")
