@@ -67,6 +67,11 @@ ENDPOINT = {
     "IpConfigurations": [{"IpAddress": "10.244.7.2", "PrefixLength": 24}],
     "SchemaVersion": SCHEMA,
 }
+BALANCER = {
+    "FrontendVIPs": ["10.96.0.10"],
+    "PortMappings": [{"Protocol": 17, "InternalPort": 53, "ExternalPort": 53}],
+    "SchemaVersion": SCHEMA,
+}
 LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 ROUTE = {"10.244.3.0/24 over 10.77.0.33": 256}
 FORWARDING = {"eth0": True, "eth0peer": True}
@@ -129,6 +134,11 @@ def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
         (policy,) = network["Policies"]
         assert policy["Type"] == "NetAdapterName"
         assert [each["call"] for each in hns.asked] == ["CreateNetwork", "CreateEndpoint", "HNSCall"]
+
+        _lose_network(hns)
+        assert machine.bootstrap("--node-config", DOCUMENT).code == 0
+        assert is_whole(hns)
+        assert hns.load_balancers == [], "HNS would refuse a proxy another of its kind"
 
         assert machine.wmcb("daemon", "install").code == 0
         node.start_service(SERVICE)
@@ -251,6 +261,17 @@ def test_what_hns_refuses_is_told_in_one_line_and_taken_back(machine: Machine) -
     (line,) = [line for line in result.err.splitlines() if line.startswith("wmcb: ")]
     assert "cannot create network endpoint cbr0_ep: Windows refused (Windows error 0x803b002f)" in line
     assert (hns.networks, hns.endpoints) == ([], [])
+
+
+def _lose_network(hns: Hns) -> None:
+    """But for a load balancer, which leads nowhere then."""
+    network, endpoint = hns.network("cbr0"), hns.endpoint("cbr0_ep")
+    assert network is not None
+    assert endpoint is not None
+    hns.call("CreateLoadBalancer", FLANNELS, {**BALANCER, "HostComputeEndpoints": [endpoint["ID"]]})
+    assert len(hns.load_balancers) == 1
+    hns.call("DeleteEndpoint", endpoint["ID"], {})
+    hns.call("DeleteNetwork", network["ID"], {})
 
 
 def _running(node: Node, program: str) -> Process:
