@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,9 +95,24 @@ def test_which_line_of_the_log(tmp_path: Path) -> None:
     assert logs.place_of("something else", log) == ""
 
 
+# Of a real one, whose token nobody knows.
+KUBELET = """\
+E1119 12:11:53.071843     680 kubelet.go:3516] "Unable to register mirror pod" node="win1"
+I1119 12:11:54.100000     680 kubelet.go:2500] "Started"
+E1119 12:11:54.342063     680 controller.go:201] "Failed to ensure lease exists, will retry"
+E1119 12:11:54.371848     680 kubelet.go:3516] "Unable to register mirror pod" node="win1"
+W1119 12:11:55.100000     680 kubelet.go:1] E1119 12:11:55 again
+E1119 12:11:55.215577     680 kubelet_node_status.go:114] "Unable to register node with API server"
+E1119 12:11:56.252770     680 kubelet.go:3516] "Unable to register mirror pod" node="win1"
+"""
+
+
 def test_what_a_kubelet_could_not_do_last(tmp_path: Path) -> None:
     log = tmp_path / "kubelet.log"
-    log.write_text("I1119 09:17:00 Started\nE1119 09:17:01 Unauthorized\nW1119 09:17:02 E1119 again\n")
-    assert logs.last_trouble(log).endswith("kubelet.log line 2: E1119 09:17:01 Unauthorized")
+    log.write_text(KUBELET)
+    numbers = [re.search(r"kubelet\.log line (\d+): E1119", each) for each in logs.last_troubles(log)]
+    assert [found and int(found[1]) for found in numbers] == [3, 6, 7]
+    log.write_text("".join(f"E1119 12:00:00.000000 1 kubelet.go:{line}] no\n" for line in range(9)))
+    assert [each[-5] for each in logs.last_troubles(log)] == ["5", "6", "7", "8"]
     log.write_text("I1119 09:17:00 Started\n")
-    assert logs.last_trouble(log) == ""
+    assert logs.last_troubles(log) == []

@@ -37,14 +37,13 @@ class ActionModule(Acting):
         if admission.missing:
             text = f"{admission.missing} (waited for {given['seconds']} s)"
             text = "; ".join([text, *admission.refused.values()])
-            return {**result, "failed": True, "msg": f"{text}{self._reason()}"}
+            return {**result, "failed": True, "msg": "\n".join([text, *self._reasons()])}
         return {**result, "msg": "; ".join([*admission.approved, _well(given)])}
 
-    def _reason(self) -> str:
+    def _reasons(self) -> list[str]:
         """What the kubelet says of it, if that can be had."""
         log = self.fetched(self.machine(), logs.KUBELET_LOG)
-        place = logs.last_trouble(log) if log else ""
-        return f"\nsee {place}" if place else ""
+        return [f"see {place}" for place in (logs.last_troubles(log) if log else ())]
 
 
 def _well(given: dict[str, Any]) -> str:
