@@ -231,36 +231,36 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
     tmp_path: Path,
     timed: Timed,
 ) -> None:
-    """From scale up to reset, one test for all, since each node costs seconds. All but the kubelet of the one
-    that fails is the cluster's own: wmcb.exe, the kubelet's release and the Ignition.
+    """From scale up to reset, one test for all, since each node costs seconds. They are made of the cluster's
+    own wmcb.exe, kubelet's release and Ignition; the one that fails has another kubelet.
     """
     served = worker_ignition(cluster, openshift, serverTLSBootstrap=True)
     secure_web.pages["/config/worker"] = Page(served.encode())
     source = user_data(cluster, secure_web.url("/config/worker"), web_authority.certificate.read_text())
-    common: dict[str, Any] = {
+    released: dict[str, Any] = {
         "wmcb_ignition": source,
         "wmcb_exe": {"config_map": publish_exe(cluster, web, "of-a-url", tmp_path)},
         "wmcb_cache": str(tmp_path / "cache"),
+        "wmcb_kubelet": {"release": "cluster"},
+        "wmcb_prepare_options": {"mirror": publish_kubelet(secure_web)},
     }
     control_host.secrets = [openshift, openshift.split(".")[2], "of-a-url"]
-    control_host.knows("win1", door)
-
-    planned = control_host.play("scaleup.yml", "--check", "--diff", **common)
+    control_host.knows("win1", door, wmcb_kubelet=small_kubelet(node))  # a plan asks its release alone
+    planned = control_host.play("scaleup.yml", "--check", "--diff", **released)
     assert planned.code == 0, planned.out
     assert "\ncreate service kubelet\n" in planned.out
     assert "\nnothing to do\n" not in planned.out
     assert node.service("kubelet") is None
 
     trust_windows_too(node, web_authority)
-    released = {"wmcb_kubelet": {"release": "cluster"}}
-    released |= {"wmcb_prepare_options": {"mirror": publish_kubelet(secure_web)}}
+    control_host.knows("win1", door)
     foreign = request_for("system:node:win1", signer=SERVING, alternatives=[address(namespace.ADDRESS)])
     cluster.api.create(REQUESTS, {"metadata": {"name": "foreign"}, "spec": foreign})
     with another_node(tmp_path) as (other, way_in):
         control_host.knows("win2", way_in, **one_that_fails(other))
         control_host.knows("win3", way_in)  # whose wave never comes
         with timed("ansible-playbook scaleup.yml, until one of two Nodes is Ready and answers"):
-            done = control_host.play("scaleup.yml", "-e", "wmcb_serial=2", **common, **released)
+            done = control_host.play("scaleup.yml", "-e", "wmcb_serial=2", **released)
         check_failure(done, other)
         assert not other.holding(openshift)
     assert {found[0] for found in _RECAP.findall(done.out)} == {"win1", "win2"}
@@ -280,7 +280,7 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
         assert request["status"]["conditions"][0]["reason"] == "MatchesInventory"
 
     with timed("the same again"):
-        again = control_host.play("scaleup.yml", **common, **released)
+        again = control_host.play("scaleup.yml", **released)
     assert again.code == 0, again.out
     assert again.counted("win1") == NOTHING
     assert '"msg": "nothing to do"' in again.out
@@ -288,25 +288,29 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
 
     newer = tmp_path / "kubelet.exe"
     newer.write_bytes(kubernetes.kubelet().read_bytes() + ANOTHER_BUILD)
-    common["wmcb_kubelet"] = {"file": str(newer)}
+    given = {"wmcb_ignition": source, "wmcb_kubelet": {"file": str(newer)}}
     with timed("ansible-playbook upgrade.yml, of a node of an Ignition"):
-        upgraded = control_host.play("upgrade.yml", **common)
+        upgraded = control_host.play("upgrade.yml", **given)
     assert upgraded.code == 0, upgraded.out
     assert node.path(r"C:\k\kubelet.exe").read_bytes() == newer.read_bytes()
     assert cluster.is_ready("win1")
     check_uncordoned(cluster, "win1")
-    assert control_host.play("upgrade.yml", **common).counted("win1") == NOTHING
+    assert control_host.play("upgrade.yml", **given).counted("win1") == NOTHING
 
-    give_back(control_host, cluster, node, "win1", **common)
+    give_back(control_host, cluster, node, "win1", **given)
     assert not [line for line in door.commands if "powershell" in line.lower()]
     assert not node.holding(openshift)
 
 
+def small_kubelet(node: Node, **behaviour: Any) -> dict[str, str]:
+    StandinKubelet(node, r"C:\given\kubelet.exe", version=kubernetes.RELEASE, **behaviour)
+    return {"file": str(node.path(r"C:\given\kubelet.exe"))}
+
+
 def one_that_fails(node: Node) -> dict[str, Any]:
     """The kubelet ends as soon as it is started."""
-    StandinKubelet(node, r"C:\given\kubelet.exe", version=kubernetes.RELEASE, exit_at_once=1)
     return {
-        "wmcb_kubelet": {"file": str(node.path(r"C:\given\kubelet.exe"))},
+        "wmcb_kubelet": small_kubelet(node, exit_at_once=1),
         # All nodes have one address, so that the ports are another's.
         "wmcb_options": {"runtime-service": "none", "ignore-preflight-errors": "all"},
     }
