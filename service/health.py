@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from agent.spec import Key
 
 EVERY_SECONDS = 10.0
+_SOON_SECONDS = 1.0
+"""After a start: what hangs soon after it was well is given no more time than what hangs later."""
 _ANSWER_WITHIN_SECONDS = 2.0
 _WELL = 200
 _ON_THE_WAY = (ServiceState.START_PENDING, ServiceState.STOP_PENDING)
+_UP = (ServiceState.RUNNING, *_ON_THE_WAY)
 _ASK_AGAIN_SECONDS = 0.1
 _SOONEST_SECONDS = 0.1
 """What is left by a clock's fractions alone is not asked for over and over."""
@@ -38,12 +41,19 @@ class Health:
         """In which process: of one that has just begun nobody knows whether it hangs, or is slow to start."""
         self._patience: float | None = None
 
-    @property
-    def again_seconds(self) -> float:
-        """When to ask next: what is not well is not left longer than it may be so."""
-        if self._patience is None:
-            return EVERY_SECONDS
-        return max(_SOONEST_SECONDS, min(EVERY_SECONDS, self._patience))
+    def again_seconds(self, records: Iterable[Record]) -> float | None:
+        """When to ask next: what is not well is not left longer than it may be so. None for nobody to ask."""
+        running = [key for key, _ in _asked(records) if _state(self._host, key.name) in _UP]
+        if not running:
+            return None
+        soon = [self._soon(key) for key in running if not self._was_well(key)]
+        patience = [] if self._patience is None else [self._patience]
+        return max(_SOONEST_SECONDS, min([EVERY_SECONDS, *soon, *patience]))
+
+    def _soon(self, key: Key) -> float:
+        """At first, and ever more seldom."""
+        now = self._host.clock.monotonic()
+        return max(_SOON_SECONDS, (now - self._unwell_since.get(key, now)) / 2)
 
     def hung(self, records: Iterable[Record]) -> Mapping[Key, str]:
         """What runs and has not been well for longer than it may, and how that shows. Asks each."""
@@ -76,15 +86,14 @@ class Health:
         return lack
 
     def _limit(self, record: Record, check: HealthCheck) -> float:
-        key, given = record.target.key, _start_seconds(record)
-        if key in self._seen_well and self._seen_well[key] == _process(self._host, key.name):
+        given = _start_seconds(record)
+        if self._was_well(record.target.key):
             return min(check.within_seconds, given)
         return check.within_seconds if math.isinf(given) else given
 
-    def is_needed(self, records: Iterable[Record]) -> bool:
-        """Whether anything runs that can be asked, or is about to."""
-        states = (_state(self._host, key.name) for key, _ in _asked(records))
-        return any(state is ServiceState.RUNNING or state in _ON_THE_WAY for state in states)
+    def _was_well(self, key: Key) -> bool:
+        """Since its start."""
+        return key in self._seen_well and self._seen_well[key] == _process(self._host, key.name)
 
 
 class Soundness:

@@ -312,8 +312,8 @@ class Keeping:
         if Errand.ALL in due:
             self._agenda.after(FULL_LOOK_SECONDS, Errand.ALL)
             self._agenda.after(_COPIES_AFTER_SECONDS, Errand.COPIES)
-        if self._health.is_needed(self._records.values()):
-            self._agenda.after(self._health.again_seconds, Errand.HEALTH)
+        if (seconds := self._health.again_seconds(self._records.values())) is not None:
+            self._agenda.after(seconds, Errand.HEALTH)
 
     def _follow_all(self) -> None:
         kinds = [(kind_named(key.kind), key.name) for key in self._records]

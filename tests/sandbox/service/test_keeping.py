@@ -482,7 +482,28 @@ def test_its_limit_is_by_what_it_is_given_at_its_start(
     keeper.pass_time(restarted_after - 1)
     assert keeper.starts == []
     keeper.pass_time(EVERY_SECONDS + 2)
-    assert len(keeper.starts) == 1
+    assert keeper.starts
+
+
+def test_one_that_hangs_soon_after_its_start_is_not_given_a_start_s_time(
+    tmp_path: pathlib.Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, answer = 1, 200
+    monkeypatch.setattr("service.health._process", lambda *_: process)
+    keeper = Keeper(tmp_path, host, loopback={"get": lambda *_: answer})
+    *others, kubelet = nodes.wants()
+    assert isinstance(kubelet, Service)
+    keeper.make(
+        Specification.of([*others, replaced(kubelet, health=HealthCheck(10248, within_seconds=240.0))])
+    )
+    keeper.pass_time(60)
+    keeper.told()
+    process = 2
+    keeper.happened(AS_SERVICE)
+    keeper.pass_time(1)
+    answer = 500
+    keeper.pass_time(75)
+    assert [event for event, _ in keeper.told()] == [Event.HUNG]
 
 
 def test_one_that_does_not_answer_has_less_time_to_stop(tmp_path: pathlib.Path, host: Host) -> None:
