@@ -113,21 +113,18 @@ def test_a_change_of_the_node_that_counts_for_nothing_is_no_signal(
 
 
 def test_a_node_that_is_deleted_is_as_it_was_until_it_is_made_anew(
-    host: Host, api: LiveApi, cluster: Cluster
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_credentials(host, api.server.url)
     cluster.follow(CONF)
-    until(lambda: cluster.node is not None, "it is seen")
+    until(lambda: None not in (cluster.node, cluster.config_map), "both are seen")
+    told: list[Node | None] = []
+    monkeypatch.setattr(cluster, "tell", lambda: told.append(cluster.node))
     api.nodes.remove("win1")
     api.nodes.put("win1", metadata={"labels": {"pool": "green"}, "uid": "uid-2"})
-    again, seen = Node("win1", "uid-2", {"pool": "green"}), list[Node | None]()
-
-    def look() -> bool:
-        seen.append(cluster.node)
-        return cluster.node == again
-
-    until(look, "the new one is seen")
-    assert all(each in (Node("win1", "uid-1", {"pool": "blue"}), again) for each in seen)
+    again = Node("win1", "uid-2", {"pool": "green"})
+    until(lambda: again in told, "the new one is told")
+    assert told == [again]
 
 
 def test_credentials_that_come_later_and_are_renewed(
@@ -239,13 +236,14 @@ def test_annotations_and_an_event_for_each_change(api: LiveApi, reports: Reports
     assert event["message"] == "ConfigMap nodes/windows: key node.yaml: no"
     assert event["involvedObject"] == {"apiVersion": "v1", "kind": "Node", "name": "win1", "uid": "uid-1"}
 
-    applied = Report("ConfigMap nodes/windows", "applied", "", "abc", "12")
+    applied = Report("ConfigMap nodes/windows", "applied", "", "abc", "12", "0.1.0")
     reports.put(applied)
     until(lambda: len(api.events) == 2, "it is told")
     assert api.annotations() == {
         "wmcb/state": "applied",
         "wmcb/applied": "abc",
         "wmcb/applied-version": "12",
+        "wmcb/release": "0.1.0",
     }
     asked = len(api.server.asked)
     reports.put(applied)
