@@ -249,7 +249,7 @@ def test_what_cannot_be_looked_at_yet_is_looked_at_again_soon(tmp_path: pathlib.
 
 
 def test_a_service_that_somebody_reconfigures_is_seen_within_seconds(keeper: Keeper) -> None:
-    """Windows tells nobody of that."""
+    """Also where nobody is told of it: not all of a service is in its key."""
     before = machine(keeper.host)
     _service(keeper.host, start=StartType.DISABLED)
     keeper.pass_time(EVERY_SECONDS + 1)
