@@ -113,7 +113,7 @@ REFUSED = {
     "a run of nothing": (
         ["--sandbox-run", "run"],
         3,
-        "there is no service wmcb here: wmcb daemon install makes",
+        "--sandbox-run daemon install makes it",
     ),
     "a run on paper": (["run"], 2, "a sandbox starts programs with --sandbox-run alone"),
     "nothing to pause": (["pause"], 1, "there is nothing to pause"),

@@ -10,7 +10,7 @@ import ctypes
 from ctypes import wintypes
 
 from agent.host.windows.api.binding import coded, dll
-from agent.host.windows.api.processes import close, event, reset_event, wait_for_any
+from agent.host.windows.api.processes import close, event, is_signalled, reset_event
 
 _IPV4 = 2
 _NOW = False
@@ -37,7 +37,7 @@ class RoutingChanges:
 
     def any(self) -> bool:
         """Since it was asked last."""
-        if wait_for_any([self.event], 0.0) is None:
+        if not is_signalled(self.event):
             return False
         reset_event(self.event)
         return True
