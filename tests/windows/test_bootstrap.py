@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import pytest
 
-from lab import repository
+from lab import repository, windows_python
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -259,6 +259,32 @@ def test_reset_leaves_nothing(machine: Machine) -> None:
     result = machine.made().wmcb("reset")
     assert result.code == 0, result.err
     assert machine.node.service("kubelet") is None
+    machine.node.path(STARTS).unlink()
+    assert before.changes_until(machine.node.snapshot()) == []
+
+
+def test_a_reset_goes_on_past_a_file_that_is_open_and_the_next_one_takes_it(machine: Machine) -> None:
+    before = machine.node.snapshot()
+    machine.made()
+    path = r"C:\etc\kubernetes\ca.crt"
+    statements = f"import time; file = open({path!r}); print('open', flush=True); time.sleep(600)"
+    holding = machine.node.start(windows_python.PROGRAM, "-c", statements)
+    until(lambda: holding.stdout, "it is open")
+    result = machine.wmcb("reset")
+    assert result.code == 1
+    first, *lines = result.out.splitlines()
+    assert first == "not all could be taken back; all else is as it was before wmcb"
+    assert lines[0] == (
+        f"  file {path} stays, and the next reset takes it back:"
+        f" cannot remove {path}: another program has it open (Windows error 32)"
+    )
+    assert machine.node.service("kubelet") is None
+    assert not machine.node.path(r"C:\k").exists()
+    assert sorted(each.name for each in machine.node.path(r"C:\etc\kubernetes").iterdir()) == ["ca.crt"]
+    (process,) = machine.node.processes("python.exe")
+    machine.node.kill(process)
+    holding.wait()
+    assert machine.wmcb("reset").code == 0
     machine.node.path(STARTS).unlink()
     assert before.changes_until(machine.node.snapshot()) == []
 
