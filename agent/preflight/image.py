@@ -99,21 +99,24 @@ def answers(host: Host) -> tuple[Verdict, str]:
 
 def logs(host: Host) -> tuple[Verdict, str]:
     """Tokens and keys in what wmcb, the kubelet, containerd and cloudbase-init have said."""
-    count = 0
+    count, unread = 0, ""
     for path in _all_logs(host):
         if count == _MOST_LOGS:
             text = f"there are more than {_MOST_LOGS}; remove old ones, and ask again"
             return Verdict.NOT_CHECKED, text
         try:
-            text_of_it = host.files.tail(path, _READ_OF_EACH)
+            end_of_it = host.files.tail(path, _READ_OF_EACH)
         except NotFound:
             continue
         except (InUse, AccessDenied) as fault:
-            return Verdict.WARNING, f"{path} cannot be read: {fault}"
+            unread = unread or str(fault)  # another may hold what is an error
+            continue
         for what, pattern in _SECRETS.items():
-            if pattern.search(text_of_it):
+            if pattern.search(end_of_it):
                 return Verdict.ERROR, f"{path} holds {what}; remove that log"
         count += 1
+    if unread:
+        return Verdict.WARNING, unread
     return Verdict.GOOD, f"no token and no key in {count} logs"
 
 

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.host.errors import InUse
 from agent.host.networks import ContainerNetwork
-from agent.preflight import image
+from agent.preflight import Verdict, image
+from sandbox.engine.world import changed
 
 if TYPE_CHECKING:
+    from pathlib import PureWindowsPath
+
     from sandbox.cli.given import Machine
 
 TOKEN = "abcdef.0123456789abcdef"  # noqa: S105 - the one of kubeadm's documentation
@@ -99,6 +103,23 @@ def test_what_only_looks_like_it(prepared: Machine, path: str, content: str) -> 
 def test_an_answer_file_in_utf_16(prepared: Machine) -> None:
     prepared.put(PANTHER, "<Password>\r\n<Value>swordfish</Value>".encode("utf-16"))
     assert verdicts(prepared)["image-answer-files"] == "error"
+
+
+def test_a_log_that_cannot_be_read_keeps_no_other_from_being_read(prepared: Machine) -> None:
+    prepared.put(CLOUDBASE_LOG, b"")
+    files = prepared.host.files
+
+    def tail(path: PureWindowsPath, limit: int) -> bytes:
+        if str(path) == CLOUDBASE_LOG:
+            raise InUse("read", str(path), 32)
+        return files.tail(path, limit)
+
+    held = changed(prepared.host, files={"tail": tail})
+    verdict, text = image.logs(held)
+    assert verdict is Verdict.WARNING
+    assert CLOUDBASE_LOG in text
+    prepared.put(KUBELET_LOG, KEY.encode())
+    assert image.logs(held)[0] is Verdict.ERROR
 
 
 def test_a_node(prepared: Machine) -> None:
