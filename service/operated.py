@@ -185,6 +185,8 @@ class Operated:
         self._made_at = 0.0
         self._pause_seconds = _FIRST_PAUSE_SECONDS
         self._not_before = 0.0
+        self._needs_restart = False
+        """Before services are made."""
         self.again_seconds: float | None = None
 
     @property
@@ -219,7 +221,10 @@ class Operated:
         """Raises Busy, Unfinished and HostError before anything is changed."""
         self.again_seconds = None
         node, asked = self._cluster.node, self._cluster.asked
-        if node is None or asked.config_map is None or self._awaits_restart():
+        if node is None or asked.config_map is None:
+            return False
+        if self._awaits_restart():
+            self._made_of = None  # when that is over all is looked at anew
             return False
         sight, now = (node, asked, self._sight_of_bundle()), self._host.clock.monotonic()
         if sight == self._made_of:
@@ -247,7 +252,8 @@ class Operated:
         """Whether anything was changed. Raises Refused, TakenBack."""
         found, believed = _configuration(asked), believed_by(self._host, self._bundle)
         make_environment(self._host, found, believed, self._version, progress)
-        if self._lacks(found) or progress.has_changed(_TRUSTED):
+        self._needs_restart = self._lacks(found) or progress.has_changed(_TRUSTED)
+        if self._needs_restart:
             self._telling.tell_once(
                 _NOT_DONE,
                 Event.PENDING,
@@ -281,7 +287,7 @@ class Operated:
 
     def _tell_version(self, asked: Asked) -> None:
         told = text_at(self._cluster.node or {}, "metadata", "annotations", VERSION)
-        if self._cluster.is_ready and told != asked.version:
+        if self._cluster.is_ready and told != asked.version and not self._needs_restart:
             self._marks.put({VERSION: asked.version})
 
     def _tell_of_files(self, found: ServicesConfigMap) -> None:

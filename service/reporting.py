@@ -130,21 +130,28 @@ class Postman(Generic[T]):
 
 
 class Marks:
-    """Annotations of the Node."""
+    """Annotations of the Node, each until it is told."""
 
     def __init__(self, cluster: Asking) -> None:
         self._cluster = cluster
+        self._untold: Mapping[str, str | None] = {}
+        self._telling = threading.Lock()
         self._postman = Postman(self._write, cluster.rest)
 
     def put(self, annotations: Mapping[str, str | None]) -> None:
         """None for one that is not to be there."""
-        self._postman.put(annotations)
+        with self._telling:
+            self._untold = {**self._untold, **annotations}
+            self._postman.put(self._untold)
 
     def _write(self, annotations: Mapping[str, str | None]) -> None:
         name, access = self._cluster.identity()
         proxies, once = self._cluster.proxies(), Limits(patience=0.0)
         with Client(access, proxies=proxies, limits=once) as client:
             client.patch(node(name), {"metadata": {"annotations": dict(annotations)}})
+        with self._telling:
+            left = self._untold.items() - annotations.items()
+            self._untold = dict(left)
 
 
 class Reports:

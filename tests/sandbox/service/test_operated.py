@@ -17,7 +17,7 @@ from lab.waiting import until
 from sandbox.cli.given import program
 from sandbox.service.keeper import Keeper
 from sandbox.service.test_cluster import CERTIFICATE, CONF, api, write_credentials
-from service.cluster import Seen
+from service.cluster import Seen, Unknown
 from service.keeping import Keeping
 from service.operated import Asked, Operated, OperatorCluster
 from service.operator_services import make_services
@@ -188,6 +188,21 @@ def test_a_watched_variable_that_is_to_be_gone_takes_a_restart_too(worker: Worke
     assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}]
 
 
+def test_while_nobody_can_be_asked_for_a_restart_no_version_is_told(worker: Worker) -> None:
+    worker.environment["HTTP_PROXY"] = "http://former:3128/"
+    worker.begin()
+    worker.says(is_ready=True)
+    worker.pass_time(700)
+    assert worker.services() == {}
+    asked = {f"{PREFIX}reboot-required": ""}
+    assert {*map(str, worker.marks.marks)} == {str(asked)}
+    worker.says(is_ready=True, annotations=asked)
+    worker.begin()
+    worker.marks.marks.clear()
+    worker.says(is_ready=True)
+    assert worker.marks.marks == [asked], "it was no restart"
+
+
 NOT_THERE = {"name": "N", "nodeObjectJsonPath": "{.status.none}"}
 
 
@@ -312,6 +327,26 @@ def test_the_config_map_is_that_of_the_version_that_the_node_asks_for(
     Marks(seen).put({f"{PREFIX}version": "2"})
     until(lambda: api.annotations().get(f"{PREFIX}version") == "2", "it is told")
     del host
+
+
+def test_what_could_not_be_told_is_told_with_what_comes_later(
+    api: LiveApi, seen: OperatorCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.reporting._FIRST_PAUSE_SECONDS", 0.05)
+    api.nodes.is_listed_whole = True
+    restart, version = {f"{PREFIX}reboot-required": ""}, {f"{PREFIX}version": "1"}
+    marks, tried = Marks(seen), list[int]()
+
+    def refuse() -> None:
+        tried.append(1)
+        raise Unknown("no route")
+
+    with monkeypatch.context() as unreachable:
+        unreachable.setattr(seen, "identity", refuse)
+        marks.put(restart)
+        until(lambda: tried, "it is tried")
+        marks.put(version)
+    until(lambda: {*restart.items(), *version.items()} <= {*api.annotations().items()}, "both are told")
 
 
 def test_whoever_may_not_watch_looks_now_and_then(api: LiveApi, seen: OperatorCluster) -> None:
