@@ -56,6 +56,7 @@ _COPIES_AFTER_SECONDS = 5.0
 _FIRST_STEP_ASIDE_SECONDS = 0.1
 _LONGEST_STEP_ASIDE_SECONDS = 2.0
 _TROUBLE_SECONDS = 60.0
+_NOT_TAKEN_BACK = "not taken back"
 
 
 class Errand(enum.Enum):
@@ -158,8 +159,9 @@ class Keeping:
         try:
             self._see_to(due)
             self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
-            self._telling.is_over(Event.TROUBLE)
-            self._telling.is_over(Event.UNFINISHED)
+            if Errand.ALL in due:  # a look at one thing alone says nothing of the others
+                self._telling.is_over(Event.TROUBLE)
+                self._telling.is_over(Event.UNFINISHED)
         except Busy:
             self._step_aside()
         except Unfinished as fault:
@@ -250,12 +252,13 @@ class Keeping:
     def _take_back(self) -> None:
         """A run of our own that was cut off: what it was to make is seen anew."""
         undone = take_back_part(self._host, Silent())
-        if undone is None:
-            return
-        if self._wishes is not None:
+        if undone is not None and self._wishes is not None:
             self._wishes.cut_off(undone.part)
-        if undone.trouble:
-            self._trouble(f"a change that was cut off cannot be taken back: {'; '.join(undone.trouble)}")
+        if undone is not None and undone.trouble:
+            text = f"a change that was cut off cannot be taken back: {'; '.join(undone.trouble)}"
+            self._trouble(text, _NOT_TAKEN_BACK)
+        else:
+            self._telling.is_over(_NOT_TAKEN_BACK)
 
     def _report(self, *, is_paused: bool) -> None:
         if self._wishes is not None:
@@ -390,6 +393,7 @@ class Keeping:
     def _has_resumed(self) -> bool:
         was_paused = self._telling.is_over(Event.PAUSED)
         if was_paused:
+            self._health = Health(self._host)  # nobody has asked meanwhile, and so nobody knows since when
             self._telling.tell(Event.RESUMED, "what differs is repaired again")
         return was_paused
 
@@ -399,8 +403,8 @@ class Keeping:
         self._agenda.after(self._step_aside_seconds, Errand.ALL)
         self._step_aside_seconds = min(2 * self._step_aside_seconds, _LONGEST_STEP_ASIDE_SECONDS)
 
-    def _trouble(self, text: str) -> None:
-        self._telling.tell_once(Event.TROUBLE, Event.TROUBLE, text)
+    def _trouble(self, text: str, topic: object = Event.TROUBLE) -> None:
+        self._telling.tell_once(topic, Event.TROUBLE, text)
         self._agenda.after(_TROUBLE_SECONDS, Errand.ALL)
 
     # Looking and repairing

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.engine.progress import Silent
+from agent.engine.repairing import Found, drifted
 from agent.engine.run import make_so, reset, status
-from agent.host.errors import InUse, NotFound, TimedOut
+from agent.engine.undoing import Undone
+from agent.host.errors import HostError, InUse, NotFound, TimedOut
 from agent.host.event_sources import source_key
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
@@ -32,9 +34,10 @@ from service.telling import Event
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from agent.host.port import Host, ServiceStatus
+    from agent.spec import Key
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
 CHANGED = b"CHANGED BY HAND"
@@ -542,6 +545,21 @@ def test_during_a_pause_nothing_is_repaired(keeper: Keeper) -> None:
     assert events == [Event.PAUSED, Event.KEEPING, Event.PAUSED, Event.RESUMED, Event.REPAIRED, Event.STARTED]
 
 
+def test_the_time_of_a_pause_counts_for_nobodys_limit(keeper: Keeper) -> None:
+    facts = keeper._folder / ".sandbox" / "facts.json"
+    facts.write_text(json.dumps({"answers": {"10248": 500}}))
+    keeper.pass_time(20)
+    pausing.pause(keeper.host, None)
+    keeper.happened(OWN)
+    keeper.pass_time(10 * MINUTE)
+    pausing.resume(keeper.host)
+    keeper.happened(OWN)
+    keeper.pass_time(50)
+    assert keeper.starts == []
+    keeper.pass_time(30)
+    assert len(keeper.starts) == 1
+
+
 def test_a_pause_that_ends_before_its_end_is_watched_for_is_over(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -692,6 +710,29 @@ def test_a_fault_of_its_own_is_told_and_outlived(keeper: Keeper, monkeypatch: py
     assert (event, "unexpected ZeroDivisionError" in text) == (Event.TROUBLE, True)
     keeper.pass_time(2 * MINUTE)
     assert not stopped(keeper.host, "kubelet")
+
+
+def test_a_fault_that_lasts_is_told_once(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes well meanwhile, as a question about health, is not its end."""
+
+    def failing(host: Host, keys: Collection[Key] | None) -> Found:
+        if keys is None:
+            raise HostError("look at", "everything", 1450)
+        return drifted(host, keys)
+
+    monkeypatch.setattr("service.keeping.drifted", failing)
+    keeper.happened(Signal(Source.ASKED))
+    keeper.pass_time(10 * MINUTE)
+    assert [event for event, _ in keeper.told()] == [Event.TROUBLE]
+
+
+def test_what_cannot_be_taken_back_is_told_once(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    undone = Undone("services", (r"file C:\k\a.exe: access is denied",))
+    monkeypatch.setattr("service.keeping.take_back_part", lambda *_: undone)
+    keeper.pass_time(10 * MINUTE)
+    ((event, text),) = keeper.told()
+    assert event is Event.TROUBLE
+    assert "cannot be taken back: file" in text
 
 
 def test_it_sleeps_until_something_happens(keeper: Keeper) -> None:
