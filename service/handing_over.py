@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import HostError, NotFound
 from agent.host.port import ServiceState
 from agent.records import replaced
+from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation, succession
 from service.succession import Refusal, Stage, Succession
@@ -29,7 +30,6 @@ STAYS_SECONDS = 5.0
 """So long it has to go on when it has said that it is well."""
 _MOST_CUT_OFF = 3
 _STOP_SECONDS = 30.0
-_END_SECONDS = 10.0
 _START_SECONDS = 60.0
 _INSTALL_SECONDS = 300.0
 _LOOK_SECONDS = 0.2
@@ -85,6 +85,7 @@ class HandingOver:
             said = done.errors.decode(errors="replace").split("\n")
             last = next((line.strip() for line in reversed(said) if line.strip()), "nothing")
             raise Unfit(f"its installation ended with {done.exit_code}, and said: {last[-300:]}")
+        self._stop()  # where Windows, whose recovery was due, has started the one before meanwhile
         self._write(known, replaced(trial, stage=Stage.TRYING, times=trial.times + 1))
 
     def _try(self, trial: Trial) -> None:
@@ -132,18 +133,7 @@ class HandingOver:
         self._telling.tell(Event.WENT_BACK, text)
 
     def _stop(self) -> None:
-        host = self._host
-        if host.services.read(installation.SERVICE) is None:
-            return
-        try:
-            installation.stop(host, _STOP_SECONDS)
-        except HostError:
-            # It does not hear, or does not come up: it is ended.
-            pid = host.services.status(installation.SERVICE).pid
-            if pid is not None:
-                with suppress(NotFound):
-                    host.processes.end(pid)
-            host.services.wait(installation.SERVICE, ServiceState.STOPPED, _END_SECONDS)
+        stop(self._host, installation.SERVICE, _STOP_SECONDS)
 
     def _write(self, known: Succession, trial: Trial) -> None:
         succession.write(self._host, replaced(known, trial=trial))

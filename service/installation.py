@@ -10,16 +10,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import (
-    AccessDenied,
-    AlreadyExists,
-    InUse,
-    NotFound,
-    ServiceAlreadyRunning,
-    ServiceCannotAccept,
-    ServiceFailed,
-    ServiceNotRunning,
-)
+from agent.host.errors import AccessDenied, AlreadyExists, InUse, NotFound, ServiceAlreadyRunning
 from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import (
     FileKind,
@@ -31,6 +22,7 @@ from agent.host.port import (
 )
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import frozen
+from agent.resources.stopping import ask_to_stop
 from service.program import STOP_SECONDS
 
 if TYPE_CHECKING:
@@ -126,7 +118,7 @@ def have_it_run(host: Host, seconds: float) -> None:
 def restart(host: Host, seconds: float) -> None:
     """If it runs, so that it goes by what it is now, and by what it is told."""
     if host.services.status(SERVICE).state is ServiceState.RUNNING:
-        stop(host, seconds)
+        ask_to_stop(host, SERVICE, seconds)
         host.services.start(SERVICE)
 
 
@@ -179,7 +171,7 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     That is all of it when the running `program` is what was installed.
     """
     if host.services.read(SERVICE) is not None:
-        stop(host, seconds)
+        ask_to_stop(host, SERVICE, seconds)
         host.services.delete(SERVICE)
     target = place(host)
     if _texts_of_events(host) == target / PROGRAM:
@@ -194,25 +186,6 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     for path in left:
         host.files.remove_at_reboot(path)
     return left
-
-
-def stop(host: Host, seconds: float) -> None:
-    """Nothing happens where it does not run."""
-    pid = host.services.status(SERVICE).pid
-    try:
-        host.services.stop(SERVICE)
-    except ServiceNotRunning:
-        return
-    except ServiceCannotAccept:
-        # On its way up or down it takes no request: it is stopped as soon as it is up, if it ever is.
-        with suppress(ServiceFailed, ServiceNotRunning):
-            host.services.wait(SERVICE, ServiceState.RUNNING, seconds)
-            host.services.stop(SERVICE)
-    host.services.wait(SERVICE, ServiceState.STOPPED, seconds)
-    if pid is not None:
-        # It says so before it has ended, and until then its program can be neither replaced nor removed.
-        with suppress(NotFound):
-            host.processes.wait(pid, seconds)
 
 
 def _empty(files: Files, folder: PureWindowsPath, *, in_use: bool) -> list[PureWindowsPath]:

@@ -11,23 +11,18 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from agent.host.errors import (
-    HostError,
-    InUse,
-    MarkedForDeletion,
-    NotFound,
-    ServiceAlreadyRunning,
-    ServiceNotRunning,
-)
-from agent.host.port import Recovery, RecoveryAction, ServiceDefinition, ServiceState
+from agent.host.errors import InUse, MarkedForDeletion, NotFound, ServiceAlreadyRunning
+from agent.host.port import Recovery, RecoveryAction, ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
 from agent.records import frozen, replaced
 from agent.release import RELEASE, build
+from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation
 from service.hand_over_folder import hand_over_folder, hand_over_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import PureWindowsPath
 
     from agent.host.port import Host
@@ -36,7 +31,7 @@ SERVICE = "wmcb-hand-over"
 COMMAND = ("daemon", "hand-over")
 _FORMAT = 1
 _RESTART_AFTER_MILLISECONDS = 5_000
-_STOPPED_WITHIN_SECONDS = 10.0
+_STOP_SECONDS = 10.0
 
 
 @frozen
@@ -119,21 +114,25 @@ def read(host: Host) -> Succession:
         return Succession(
             str(known["installed"]),
             _trial(known["trial"]) if known["trial"] else None,
-            Refusal(**known["refusal"]) if known["refusal"] else None,
+            Refusal(**_fields(Refusal.__match_args__, known["refusal"])) if known["refusal"] else None,
         )
     except (NotFound, ValueError, KeyError, TypeError):
         return Succession()
 
 
 def _trial(known: dict[str, Any]) -> Trial:
-    """Another release may have written more."""
-    given = {name: known[name] for name in Trial.__match_args__}
-    given |= {
+    given = {
+        **_fields(Trial.__match_args__, known),
         "version": _version(known["version"]),
         "arguments": tuple(known["arguments"]),
         "stage": Stage(known["stage"]),
     }
     return Trial(**given)
+
+
+def _fields(names: Iterable[str], known: dict[str, Any]) -> dict[str, Any]:
+    """The two that hand over are of different releases: one of them may know of more, or of fewer."""
+    return {name: known[name] for name in names if name in known}
 
 
 def _version(known: dict[str, Any]) -> Version:
@@ -229,30 +228,26 @@ def installed_by_hand(host: Host) -> None:
     if host.files.observe(hand_over_folder(host)) is None:
         return
     trial = read(host).trial
-    if trial is None or trial.stage is Stage.TRYING:
+    if trial is None or trial.stage is not Stage.PUTTING:
         _end(host)
-        with suppress(NotFound):
-            host.files.remove(hand_over_memory(host))
+        _forget(host)
 
 
 def uninstalled(host: Host) -> None:
     """All of it goes; but the copy of a program, where that is what runs just now."""
     _end(host)
+    _forget(host)  # first: by what is left nobody is to go on
     with suppress(NotFound, InUse):
         remove_tree(host.files, hand_over_folder(host))
+
+
+def _forget(host: Host) -> None:
+    with suppress(NotFound):
+        host.files.remove(hand_over_memory(host))
 
 
 def _end(host: Host) -> None:
     if host.services.read(SERVICE) is None:
         return
-    try:
-        with suppress(ServiceNotRunning):
-            host.services.stop(SERVICE)
-        host.services.wait(SERVICE, ServiceState.STOPPED, _STOPPED_WITHIN_SECONDS)
-    except HostError:
-        # In the middle of an installation it hears nothing.
-        pid = host.services.status(SERVICE).pid
-        if pid is not None:
-            with suppress(NotFound):
-                host.processes.end(pid)
+    stop(host, SERVICE, _STOP_SECONDS)  # in the middle of an installation it hears nothing
     is_over(host)

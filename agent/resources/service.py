@@ -11,15 +11,13 @@ from agent.host.errors import (
     HostError,
     NotFound,
     ServiceAlreadyRunning,
-    ServiceCannotAccept,
     ServiceFailed,
-    ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import Recovery, ServiceState
-from agent.records import replaced
+from agent.host.port import ServiceState
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
+from agent.resources.stopping import ask_to_stop, end
 from agent.resources.trees import is_file
 from agent.spec import Service
 
@@ -48,7 +46,6 @@ _LOG_TAIL = 4096
 _LOG_LINES = 10
 _HURRIED_MILLISECONDS = 10_000
 _STOP_SECONDS = 60.0
-_END_SECONDS = 10.0
 _START_SECONDS = 60.0
 
 
@@ -210,47 +207,11 @@ def _start(host: Host, name: str) -> None:
 
 def _stop(host: Host, name: str, seconds: float) -> None:
     """In its own time, or, when it does not heed the request, without being asked."""
-    process = _process_of(host, name)
     try:
-        _ask_to_stop(host, name, seconds)
+        ask_to_stop(host, name, seconds)
     except TimedOut:
-        pid = host.services.status(name).pid
-        if pid is None:
+        if not end(host, name, seconds):
             raise
-        _forget_recovery(host, name)
-        host.processes.end(pid)
-        host.services.wait(name, ServiceState.STOPPED, seconds)
-    if process is not None:
-        # It says that it has stopped, and ends; until then its program cannot be removed.
-        with suppress(NotFound, TimedOut):
-            host.processes.wait(process, _END_SECONDS)
-
-
-def _process_of(host: Host, name: str) -> int | None:
-    with suppress(NotFound):
-        return host.services.status(name).pid
-    return None
-
-
-def _forget_recovery(host: Host, name: str) -> None:
-    """A process that is ended has failed, to Windows, which would start the service again."""
-    installed = host.services.read(name)
-    if installed is not None:
-        without = replaced(installed.definition, recovery=Recovery())
-        host.services.restore(replaced(installed, definition=without))
-
-
-def _ask_to_stop(host: Host, name: str, seconds: float) -> None:
-    try:
-        host.services.stop(name, seconds)
-    except (ServiceNotRunning, NotFound):
-        return
-    except ServiceCannotAccept:
-        # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
-        with suppress(ServiceFailed, ServiceNotRunning):
-            host.services.wait(name, ServiceState.RUNNING, seconds)
-            host.services.stop(name, seconds)
-    host.services.wait(name, ServiceState.STOPPED, seconds)
 
 
 def _dependents(host: Host, name: str) -> Sequence[str]:

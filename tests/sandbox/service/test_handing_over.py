@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.host.errors import HostError
+from agent.host.errors import HostError, ProgramRunning, TimedOut
 from agent.host.port import Completed, ServiceState, ServiceStatus
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
@@ -18,7 +19,7 @@ from sandbox.service.keeper import Clock
 from service import installation, succession
 from service.hand_over_folder import hand_over_folder
 from service.handing_over import STAYS_SECONDS, Asked, HandingOver
-from service.succession import Stage, Succession, Trial, Version
+from service.succession import Refusal, Stage, Succession, Trial, Version
 from service.telling import Telling
 
 if TYPE_CHECKING:
@@ -276,10 +277,10 @@ def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(ma
         host.services.start(name)
         running[name] = host.files.read(PLACE / "wmcb.exe")
 
-    def stop(name: str) -> None:
+    def stop(name: str, seconds: float) -> None:
         if running[name] == b"new" and not ended:
-            raise HostError("stop", name, 1053)
-        host.services.stop(name)
+            raise TimedOut("stop", name, 1053)
+        host.services.stop(name, seconds)
 
     def end(pid: int) -> None:
         ended.append(pid)
@@ -311,9 +312,29 @@ def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(ma
     assert machine.which() == "old"
 
 
-def test_installed_by_hand_nothing_is_taken_back(machine: Machine) -> None:
+def test_the_one_before_is_not_tried_in_the_place_of_the_new_one(machine: Machine) -> None:
+    """Windows starts it again while that is put there: it had just ended by itself, say."""
     machine.begin()
-    succession.write(machine.host, Succession(trial=replaced(TRIAL, stage=Stage.TRYING)))
+    host = machine.as_it_is()
+
+    def run(command: Sequence[str], **how: Any) -> Completed:
+        host.services.start("wmcb")
+        return host.processes.run(command, **how)
+
+    def wait(seconds: float) -> bool:
+        host.clock.sleep(seconds)
+        return False
+
+    restless = changed(host, processes={"run": run})
+    HandingOver(restless, Telling(host, lambda _: None), wait).run()
+    machine.host.services.stop(succession.SERVICE)
+    assert machine.which() == "new"
+
+
+@pytest.mark.parametrize("stage", [Stage.TRYING, Stage.RETURNING])
+def test_installed_by_hand_nothing_is_taken_back(machine: Machine, stage: Stage) -> None:
+    machine.begin()
+    succession.write(machine.host, Succession(trial=replaced(TRIAL, stage=stage)))
     succession.installed_by_hand(machine.host)
     assert machine.host.services.read(succession.SERVICE) is None
     assert succession.read(machine.host) == Succession()
@@ -325,6 +346,33 @@ def test_the_hand_overs_own_installation_is_none_by_hand(machine: Machine) -> No
     machine.begin()
     succession.installed_by_hand(machine.host)
     assert succession.read(machine.host).trial == TRIAL
+
+
+def test_uninstalled_it_is_not_gone_on_with_by_what_is_left(machine: Machine) -> None:
+    machine.begin()
+    host = machine.host
+
+    def remove(path: PureWindowsPath) -> None:
+        if path == succession.former(host) / "wmcb.exe":
+            raise ProgramRunning("remove", str(path), 5)
+        host.files.remove(path)
+
+    succession.uninstalled(changed(host, files={"remove": remove}))
+    assert host.files.observe(succession.former(host) / "wmcb.exe") is not None
+    assert succession.read(host) == Succession()
+
+
+def test_what_another_release_has_written_counts(machine: Machine) -> None:
+    machine.begin()
+    known = Succession("2" * 64, TRIAL, Refusal("3" * 64, "another", "it was not well"))
+    succession.write(machine.host, known)
+    path = hand_over_folder(machine.host) / "succession.json"
+    document = json.loads(machine.host.files.read(path))
+    for part in ("trial", "refusal"):
+        document[part]["since"] = 1
+    del document["trial"]["times"]
+    machine.host.files.write(path, json.dumps(document).encode(), PRIVATE_FILE)
+    assert succession.read(machine.host) == known
 
 
 DAMAGED = {
