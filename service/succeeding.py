@@ -61,16 +61,11 @@ class Succeeding:
         """None where the wanted one runs, or none is wanted. Raises HostError."""
         known = succession.read(self._host)
         if known.trial is not None:
-            # It is told when it is over; and if it is killed meanwhile, nobody tells.
             succession.go_on(self._host)
-            return Lag(
-                State.PENDING,
-                f"wmcb {known.trial.version} is tried",
-                again_seconds=_SOON_SECONDS,
-                is_under_way=True,
-            )
+            return _tried(known.trial.version)
         document = wanted.with_program
         if document is None or document.program is None or known.installed == document.program.sha256:
+            self._telling.is_over(Event.REFUSED)
             return None
         if known.refusal is not None and (known.refusal.sha256, known.refusal.content) == (
             document.program.sha256,
@@ -104,6 +99,7 @@ class Succeeding:
             text = told([program.origin.error(f"its content cannot be fetched: {fault}")])
             self._telling.tell_once(Event.REFUSED, Event.REFUSED, f"{text}; wmcb stays as it is")
             return Lag(State.REFUSED, text, again_seconds=_AGAIN_SECONDS)
+        self._telling.is_over(Event.REFUSED)
         version = self._said()
         if not isinstance(version, Version):
             why = f"the wmcb.exe with sha256 {program.sha256[:12]} does not say what it is ({version})"
@@ -117,7 +113,7 @@ class Succeeding:
         trial = Trial(program.sha256, version, content, program.within_seconds, arguments)
         self._telling.note(f"wmcb {version} takes the place of {succession.own_version()}, on trial")
         succession.begin(self._host, known, trial)
-        return Lag(State.PENDING, f"wmcb {version} is tried", is_under_way=True)
+        return _tried(version)
 
     def _is_at_hand(self, program: OwnProgram) -> bool:
         """Proven, and where it can be run. Raises Unobtainable."""
@@ -159,3 +155,9 @@ class Succeeding:
         succession.write(self._host, known)
         self._host.files.remove(succession.successor(self._host))
         self._contents.clear()
+
+
+def _tried(version: Version) -> Lag:
+    """When that is over it is told; and if whoever does it is killed meanwhile, nobody tells."""
+    text = f"wmcb {version} is tried"
+    return Lag(State.PENDING, text, again_seconds=_SOON_SECONDS, is_under_way=True)

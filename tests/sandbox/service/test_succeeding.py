@@ -203,6 +203,19 @@ def test_what_cannot_be_fetched_leaves_all_else_and_is_asked_for_again(fleet: Fl
     assert fleet.is_begun
 
 
+def test_what_cannot_be_fetched_again_is_told_again(fleet: Fleet) -> None:
+    def refused() -> int:
+        return [event for event, _ in fleet.told()].count(Event.REFUSED)
+
+    fleet.ships(b"MZ another")
+    fleet.wants(SELF)
+    fleet.pass_time(700)
+    assert refused() == 1
+    fleet.wants(SETTINGS % "two")
+    fleet.wants(SELF)
+    assert refused() == 1
+
+
 @pytest.mark.parametrize("signer", ["Example Authors", "Somebody"])
 def test_one_that_somebody_else_has_signed_is_refused(
     tmp_path: pathlib.Path, host: Host, signer: str
