@@ -6,13 +6,13 @@ import sys
 
 assert sys.platform == "win32"
 
-import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from agent.host.port import FileChange, FileKind, KeyChange, RoutingChange
 from agent.host.windows.api import files as api
 from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
-from agent.host.windows.api.processes import close, event, set_event, wait_for_any
+from agent.host.windows.api.processes import wait_for_any
+from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import expect, folder_of, kernel_name
 
@@ -29,23 +29,15 @@ _LITTLE_ROOM = 0x1000
 """For each of many folders, in a process that stays."""
 
 
-class FileWatch:
-    """Watch[FileChange]. One thread at a time waits; any may close it."""
+class FileWatch(Closing):
+    """Watch[FileChange]."""
 
     def __init__(self, path: PureWindowsPath, recursive: bool, clock: Clock, room: int = MOST_ROOM) -> None:
         self._path = path
         self._clock = clock
-        self._busy = threading.Lock()
-        self._closed = False
         with telling("watch", str(path)):
             self._changes = Changes(_open(path), recursive, room)
-        self._closing = event()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__()
 
     def wait(self, seconds: float) -> Sequence[FileChange]:
         deadline = self._clock.monotonic() + seconds
@@ -67,18 +59,11 @@ class FileWatch:
         """Raises Win32Failure when the folder is gone."""
         return [FileChange(self._path / name if name else None) for name in self._changes.take()]
 
-    def close(self) -> None:
-        if self._closed:
-            return
-        set_event(self._closing)
-        with self._busy:
-            if not self._closed:
-                self._closed = True
-                self._changes.close()
-                close(self._closing)
+    def _let_go(self) -> None:
+        self._changes.close()
 
 
-class JointWatch:
+class JointWatch(Closing):
     """Folders, keys of the registry and routes, waited for in one thread: each further one would cost a
     megabyte.
     """
@@ -92,8 +77,6 @@ class JointWatch:
         routing: bool = False,
     ) -> None:
         self._clock = clock
-        self._busy = threading.Lock()
-        self._closed = False
         self._watches: dict[PureWindowsPath, FileWatch] = {}
         self._keys: dict[str, KeyWatch] = {}
         self._routing: RoutingChanges | None = None
@@ -105,15 +88,9 @@ class JointWatch:
             for path in paths:
                 self._watches[path] = FileWatch(path, recursive=False, clock=clock, room=_LITTLE_ROOM)
         except BaseException:
-            self._close_all()
+            self._let_go()
             raise
-        self._closing = event()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__()
 
     def wait(self, seconds: float) -> Sequence[FileChange | KeyChange | RoutingChange]:
         deadline = self._clock.monotonic() + seconds
@@ -128,16 +105,6 @@ class JointWatch:
                 if left <= 0 or wait_for_any([self._closing, *events], left) == 0:
                     break
         return []
-
-    def close(self) -> None:
-        if self._closed:
-            return
-        set_event(self._closing)
-        with self._busy:
-            if not self._closed:
-                self._closed = True
-                self._close_all()
-                close(self._closing)
 
     def _all_news(self) -> Iterator[FileChange | KeyChange | RoutingChange]:
         for path in [*self._watches]:
@@ -164,7 +131,7 @@ class JointWatch:
             return [FileChange(path)]
         return [FileChange(change.path or path) for change in news]
 
-    def _close_all(self) -> None:
+    def _let_go(self) -> None:
         while self._watches:
             self._watches.popitem()[1].close()
         while self._keys:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Self
 
 from agent.host.errors import MarkedForDeletion, NotFound
 from agent.host.port import ServiceEvent
-from agent.host.windows.api.processes import Process, close, event, set_event, wait_for_any
+from agent.host.windows.api.processes import Process, wait_for_any
 from agent.host.windows.api.service_notification import Subscription
+from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Failure, telling
 
 if TYPE_CHECKING:
@@ -85,14 +86,12 @@ class WatchedService:
                 self._gone = failure.code == _NO_SUCH_PROCESS
 
 
-class ServiceWatch:
-    """Watch[ServiceEvent]. One thread at a time waits; any may close it."""
+class ServiceWatch(Closing):
+    """Watch[ServiceEvent]."""
 
     def __init__(self, names: Iterable[str], clock: Clock) -> None:
+        super().__init__()
         self._clock = clock
-        self._closing = event()
-        self._closed = False
-        self._busy = threading.Lock()
         self._thread = threading.get_ident()
         self._services: list[_Known] = []
         try:
@@ -101,12 +100,6 @@ class ServiceWatch:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def wait(self, seconds: float) -> Sequence[ServiceEvent]:
         deadline = self._clock.monotonic() + seconds
@@ -122,16 +115,9 @@ class ServiceWatch:
                     break
         return []
 
-    def close(self) -> None:
-        if self._closed:
-            return
-        set_event(self._closing)
-        with self._busy:
-            if not self._closed:
-                self._closed = True
-                for known in self._services:
-                    known.close()
-                close(self._closing)
+    def _let_go(self) -> None:
+        for known in self._services:
+            known.close()
 
     def _listen_in_this_thread(self) -> None:
         if self._thread != threading.get_ident():

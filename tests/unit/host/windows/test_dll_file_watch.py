@@ -16,6 +16,7 @@ import pytest
 from agent.host.errors import AccessDenied
 from agent.host.port import FileChange
 from agent.host.windows.api import directory_changes
+from agent.host.windows.api.processes import set_event
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import Win32Failure
 from agent.host.windows.file_watch import FileWatch, JointWatch
@@ -88,6 +89,23 @@ def test_a_watch_goes_on_after_the_thread_that_began_it(tmp_path: Path) -> None:
         assert watch.wait(SOON)[0].path in (None, PureWindowsPath(tmp_path / "file"))
         (tmp_path / "other").touch()
         assert watch.wait(SOON)
+
+
+def test_a_watch_is_closed_once_whoever_does_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whoever waits, and at the same moment by whoever wants that to end."""
+    watch = FileWatch(PureWindowsPath(tmp_path), recursive=False, clock=WindowsClock())
+    other = threading.Thread(target=watch.close)
+
+    def signal(handle: int) -> None:
+        if not other.ident:
+            other.start()
+            other.join(0.5)  # as far as it comes
+        set_event(handle)
+
+    monkeypatch.setattr("agent.host.windows.closing.set_event", signal)
+    watch.close()
+    other.join()
+    assert list(watch.wait(0)) == []
 
 
 def test_a_watch_that_was_forgotten_is_closed(tmp_path: Path) -> None:
