@@ -21,6 +21,8 @@ _FIELDS = [_INTEGER, *5 * [_SEQUENCE]]
 """Serial number, algorithm, issuer, validity, subject, key."""
 _DNS_NAME, _ADDRESS = 0x82, 0x87
 
+PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
+"""A certificate in a text, whatever stands around it; its base64."""
 _BLOCK = re.compile("-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \\1-----", re.DOTALL)
 _BEGINNING = "-----BEGIN "
 _CERTIFICATE = "CERTIFICATE"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from typing import TYPE_CHECKING, Any
 
 from agent.preflight import Validity
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 4 << 20
 _FLAG = "--bootstrap-kubeconfig="
-_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
 
 
 def validities(specification: Specification | None) -> Sequence[Validity]:
@@ -40,7 +38,7 @@ def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
         path = str(cluster.get("certificate-authority", ""))
         try:
             text = base64.b64decode(inline) if inline else _content(wants, path)
-            for block in _PEM.findall(text):
+            for block in x509.PEM.findall(text):
                 certificate = x509.read(base64.b64decode(block))
                 yield certificate.first.timestamp(), certificate.last.timestamp()
         except ValueError:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import binascii
-import re
 import ssl
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent import x509
 from agent.fetch.failure import Failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
 
 
 def trusting(additional: Iterable[bytes]) -> ssl.SSLContext:
@@ -84,7 +82,7 @@ def _trust(context: ssl.SSLContext, authorities: Iterable[bytes]) -> None:
 
 def certificates_in(text: bytes) -> Iterator[bytes]:
     """Each certificate of a PEM text, in DER. Raises Failed where there is none."""
-    found = _PEM.findall(text)
+    found = x509.PEM.findall(text)
     if not found:
         raise Failed("one of the certificate authorities to trust is no certificate in PEM form")
     yield from map(_der, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import re
 from typing import TYPE_CHECKING, NoReturn
 
 from agent.records import field, frozen
@@ -21,7 +20,6 @@ from agent.sources.report import Place, Report
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
 _DER_SEQUENCE = 0x30
 _AUTHORITIES_SIZE = 1 << 22
 
@@ -256,7 +254,9 @@ def _all_contents(file: File) -> Iterator[tuple[Place, Contents]]:
 
 
 def _is_pem(data: bytes) -> bool:
-    found = _CERTIFICATE.findall(data)
+    from agent import x509
+
+    found = x509.PEM.findall(data)
     try:
         return bool(found) and all(binascii.a2b_base64(text)[0] == _DER_SEQUENCE for text in found)
     except (ValueError, IndexError):
