@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
-from agent.host.protection import FILE_ADD, granted_to_others
-from agent.host.sddl import FILE_EXECUTE, FILE_READ, WRITE_DAC, WRITE_OWNER
+from agent.host.protection import FILE_ADD, FILE_EXCHANGE, granted_to_others
+from agent.host.sddl import DELETE, FILE_EXECUTE, FILE_READ
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
@@ -14,18 +14,15 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 _TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
-_DELETE, _DELETE_CHILD = 0x10000, 0x40
-_TO_EXCHANGE = _DELETE_CHILD | WRITE_DAC | WRITE_OWNER
-"""What is in a folder; in C:\\ users may make folders, and rename none of another's."""
 
 
 def exchangeable(host: Host, path: PureWindowsPath) -> PureWindowsPath | None:
     """What of it, or of the folders that it lies in, others may change; None for nothing."""
-    looked_for = [(path, _TO_CHANGE), (path.parent, _TO_EXCHANGE | _DELETE | FILE_ADD)]
-    looked_for += [(folder, _TO_EXCHANGE | _DELETE) for folder in path.parent.parents]
+    looked_for = [(path, _TO_CHANGE), (path.parent, FILE_EXCHANGE | DELETE | FILE_ADD)]
+    looked_for += [(folder, FILE_EXCHANGE | DELETE) for folder in path.parent.parents]
     for place, rights in looked_for:
         is_root = place == place.parent
-        if _granted(host, place) & (_TO_EXCHANGE if is_root else rights):
+        if _granted(host, place) & (FILE_EXCHANGE if is_root else rights):
             return place
     return None
 

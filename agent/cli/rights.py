@@ -8,8 +8,10 @@ from agent.host.sddl import (
     ADMINISTRATORS,
     AUTHENTICATED_USERS,
     CREATOR_OWNER,
+    DELETE,
     EVERYONE,
     FILE_ALL,
+    FILE_DELETE_CHILD,
     INTERACTIVE,
     SYSTEM,
     USERS,
@@ -36,12 +38,11 @@ _NAMES = {
     "LA": "the account Administrator",
 }
 _USUAL_OWNERS = (SYSTEM, ADMINISTRATORS)
-_DELETE, _DELETE_CHILD = 0x0001_0000, 0x0040
 _DEEDS = {
     "read": 0x0001,
     "run": 0x0020,
     "write": 0x0002 | 0x0004,
-    "delete": _DELETE | _DELETE_CHILD,
+    "delete": DELETE | FILE_DELETE_CHILD,
     "say who may": WRITE_DAC | WRITE_OWNER,
 }
 """By any of the bits. For a folder the same bits list, pass through, and add."""

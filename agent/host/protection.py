@@ -11,6 +11,7 @@ from agent.host.sddl import (
     CREATOR_GROUP,
     CREATOR_OWNER,
     FILE_ALL,
+    FILE_DELETE_CHILD,
     FILE_EXECUTE,
     FILE_READ,
     KEY_ALL,
@@ -19,6 +20,7 @@ from agent.host.sddl import (
     SYSTEM,
     USERS,
     WRITE_DAC,
+    WRITE_OWNER,
     Ace,
     AceFlags,
     AceKind,
@@ -29,6 +31,8 @@ from agent.host.sddl import (
 
 FILE_ADD = 0x6
 """In a folder: files and folders."""
+FILE_EXCHANGE = FILE_DELETE_CHILD | WRITE_DAC | WRITE_OWNER
+"""In a folder: what is in it. In C:\\ users may make folders, and rename none of another's."""
 
 _INHERITED = AceFlags.OBJECT_INHERIT | AceFlags.CONTAINER_INHERIT
 

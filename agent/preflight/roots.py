@@ -6,18 +6,13 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
-from agent.host.protection import granted_to_others
-from agent.host.sddl import WRITE_DAC, WRITE_OWNER
+from agent.host.protection import FILE_EXCHANGE, granted_to_others
 from agent.preflight.finding import Verdict
 from agent.spec import Directory
 
 if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.preflight.situation import Situation
-
-_DELETE_CHILD = 0x40
-_EXCHANGES = _DELETE_CHILD | WRITE_DAC | WRITE_OWNER
-"""Where users may make folders, as they may in C:\\, none of them can rename another's."""
 
 
 def drives(situation: Situation) -> tuple[Verdict, str]:
@@ -39,4 +34,4 @@ def _is_open(host: Host, root: PureWindowsPath) -> bool:
         descriptor = host.files.descriptor(root)
     except NotFound:
         return False  # that there is no such drive is said of the disk
-    return bool(granted_to_others(descriptor, host.access.caller()) & _EXCHANGES)
+    return bool(granted_to_others(descriptor, host.access.caller()) & FILE_EXCHANGE)

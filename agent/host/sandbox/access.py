@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import AccessDenied
 from agent.host.port import Principal
 from agent.host.principals import SIDS
+from agent.host.sddl import DELETE, FILE_DELETE_CHILD
 
 if TYPE_CHECKING:
     from agent.host.sandbox.descriptors import Descriptors
@@ -17,11 +18,7 @@ if TYPE_CHECKING:
 READ_DATA = 0x0001
 ADD_FILE = 0x0002
 ADD_FOLDER = APPEND_DATA = 0x0004
-DELETE_CHILD = 0x0040
-DELETE = 0x0001_0000
 _HIDING = 0xA5
-READ_CONTROL = 0x0002_0000
-WRITE_DAC = 0x0004_0000
 
 
 class SandboxAccess:
@@ -59,7 +56,7 @@ class SandboxAccess:
 
     def require_removal(self, action: str, place: Place) -> None:
         """A file may be removed or renamed by whoever may delete it, or delete in its folder."""
-        if not (self._has(place, DELETE) or (place.folder and self._has(place.folder, DELETE_CHILD))):
+        if not (self._has(place, DELETE) or (place.folder and self._has(place.folder, FILE_DELETE_CHILD))):
             raise AccessDenied(action, str(place.path), 5)
 
     def _has(self, place: Place, mask: int) -> bool:

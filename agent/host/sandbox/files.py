@@ -12,9 +12,10 @@ from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
 from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sandbox import held
-from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_CONTROL, READ_DATA, WRITE_DAC
+from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_DATA
 from agent.host.sandbox.failure import telling
 from agent.host.sandbox.state import FOLDER_NAME
+from agent.host.sddl import READ_CONTROL, WRITE_DAC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
