@@ -49,8 +49,6 @@ _image_path = succeeding(
     _kernel32, "QueryFullProcessImageNameW", _BOOL,
     _HANDLE, _DWORD, wintypes.LPWSTR, ctypes.POINTER(_DWORD),
 )
-# fmt: on
-# fmt: off
 _times = succeeding(
     _kernel32, "GetProcessTimes", _BOOL,
     _HANDLE, *[ctypes.POINTER(ctypes.c_uint64)] * 4,
