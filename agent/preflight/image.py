@@ -193,14 +193,11 @@ def _start_of(host: Host, path: PureWindowsPath) -> bytes:
 
 def _all_logs(host: Host) -> Iterator[PureWindowsPath]:
     for name in _LOGS:
-        folder = PureWindowsPath(name)
-        there = host.files.observe(folder)
-        if there is not None and there.kind is FileKind.DIRECTORY:
-            yield from _files_below(host, folder, _DEEPEST)
+        yield from _files_below(host, PureWindowsPath(name), _DEEPEST)
 
 
 def _files_below(host: Host, folder: PureWindowsPath, deepest: int) -> Iterator[PureWindowsPath]:
-    for entry in host.files.entries(folder):
+    for entry in _entries(host, folder):
         if entry.kind is FileKind.FILE:
             yield folder / entry.name
         elif entry.kind is FileKind.DIRECTORY and deepest:
