@@ -9,6 +9,7 @@ description:
   - Those alone whose requestor, name and addresses are as given, until the Node is Ready and
     its kubelet answers.
 author: [wmcb]
+extends_documentation_fragment: [wmcb.windows.cluster]
 options:
   node_name:
     description: What the Node is called.
@@ -32,13 +33,6 @@ options:
     description: How long it is waited for.
     type: int
     default: 300
-  kubectl:
-    description: kubectl, or oc, on the control host.
-    type: str
-    default: kubectl
-  kubeconfig:
-    description: By which it asks the cluster; KUBECONFIG if empty.
-    type: path
 """
 
 EXAMPLES = """

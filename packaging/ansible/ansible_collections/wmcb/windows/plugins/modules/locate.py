@@ -8,6 +8,7 @@ short_description: Asks the cluster which wmcb.exe it wants of a node
 description:
   - By C(self) of the NodeConfiguration for that node in a ConfigMap.
 author: [wmcb]
+extends_documentation_fragment: [wmcb.windows.cluster]
 options:
   config_map:
     description: Which one.
@@ -29,13 +30,6 @@ options:
     description: What the Node is called, or will be.
     type: str
     required: true
-  kubectl:
-    description: kubectl, or oc, on the control host.
-    type: str
-    default: kubectl
-  kubeconfig:
-    description: By which it asks the cluster; KUBECONFIG if empty.
-    type: path
 """
 
 EXAMPLES = """

@@ -8,6 +8,7 @@ short_description: Runs wmcb.exe on a Windows machine
 description:
   - What it changed it tells itself; in check mode it only plans.
 author: [wmcb]
+extends_documentation_fragment: [wmcb.windows.cluster]
 options:
   program:
     description: Where it was brought to.
@@ -62,13 +63,6 @@ options:
     description: How long a restart may take.
     type: int
     default: 900
-  kubectl:
-    description: kubectl, or oc, on the control host.
-    type: str
-    default: kubectl
-  kubeconfig:
-    description: By which it asks the cluster; KUBECONFIG if empty.
-    type: path
 """
 
 EXAMPLES = """
