@@ -73,7 +73,8 @@ def kubeconfig_of(inventory: Inventory) -> PureWindowsPath | None:
     """The one of the kubelet that makes this machine a node; None where none does."""
     for key, record in inventory.records.items():
         command = record.target.wanted.get("command")
-        if key.kind != Service.kind or record.parts[0] != NODE or not isinstance(command, list | tuple):
+        is_of_node = record.parts[0] == NODE and not record.is_leaving
+        if key.kind != Service.kind or not is_of_node or not isinstance(command, list | tuple):
             continue
         for word in map(str, command):
             if word.startswith(_KUBECONFIG):

@@ -359,7 +359,8 @@ class Keeping:
         return is_new
 
     def _remember(self, inventory: Inventory) -> None:
-        self._inventory, self._records, self._run = inventory, inventory.records, inventory.run
+        self._inventory, self._run = inventory, inventory.run
+        self._records = {key: record for key, record in inventory.records.items() if not record.is_leaving}
 
     def _tell_what_is_kept(self) -> None:
         """What happens to it from now on is seen."""

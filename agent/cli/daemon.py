@@ -308,7 +308,10 @@ def _key(request: Request, host: Host | None) -> str:
             raise
     else:
         return given
-    file = given_file(request, options.PUBLIC_KEY, host)
+    try:
+        file = given_file(request, options.PUBLIC_KEY, host)
+    except BadUsage as fault:
+        raise BadUsage(f"{fault}, and it is no public key of minisign's itself", where=fault.where) from fault
     text = file.read().decode(errors="replace")
     try:
         public_key(text)

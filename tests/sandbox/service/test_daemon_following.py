@@ -165,6 +165,10 @@ REFUSED = {
         ["--config-map", "a/b", "--public-key", __file__],
         f"--public-key {__file__}: it is no public key of minisign's",
     ),
+    "neither a key nor a file": (
+        ["--config-map", "a/b", "--public-key", "abc"],
+        "--public-key abc: there is no such file, and it is no public key of minisign's itself",
+    ),
     "both": (["--config-map", "a/b", "--unfollow"], "--unfollow does not go with --config-map"),
 }
 

@@ -21,6 +21,7 @@ from agent.records import replaced
 from agent.spec import EnvironmentVariable, Inline, Specification
 from lab.minisign import Signer
 from sandbox.engine import nodes
+from sandbox.engine.test_trouble import shown
 from sandbox.engine.world import Killed, Power, picture, powered
 from sandbox.service.follower import CLUSTER, HEAD, KUBECONFIG, Follower
 from sandbox.service.keeper import OWN
@@ -210,6 +211,18 @@ def test_a_reset_takes_all_away_and_nothing_comes_back(follower: Follower) -> No
     follower.pass_time(700)
     assert picture(follower.host) == bare
     assert STATE.name not in follower.host.files.list(STATE.parent)
+
+
+def test_nor_does_it_where_a_reset_had_to_leave_the_kubelets_service(follower: Follower) -> None:
+    follower.wants(EXPORTER)
+    reset(shown(follower.host), "test", Silent())
+    left = machine(follower.host)
+    assert follower.host.services.status("kubelet").state is ServiceState.STOPPED
+    follower.pass_time(700)
+    follower.wants(EXPORTER)
+    assert machine(follower.host) == left
+    reset(follower.host, "test", Silent())
+    assert follower.host.services.read("kubelet") is None
 
 
 def test_made_a_node_anew_it_follows_anew(follower: Follower) -> None:
