@@ -318,13 +318,14 @@ class Keeping:
         if (seconds := self._health.again_seconds(self._records.values())) is not None:
             self._agenda.after(seconds, Errand.HEALTH)
 
-    def _follow_all(self) -> None:
+    def _follow_all(self) -> bool:
+        """Whether something may have happened that is told no more."""
         kinds = [(kind_named(key.kind), key.name) for key in self._records]
         others = (each for kind, name in kinds for each in kind.services(name))
         services = dict.fromkeys([*self._services(), *Renewals.services(self._records), *others])
         keys = dict.fromkeys(each for kind, name in kinds for each in kind.registry_keys(name))
         routing = any(kind.is_routing for kind, _ in kinds)
-        self._watches.follow(services, self._places(), keys, routing=routing)
+        return self._watches.follow(services, self._places(), keys, routing=routing)
 
     def _let_go(self) -> None:
         """Of all but what tells when there is something to do again."""
@@ -521,7 +522,8 @@ class Keeping:
                 self._watches.renew()
             if remaining:
                 self._tell_of_left(drift.key, remaining, repaired.trouble)
-        self._follow_all()
+        if self._follow_all():
+            self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
 
     def _tell_of_left(self, key: Key, fields: tuple[str, ...], trouble: Sequence[str]) -> None:
         why = self._mending.why(key.name) if self._mending is not None else None

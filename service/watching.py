@@ -45,12 +45,15 @@ class Watches:
         keys: Iterable[str] = (),
         *,
         routing: bool = False,
-    ) -> None:
-        """These from now on, and no others. What is not there is passed over until the next call."""
-        self._services.follow([name for name in services if self._is_service(name)])
+    ) -> bool:
+        """These from now on, and no others. What is not there is passed over until the next call.
+
+        Whether something was let go of for that: what it had not told yet is told no more.
+        """
+        is_lost = self._services.follow([name for name in services if self._is_service(name)])
         there = [path for path in folders if self._is_folder(path)]
         others = [*([_ROUTING] if routing else []), *there, *(key for key in keys if self._is_key(key))]
-        self._places.follow(others[:MOST_WATCHED])
+        return self._places.follow(others[:MOST_WATCHED]) or is_lost
 
     def renew(self) -> None:
         """At the next call: of what was made anew a watch would stay with what is gone."""
@@ -133,11 +136,14 @@ class _Follower:
         self._thread: threading.Thread | None = None
         self.is_stale = False
 
-    def follow(self, subjects: Sequence[Any]) -> None:
-        """What happens from now on is told. Nothing of what was followed before is held open any more."""
+    def follow(self, subjects: Sequence[Any]) -> bool:
+        """What happens from now on is told. Nothing of what was followed before is held open any more.
+
+        Whether that was something.
+        """
         lives = self._thread is not None and self._thread.is_alive()
         if subjects == self._followed and lives and not self.is_stale:
-            return
+            return False
         former = self._watch
         self._followed, self._watch, self._thread, self.is_stale = (), None, None, False
         try:
@@ -149,6 +155,7 @@ class _Follower:
             # Not before the new one is there: what happens in between would be lost.
             if former is not None:
                 former.close()
+        return former is not None
 
     def _begin(self, subjects: Sequence[Any]) -> None:
         self._watch = watch = self._open(subjects)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
@@ -27,9 +26,6 @@ from service.succeeding import Succeeding
 from service.telling import Telling
 from service.watching import Watches
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 VERSION = "simulated"
 _STACK_BYTES = 256 * 1024
 _K = PureWindowsPath(r"C:\k")
@@ -39,14 +35,8 @@ _KUBECONFIG = _K / "kubelet.conf"
 class _NoWatches(Watches):
     """A sandbox sees changes by looking twenty times a second: a thousand would do nothing else."""
 
-    def follow(
-        self,
-        services: Iterable[str],
-        folders: Iterable[PureWindowsPath],
-        keys: Iterable[str] = (),
-        *,
-        routing: bool = False,
-    ) -> None: ...
+    def follow(self, *_: object, **__: object) -> bool:
+        return False
 
     def renew(self) -> None: ...
 

@@ -76,6 +76,7 @@ class _Watches:
         self.folders: set[PureWindowsPath] = set()
         self.keys: set[str] = set()
         self.routing = False
+        self.is_stale = False
 
     def follow(
         self,
@@ -84,11 +85,16 @@ class _Watches:
         keys: Iterable[str] = (),
         *,
         routing: bool = False,
-    ) -> None:
+    ) -> bool:
+        before = (self.services, self.folders, self.keys, self.routing)
         self.services, self.folders, self.keys = set(services), set(folders), set(keys)
         self.routing = routing
+        lets_go = self.is_stale or before != (self.services, self.folders, self.keys, self.routing)
+        self.is_stale = False
+        return lets_go
 
-    def renew(self) -> None: ...
+    def renew(self) -> None:
+        self.is_stale = True
 
 
 class Keeper:

@@ -218,6 +218,17 @@ def test_without_a_signal_it_is_seen_by_the_full_look(keeper: Keeper) -> None:
     assert machine(keeper.host) == before
 
 
+def test_what_a_watch_that_was_exchanged_had_not_told_yet_is_seen_all_the_same(keeper: Keeper) -> None:
+    keeper.host.files.remove(CONFIG)
+    keeper.host.environment.set("NODE_ROLE", "CHANGED")
+    keeper.happened(Signal(Source.FILE, str(CONFIG)))
+    assert keeper.host.environment.get("NODE_ROLE") == "worker"
+    keeper.host.environment.set("NODE_ROLE", "CHANGED")
+    keeper.host.files.set_descriptor(CONFIG, PROGRAM_FILE)
+    keeper.happened(Signal(Source.FILE, str(CONFIG)))
+    assert keeper.host.environment.get("NODE_ROLE") == "CHANGED", "no watch was exchanged for that"
+
+
 class _Blind:
     """Of the environment: nobody can look at it yet, as while Windows starts."""
 
