@@ -11,7 +11,8 @@ _INSIDE = {
     "flow sequence": "a comma is missing before this, or the closing bracket ]",
     "flow mapping": "a comma is missing before this, or the closing brace }",
     "flow node": "a value is missing before this, or the closing bracket",
-    "quoted scalar": "a text in quotes is not closed, or has a backslash that means nothing",
+    "quoted scalar": "a text in quotes is not closed, or has a backslash that means nothing: in double quotes"
+    " it is written twice",
     "block mapping": "this line is indented otherwise than those of the mapping that it belongs to",
     "block collection": "this line is indented otherwise than those of the list that it belongs to",
     "simple key": "a colon and a space are missing behind the name",
@@ -23,12 +24,15 @@ _INSIDE = {
 
 def yaml_fault(fault: MarkedYAMLError, text: str) -> str:
     """Begins with a colon; empty where nothing more is known than that."""
+    line, column = "", 0
     if fault.problem_mark is not None:
         lines = text.split("\n")[fault.problem_mark.line :][:1]
-        line = lines[0] if lines else ""
-        if "\t" in line[: len(line) - len(line.lstrip())]:
-            return ": a tab indents it; use spaces"
+        line, column = (lines[0] if lines else ""), fault.problem_mark.column
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return ": a tab indents it; use spaces"
     if "mapping values are not allowed" in (fault.problem or ""):
-        return ": a text with a colon in it needs quotes, or a line break is missing before this"
+        if ": " in line[:column]:
+            return ": a text with a colon in it needs quotes, or a line break is missing before this"
+        return ": it goes on with the text of a line above: indent it as that is, or end that with its colon"
     context = fault.context or ""
     return next((f": {why}" for inside, why in _INSIDE.items() if inside in context), "")

@@ -256,7 +256,9 @@ def _text_fault(form: Text, value: Value) -> str | None:
     if len(value) > form.most:
         return f"it is longer than {form.most:,} characters"
     if form.pattern and not re.fullmatch(form.pattern, value):
-        return f"{form.expected} is expected"
+        escaped = any(character < " " for character in value.rstrip("\n"))
+        doubled = "; in double quotes a backslash is written twice" if escaped else ""
+        return f"{form.expected} is expected{doubled}"
     return None
 
 

@@ -166,13 +166,18 @@ CASES: dict[str, tuple[str | bytes, str]] = {
     "an open quote": (
         'a: "b',
         "join.yaml line 2, column 1: it is not YAML: a text in quotes is not closed, or has a backslash that "
-        "means nothing",
+        "means nothing: in double quotes it is written twice",
     ),
     "a tab": ("a:\n\tb: c\n", "join.yaml line 2, column 1: it is not YAML: a tab indents it; use spaces"),
     "two colons": (
         "a: b: c\n",
         "join.yaml line 1, column 5: it is not YAML: a text with a colon in it needs quotes, or a line break "
         "is missing before this",
+    ),
+    "a line too far in": (
+        "a: b\n  c: d\n",
+        "join.yaml line 2, column 4: it is not YAML: it goes on with the text of a line above: indent it as "
+        "that is, or end that with its colon",
     ),
     "another indentation": (
         "a:\n  b: c\n d: e\n",
