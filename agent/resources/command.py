@@ -13,6 +13,7 @@ from agent.host.errors import AlreadyExists, HostError, InUse, NotEmpty, NotFoun
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo, Kind, NotWell
 from agent.resources.own_folder import own_folder
+from agent.resources.trees import remove_leftovers
 from agent.spec import Command, Shell
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State, Value
     from agent.spec import Want
 
+_FOLDER = "commands"
 _SUFFIXES = {Shell.CMD: ".cmd", Shell.POWERSHELL: ".ps1"}
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60
@@ -83,6 +85,7 @@ class CommandResource(Kind):
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         """Scripts can hold secrets."""
+        remove_leftovers(host.files, own_folder(host) / _FOLDER)
         for name in names:
             for shell in Shell:
                 with suppress(NotFound, InUse):
@@ -113,7 +116,7 @@ class _Files:
         self._host = host
         self._name = name
         self._id = hashlib.sha256(name.upper().encode()).hexdigest()[:16]
-        self._folder = own_folder(host) / "commands"
+        self._folder = own_folder(host) / _FOLDER
         self._logs = own_folder(host) / "logs"
 
     @property

@@ -6,12 +6,12 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AccessDenied, InUse, NoSpace, NotFound
+from agent.host.errors import NoSpace, NotFound
 from agent.host.port import FileKind
-from agent.host.replacing import is_leftover, patiently
+from agent.host.replacing import patiently
 from agent.resources import descriptors
 from agent.resources.kind import Kind, NotWell
-from agent.resources.trees import is_file
+from agent.resources.trees import is_file, remove_leftovers
 from agent.spec import File, Lying
 
 if TYPE_CHECKING:
@@ -129,13 +129,7 @@ class FileResource(Kind):
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         for folder in {PureWindowsPath(name).parent for name in names}:
-            with suppress(NotFound):
-                for name in host.files.list(folder):
-                    if is_leftover(name):
-                        # A program that was put aside may still run.
-                        with suppress(InUse, AccessDenied, NotFound):
-                            host.files.remove(folder / name)
-                            host.files.keep_at_reboot(folder / name)
+            remove_leftovers(host.files, folder)
 
 
 def _write(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.host.errors import NotFound
+from agent.host.errors import AccessDenied, InUse, NotFound
 from agent.host.port import FileKind
+from agent.host.replacing import is_leftover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,17 @@ def inside(files: Files, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsP
             yield here / name, state.kind
             if state.kind is FileKind.DIRECTORY:
                 waiting.append(here / name)
+
+
+def remove_leftovers(files: Files, folder: PureWindowsPath) -> None:
+    """What interrupted writes left in it."""
+    with suppress(NotFound):
+        for name in files.list(folder):
+            if is_leftover(name):
+                # A program that was put aside may still run.
+                with suppress(InUse, AccessDenied, NotFound):
+                    files.remove(folder / name)
+                    files.keep_at_reboot(folder / name)
 
 
 def remove_tree(files: Files, folder: PureWindowsPath) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -183,6 +183,24 @@ def test_a_damaged_marker_is_told(host: Host) -> None:
     host.files.write(STATE / "commands" / marker, b"{", host.files.descriptor(STATE / "commands" / marker))
     with pytest.raises(CannotBeSo, match="is damaged; remove it, and command preKubeadmCommands 1 will be"):
         preview(host, Specification.of([COMMAND]))
+
+
+def test_killed_while_a_script_is_written_nothing_of_it_is_left(host: Host) -> None:
+    before, power = picture(host), Power(left=10_000)
+    folder = STATE / "commands"
+
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        if path.parent == folder:
+            host.files.write(folder / "wmcb-0123456789abcdef.tmp", *given)
+            power.left = 0
+        return power.spend(lambda: host.files.write(path, *given))
+
+    with pytest.raises(Killed):
+        run(changed(powered(host, power), files={"write": write}), COMMAND)
+    assert host.files.list(folder) == ["wmcb-0123456789abcdef.tmp"]
+    assert take_back(host, Silent()) is not None
+    assert picture(host, but=(STATE,)) == before
+    assert host.files.observe(folder) is None
 
 
 @pytest.mark.parametrize("exit_code", [0, 3])
