@@ -34,9 +34,23 @@ def stop(host: Host, name: str, seconds: float) -> None:
 def ask_to_stop(host: Host, name: str, seconds: float) -> None:
     """Nothing happens where it does not run, or is not there."""
     process = _process_of(host, name)
-    _ask(host, name, seconds)
+    ask_shared_to_stop(host, name, seconds)
     if process is not None:
         _wait_until_gone(host, process)
+
+
+def ask_shared_to_stop(host: Host, name: str, seconds: float) -> None:
+    """The same of one whose process is others', too, and stays."""
+    try:
+        host.services.stop(name, seconds)
+    except (ServiceNotRunning, NotFound):
+        return
+    except ServiceCannotAccept:
+        # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
+        with suppress(ServiceFailed, ServiceNotRunning):
+            host.services.wait(name, ServiceState.RUNNING, seconds)
+            host.services.stop(name, seconds)
+    host.services.wait(name, ServiceState.STOPPED, seconds)
 
 
 def end(host: Host, name: str, seconds: float) -> bool:
@@ -56,19 +70,6 @@ def _process_of(host: Host, name: str) -> int | None:
     with suppress(NotFound):
         return host.services.status(name).pid
     return None
-
-
-def _ask(host: Host, name: str, seconds: float) -> None:
-    try:
-        host.services.stop(name, seconds)
-    except (ServiceNotRunning, NotFound):
-        return
-    except ServiceCannotAccept:
-        # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
-        with suppress(ServiceFailed, ServiceNotRunning):
-            host.services.wait(name, ServiceState.RUNNING, seconds)
-            host.services.stop(name, seconds)
-    host.services.wait(name, ServiceState.STOPPED, seconds)
 
 
 def _wait_until_gone(host: Host, process: int) -> None:

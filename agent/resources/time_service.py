@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.host.errors import ServiceAlreadyRunning, ServiceNotRunning
+from agent.host.errors import ServiceAlreadyRunning
 from agent.host.port import ServiceState, StartType
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.stopping import ask_shared_to_stop
 from agent.spec.time_service import W32TIME
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _KEY = f"SYSTEM\\CurrentControlSet\\Services\\{W32TIME}"
 _SECONDS = 60.0
+_UP = (ServiceState.RUNNING, ServiceState.START_PENDING)
+"""One that somebody has begun to start will run, though whoever it was may be no more."""
 _BY_ITSELF = (StartType.AUTOMATIC.name, StartType.DELAYED.name)
 
 
@@ -31,7 +34,7 @@ class TimeServiceResource(Kind):
         installed = host.services.read(W32TIME)
         if installed is None:
             return None
-        runs = host.services.status(W32TIME).state is ServiceState.RUNNING
+        runs = host.services.status(W32TIME).state in _UP
         return {"start": installed.definition.start.name, "runs": runs}
 
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
@@ -66,7 +69,10 @@ class TimeServiceResource(Kind):
         if found["start"] != before["start"]:
             _set_start(host, StartType[str(before["start"])])
         if found["runs"] != before["runs"]:
-            (_start if before["runs"] else _stop)(host)
+            if before["runs"]:
+                _start(host)
+            else:
+                ask_shared_to_stop(host, W32TIME, _SECONDS)
         return None
 
 
@@ -81,12 +87,6 @@ def _start(host: Host) -> None:
     with suppress(ServiceAlreadyRunning):
         host.services.start(W32TIME)
     host.services.wait(W32TIME, ServiceState.RUNNING, _SECONDS)
-
-
-def _stop(host: Host) -> None:
-    with suppress(ServiceNotRunning):
-        host.services.stop(W32TIME)
-    host.services.wait(W32TIME, ServiceState.STOPPED, _SECONDS)
 
 
 KIND = TimeServiceResource()

@@ -9,18 +9,20 @@ import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
-from agent.engine.run import preview, reset
+from agent.engine.run import preview, reset, take_back
+from agent.host.errors import ServiceCannotAccept
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_FILE
+from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 from agent.spec.dns_suffixes import DnsSuffixes
 from agent.spec.time_service import W32TIME, TimeService
 from sandbox.engine.test_run import run, without_state
-from sandbox.engine.world import changed
+from sandbox.engine.world import Killed, Power, changed, powered
 
 if TYPE_CHECKING:
-    from agent.host.port import Host
+    from agent.host.port import Host, ServiceStatus
 
 TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 POLICY = r"SOFTWARE\Policies\Microsoft\Windows NT\DNSClient"
@@ -93,6 +95,32 @@ def test_the_time_service_runs_and_is_as_it_was_again(host: Host, start: StartTy
     assert host.services.status(W32TIME).state is ServiceState.RUNNING
     reset(host, "test", Silent())
     assert without_state(host) == whole
+
+
+def test_a_kill_while_the_time_service_starts_leaves_none_that_runs(host: Host) -> None:
+    make_time_service(host, StartType.MANUAL)
+    power, states = Power(left=10_000), [ServiceState.START_PENDING]
+
+    def start(name: str) -> None:
+        host.services.start(name)
+        power.dead = True
+        raise Killed
+
+    with pytest.raises(Killed):
+        run(changed(powered(host, power), services={"start": start}), TIME)
+
+    def status(name: str) -> ServiceStatus:
+        return replaced(host.services.status(name), state=states[-1])
+
+    def stop(name: str, seconds: float | None = None) -> None:
+        if states == [ServiceState.START_PENDING]:
+            states.append(ServiceState.RUNNING)
+            raise ServiceCannotAccept("stop", name, 1061)
+        states.append(ServiceState.STOPPED)
+        host.services.stop(name, seconds)
+
+    take_back(changed(host, services={"status": status, "stop": stop}), Silent())
+    assert host.services.status(W32TIME).state is ServiceState.STOPPED
 
 
 def test_a_windows_without_one_is_told(host: Host) -> None:
