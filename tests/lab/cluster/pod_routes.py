@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RIGHTS = str(repository.ROOT / "packaging" / "manifests" / "pod-network")
 COUNT = 50
 _ALONE, _AT_ONCE = 5, 8
-_SERVICE, _PROGRAM = "wmcb", "wmcb.exe"
+_PROGRAM = "wmcb.exe"
 _LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 _SOON_SECONDS = 60.0
 
@@ -85,8 +85,7 @@ def pod_network(machine: KubeletNode, wmcb: Callable[..., None], *with_document:
     address = (f"{IPv4Network(pods)[2]}/24", "dev", "eth0peer")
     subprocess.run(["ip", "addr", "add", *address], check=True)
     try:
-        wmcb("daemon", "install")
-        node.start_service(_SERVICE)
+        wmcb("daemon", "install", "--start")
         until(lambda: "by the Nodes" in _log(node), "it is made", _SOON_SECONDS, lambda: _log(node))
         yield hns
     finally:
