@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.artifacts.means import is_url
 from agent.cli.contents import Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
@@ -16,7 +15,6 @@ from agent.engine import run as engine
 from agent.engine.parts import Taken
 from agent.records import field, frozen
 from agent.release import RELEASE
-from agent.sources.urls import shown
 from agent.spec import Key, Specification
 
 if TYPE_CHECKING:
@@ -92,6 +90,9 @@ def _unfetched(fault: Unfetched, stage: Stage) -> Failure:
 
 def _of_artifact(name: str, source: str, why: str, stage: Stage) -> Failure:
     """A file that is fetched by itself is known by its path."""
+    from agent.artifacts.means import is_url
+    from agent.sources.urls import shown
+
     origin = stage.origins.get(Key("artifact", name)) or stage.origins[Key("file", name)]
     place = f" from {shown(source)}" if is_url(source) else ""
     entry = origin.error(f"its content cannot be fetched{place}: {why}")

@@ -114,13 +114,19 @@ def test_what_is_only_kept_for_the_next_start_is_told_and_can_be_removed(
     assert (_to(routes, NOWHERE), _kept(world)) == ([], before)
 
 
-def test_an_interface_hands_on_what_is_for_others_as_it_is_told(world: World, own_address: str) -> None:
-    routes = world.host.routes
+@pytest.fixture
+def forwards(world: World, own_address: str) -> bool:
     try:
-        before = routes.forwards(own_address)
+        return world.host.routes.forwards(own_address)
     except Unsupported as fault:
         pytest.skip(f"{fault}")
-    for each in (not before, not before, before):
+
+
+def test_an_interface_hands_on_what_is_for_others_as_it_is_told(
+    world: World, own_address: str, forwards: bool
+) -> None:
+    routes = world.host.routes
+    for each in (not forwards, not forwards, forwards):
         routes.set_forwarding(own_address, forwards=each)
         assert routes.forwards(own_address) is each
 
@@ -144,13 +150,11 @@ def test_who_watches_routes_is_told_when_one_comes_and_goes(world: World, neighb
         assert RoutingChange() in watch.wait(PATIENCE_SECONDS)
 
 
-def test_who_watches_routes_is_told_what_interfaces_do_with_packets(world: World, own_address: str) -> None:
+def test_who_watches_routes_is_told_what_interfaces_do_with_packets(
+    world: World, own_address: str, forwards: bool
+) -> None:
     routes = world.host.routes
-    try:
-        before = routes.forwards(own_address)
-    except Unsupported as fault:
-        pytest.skip(f"{fault}")
     with world.host.files.watch_all([world.folder], routing=True) as watch:
-        for each in (not before, before):
+        for each in (not forwards, forwards):
             routes.set_forwarding(own_address, forwards=each)
             assert RoutingChange() in watch.wait(PATIENCE_SECONDS)

@@ -7,12 +7,13 @@ import sys
 assert sys.platform == "win32"
 
 import threading
+from abc import ABC, abstractmethod
 from typing import Self
 
 from agent.host.windows.api.processes import close, event, set_event
 
 
-class Closing:
+class Closing(ABC):
     """One thread at a time waits, `_busy`, for `_closing` among others; any may close it, two at once, too:
     whoever waits does so when that is over.
     """
@@ -39,6 +40,6 @@ class Closing:
                 self._let_go()
                 close(self._closing)
 
+    @abstractmethod
     def _let_go(self) -> None:
         """Of all that is watched."""
-        raise NotImplementedError

@@ -21,6 +21,19 @@ _set_event = ctypes.cast(dll("kernel32").SetEvent, ctypes.c_void_p)
 """Windows calls back in a thread of its own, which had better run no Python. The context comes first and is
 all that this function looks at; what it answers nobody does.
 """
+_NOTIFICATIONS = [
+    coded(
+        _iphlpapi,
+        name,
+        wintypes.USHORT,
+        ctypes.c_void_p,
+        wintypes.HANDLE,
+        wintypes.BOOLEAN,
+        ctypes.POINTER(wintypes.HANDLE),
+    )
+    for name in ("NotifyRouteChange2", "NotifyIpInterfaceChange")
+]
+_cancel = coded(_iphlpapi, "CancelMibChangeNotify2", wintypes.HANDLE)
 
 
 class RoutingChanges:
@@ -28,9 +41,11 @@ class RoutingChanges:
         self.event = event()
         self._asked: list[int] = []
         try:
-            for name in ("NotifyRouteChange2", "NotifyIpInterfaceChange"):
-                if (asked := _ask(name, self.event)) is not None:  # as Wine does, which never tells
-                    self._asked.append(asked)
+            for notify in _NOTIFICATIONS:
+                handle = wintypes.HANDLE()
+                notify(_IPV4, _set_event, self.event, _NOW, ctypes.byref(handle))
+                if handle.value is not None:  # as Wine does, which never tells
+                    self._asked.append(handle.value)
         except BaseException:
             self.close()
             raise
@@ -46,21 +61,3 @@ class RoutingChanges:
         while self._asked:
             _cancel(self._asked.pop())  # nothing is called back any more when it returns
         close(self.event)
-
-
-def _ask(name: str, told: int) -> int | None:
-    handle = wintypes.HANDLE()
-    notify = coded(
-        _iphlpapi,
-        name,
-        wintypes.USHORT,
-        ctypes.c_void_p,
-        wintypes.HANDLE,
-        wintypes.BOOLEAN,
-        ctypes.POINTER(wintypes.HANDLE),
-    )
-    notify(_IPV4, _set_event, told, _NOW, ctypes.byref(handle))
-    return handle.value
-
-
-_cancel = coded(_iphlpapi, "CancelMibChangeNotify2", wintypes.HANDLE)
