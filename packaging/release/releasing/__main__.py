@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from exebuild import assembly, signing
@@ -58,22 +59,21 @@ def _sign(given: argparse.Namespace) -> str:
 
 
 def _vulnerabilities(given: argparse.Namespace) -> str:
-    import json
-
     from releasing import vulnerabilities
 
     files = vulnerabilities.lock_files(LOCKS)
-    if given.answers:
-        found = vulnerabilities.answers(Path(given.answers).read_text("utf-8"))
+    packages = vulnerabilities.locked(files)
+    if given.advisories:
+        from releasing import advisories
+
+        told = advisories.told_of(packages, Path(given.advisories))
     else:
-        found = [answer for file in files for answer in vulnerabilities.ask(file)]
-    if given.keep:
-        Path(given.keep).write_text(json.dumps({"dependencies": found}), "utf-8")
-    verdict = vulnerabilities.judged(vulnerabilities.locked(files), found)
-    told = vulnerabilities.report(verdict)
-    if verdict.known or (given.must_answer and verdict.unanswered):
-        raise ReleaseError(told)
-    return told
+        told = vulnerabilities.ask(files)
+    verdict = vulnerabilities.judged(packages, told, datetime.now(UTC).date())
+    text = vulnerabilities.report(verdict)
+    if verdict.known or (given.must_answer and not verdict.is_answer):
+        raise ReleaseError(text)
+    return text
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -92,9 +92,12 @@ def arguments() -> argparse.ArgumentParser:
     collect.add_argument("address", metavar="URL", help="where its files will be")
     collect.set_defaults(run=_collect)
     known = commands.add_parser("vulnerabilities", help="known ones of all that packaging/locks pins")
-    known.add_argument("--must-answer", action="store_true", help="fail where a package is not told of")
-    known.add_argument("--answers", metavar="FILE", help="as they were kept, where there is no network")
-    known.add_argument("--keep", metavar="FILE", help="writes the answers down")
+    known.add_argument(
+        "--must-answer", action="store_true", help="fail where a package is not told of, or by old news"
+    )
+    known.add_argument(
+        "--advisories", metavar="FOLDER", help="a copy of OSV's or PyPA's, where there is no network"
+    )
     known.set_defaults(run=_vulnerabilities)
     return parser
 

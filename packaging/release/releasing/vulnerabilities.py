@@ -1,4 +1,4 @@
-"""Known vulnerabilities of everything that is locked, as pip-audit finds them.
+"""Known vulnerabilities of everything that is locked, as pip-audit finds them or advisories tell them.
 
 pip-audit says "no known vulnerabilities" also where it could ask nobody: a package that its index does not
 know is skipped, and that is no error to it. Here each locked package has to have been answered for.
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from releasing import ReleaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from datetime import date
     from pathlib import Path
 
 _PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)", re.MULTILINE)
 _NONE, _SOME = 0, 1
 """What pip-audit ends with when it has answers."""
 
-Answers = list[dict[str, Any]]
-"""As pip-audit writes them, an object for each package."""
+OLDEST_DAYS = 30
+"""A copy of advisories that is older is no answer where there has to be one."""
 
 
 class Package(NamedTuple):
@@ -35,20 +36,35 @@ class Package(NamedTuple):
 
 
 class Advisory(NamedTuple):
-    package: Package
     id: str
+    aliases: tuple[str, ...]
     fixed: tuple[str, ...]
 
     def __str__(self) -> str:
-        remedy = f"fixed in {', '.join(self.fixed)}" if self.fixed else "not fixed yet"
-        return f"{self.package}: {self.id}, {remedy}"
+        names = f"{self.id} ({', '.join(self.aliases)})" if self.aliases else self.id
+        return f"{names}, fixed in {', '.join(self.fixed)}" if self.fixed else f"{names}, not fixed yet"
+
+
+class Told(NamedTuple):
+    """What somebody says of packages; of one that is not in it nothing could be learned."""
+
+    advisories: Mapping[Package, tuple[Advisory, ...]]
+    until: date | None = None
+    """Where a copy says it: the day of what it knows last."""
 
 
 class Verdict(NamedTuple):
-    known: tuple[Advisory, ...]
+    known: tuple[tuple[Package, Advisory], ...]
     clean: tuple[Package, ...]
     unanswered: tuple[Package, ...]
     """Those of which nothing could be learned."""
+    until: date | None
+    days: int
+    """How old the copy is."""
+
+    @property
+    def is_answer(self) -> bool:
+        return not self.unanswered and self.days <= OLDEST_DAYS
 
 
 def lock_files(folder: Path) -> list[Path]:
@@ -58,63 +74,75 @@ def lock_files(folder: Path) -> list[Path]:
 def locked(files: Iterable[Path]) -> set[Package]:
     """Every package at each version that some file pins."""
     return {
-        Package(_normalized(name), version)
+        Package(normalized(name), version)
         for file in files
         for name, version in _PINNED.findall(file.read_text("utf-8"))
     }
 
 
-def ask(file: Path) -> Answers:
-    """What pip-audit says of one lock file; nothing where nobody could be asked."""
+def normalized(name: str) -> str:
+    """A package's name as all of its writings have it in common."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def ask(files: Iterable[Path]) -> Told:
+    """What pip-audit says of these lock files."""
+    return Told({package: found for file in files for package, found in _asked(file).items()})
+
+
+def _asked(file: Path) -> dict[Package, tuple[Advisory, ...]]:
+    """Nothing where nobody could be asked."""
     # The packages themselves are not looked at: hashes say which they are, and others are for another system.
     options = ["--disable-pip", "--require-hashes", "--format", "json", "--progress-spinner", "off"]
     command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(file)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if "No module named pip_audit" in done.stderr:
         raise ReleaseError("pip-audit is not installed: pip install -r packaging/locks/audit.txt")
-    return answers(done.stdout) if done.returncode in (_NONE, _SOME) and done.stdout else []
+    return answers(done.stdout) if done.returncode in (_NONE, _SOME) and done.stdout else {}
 
 
-def answers(text: str) -> Answers:
+def answers(text: str) -> dict[Package, tuple[Advisory, ...]]:
     """Out of pip-audit's own document."""
     try:
-        found: Answers = json.loads(text)["dependencies"]
+        return {
+            Package(normalized(answer["name"]), answer["version"]): tuple(map(_answer, answer["vulns"]))
+            for answer in json.loads(text)["dependencies"]
+            if "vulns" in answer
+        }
     except (ValueError, KeyError, TypeError) as error:
         raise ReleaseError("these are no answers of pip-audit's") from error
-    return found
 
 
-def judged(packages: Iterable[Package], given: Answers) -> Verdict:
-    """What these answers say of these packages."""
-    told = {
-        Package(_normalized(answer["name"]), answer["version"]): answer["vulns"]
-        for answer in given
-        if "vulns" in answer
-    }
+def _answer(entry: dict[str, Any]) -> Advisory:
+    return Advisory(entry["id"], tuple(entry.get("aliases", ())), tuple(entry.get("fix_versions", ())))
+
+
+def judged(packages: Iterable[Package], told: Told, today: date) -> Verdict:
+    """What this says of these packages."""
     wanted = sorted(packages)
-    known = [
-        Advisory(package, entry["id"], tuple(entry.get("fix_versions", ())))
-        for package in wanted
-        for entry in told.get(package, ())
-    ]
+    known = [(package, advisory) for package in wanted for advisory in told.advisories.get(package, ())]
     return Verdict(
         tuple(known),
-        tuple(package for package in wanted if told.get(package) == []),
-        tuple(package for package in wanted if package not in told),
+        tuple(package for package in wanted if told.advisories.get(package) == ()),
+        tuple(package for package in wanted if package not in told.advisories),
+        told.until,
+        (today - told.until).days if told.until else 0,
     )
 
 
 def report(verdict: Verdict) -> str:
     """In lines, for a person."""
-    count = len({advisory.package for advisory in verdict.known}) + len(verdict.clean)
-    lines = [str(advisory) for advisory in verdict.known]
+    count = len({package for package, _ in verdict.known}) + len(verdict.clean)
+    lines = [f"{package}: {advisory}" for package, advisory in verdict.known]
     if verdict.unanswered and not count:
         lines.append(f"not reachable: nobody told of any of {len(verdict.unanswered)} packages")
     else:
         lines += [f"{package}: nobody told of it" for package in verdict.unanswered]
         lines.append(f"{len(verdict.known)} known vulnerabilities in {count} packages")
+    if verdict.until:
+        lines.append(f"the copy's newest advisory is of {verdict.until}, {verdict.days} days ago")
+    if verdict.days > OLDEST_DAYS:
+        lines.append(
+            f"a copy older than {OLDEST_DAYS} days is no answer: what became known since is not in it"
+        )
     return "\n".join(lines)
-
-
-def _normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
