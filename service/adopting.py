@@ -186,7 +186,11 @@ class Adopting:
             if self._telling.is_over(_UNREACHABLE):
                 self._telling.note(f"the cluster can be reached again, and {self._followed} is followed")
                 self._reports.again()
-        elif not self._telling.stands(_UNREACHABLE):
+            if None not in (self._cluster.node, self._cluster.config_map):
+                self._stand(unheard="")
+            return
+        self._stand(unheard=trouble)
+        if not self._telling.stands(_UNREACHABLE):
             text = f"{self._followed} cannot be followed: {trouble}; until then all stays as it is"
             self._telling.tell_once(_UNREACHABLE, Event.UNREACHABLE, text)
 

@@ -46,6 +46,7 @@ _LOOK_AGAIN_SECONDS = 120.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _KUBECONFIG = "--kubeconfig="
+_RIGHTS = "packaging/manifests/following, with its namespace and name in it,"
 _NODE = re.compile(r"CN=system:node:([^,]+)")
 
 
@@ -168,7 +169,7 @@ class Cluster(AsKubelet):
             namespace, name = self._followed.namespace, self._followed.name
             config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
             self._watchers = [
-                Watcher(self, lambda _: (config_maps, name), only(self._take_config_map)),
+                Watcher(self, lambda _: (config_maps, name), only(self._take_config_map), allowed_by=_RIGHTS),
                 Watcher(self, lambda node: (NODES, node), only(self._take_node)),
             ]
 
@@ -207,20 +208,24 @@ class Watcher:
         subject: Callable[[str], tuple[str, str]],
         take: Take,
         keep: Callable[[Object], Object] = whole,
+        allowed_by: str = "",
     ) -> None:
         """`subject` is the collection, and the name in it, by the name of the node; no name for all in it.
 
-        `take` is given the node's name, and what there is, of which `keep` leaves what counts.
+        `take` is given the node's name, and what there is, of which `keep` leaves what counts. Nodes have the
+        right to it by `allowed_by`.
         """
         self._cluster = cluster
         self._subject = subject
         self._take = take
         self._keep = keep
+        self._allowed_by = allowed_by
         self._over = threading.Event()
         self._way: tuple[str, Access, Proxies] | None = None
         self._following: Following | None = None
         self.trouble: str | None = None
-        self.is_forbidden = False
+        """Why nothing is heard, and what to do."""
+        self._is_forbidden = False
         """What it is in trouble by: then somebody has to allow it."""
         self.pause_seconds = _FIRST_PAUSE_SECONDS
         """After the next failure."""
@@ -238,8 +243,8 @@ class Watcher:
                 self._follow()
             except Exception as fault:  # noqa: BLE001 - whatever it is, it is to be followed further on
                 known = isinstance(fault, Failed | HostError | Unknown)
-                self.is_forbidden = isinstance(fault, Forbidden)
-                self._note(str(fault) if known else f"unexpected {type(fault).__name__} (please report it)")
+                text = str(fault) if known else f"unexpected {type(fault).__name__} (please report it)"
+                self._note(text, is_forbidden=isinstance(fault, Forbidden))
                 self._over.wait(self.pause_seconds)
                 self.pause_seconds = min(2 * self.pause_seconds, _LONGEST_PAUSE_SECONDS)
 
@@ -274,8 +279,11 @@ class Watcher:
         fields = f"metadata.name={name}" if name else ""
         return Following(client, path, fields=fields, keep=self._keep, notice=self._note, heard=self._heard)
 
-    def _note(self, fault: str) -> None:
-        is_new, self.trouble = self.trouble is None, fault
+    def _note(self, fault: str, *, is_forbidden: bool = False) -> None:
+        is_new = self.trouble is None or is_forbidden != self._is_forbidden
+        self._is_forbidden = is_forbidden
+        advice = f"; {self._allowed_by} allows it" if is_forbidden and self._allowed_by else ""
+        self.trouble = f"{fault}{advice}"
         if is_new and not self._over.is_set():
             self._cluster.tell()
 

@@ -42,6 +42,7 @@ _PATIENCE_SECONDS = 60.0
 """A new Node has no podCIDR yet, nor an address: that is told of one that stays so."""
 _UNREACHABLE, _NOT_MADE = "nodes unreachable", "pod network"
 _SHOWN = 5
+_RIGHTS = "packaging/manifests/pod-network"
 
 
 class Nodes(AsKubelet):
@@ -55,10 +56,7 @@ class Nodes(AsKubelet):
 
     @property
     def trouble(self) -> str | None:
-        if self._watcher is None or self._watcher.trouble is None:
-            return None
-        advice = "; packaging/manifests/pod-network allows it" if self._watcher.is_forbidden else ""
-        return f"{self._watcher.trouble}{advice}"
+        return None if self._watcher is None else self._watcher.trouble
 
     def follow(self, path: PureWindowsPath | None) -> None:
         """By this kubeconfig from now on; None for nothing any more."""
@@ -68,7 +66,7 @@ class Nodes(AsKubelet):
             self._watcher.stop()
         self._path, self._watcher, self.seen = path, None, None
         if path is not None:
-            self._watcher = Watcher(self, lambda _: (NODES, ""), self._take, what_counts)
+            self._watcher = Watcher(self, lambda _: (NODES, ""), self._take, what_counts, allowed_by=_RIGHTS)
 
     def _take(self, name: str, state: State) -> None:
         self.seen = (name, state)

@@ -39,6 +39,8 @@ class Standing:
     state: State = State.WAITING
     error: str = ""
     """Why it was refused, or has failed: a line for a person, without a secret."""
+    unheard: str = ""
+    """Why nothing is heard of it just now, and what to do; or was when there was a service to hear it."""
     applied: str = ""
     """A hash of what it wants of this node, as that was made last."""
     version: str = ""

@@ -43,10 +43,11 @@ that two of them can be told apart within one document.
         pause       null, or of the resident service's repairs: until (seconds since 1970, null for no end)
         following   null, or of the ConfigMap that the resident service follows: config_map (namespace/name),
                     is_signed (whether it has to be), state ("waiting" until it has been seen, "applied",
-                    "pending", "refused", "failed", "missing"), error (a line, or null), applied (a hash of
-                    what it wants of this node, as that was made last), resource_version (in which that was
-                    first seen), turn (when this node's turn comes, in seconds since 1970, or null), pause
-                    (null, or the reason that the cluster gives for one)
+                    "pending", "refused", "failed", "missing"), error (a line, or null), unheard (why nothing
+                    is heard of it just now, or null), applied (a hash of what it wants of this node, as that
+                    was made last), resource_version (in which that was first seen), turn (when this node's
+                    turn comes, in seconds since 1970, or null), pause (null, or the reason that the cluster
+                    gives for one)
 
 What a run shows of these on standard output is all of it: warnings and progress go to standard error.
 """

@@ -37,6 +37,8 @@ def line(found: Following) -> str:
         text += time.strftime(", its turn comes at %Y-%m-%dT%H:%M:%SZ", time.gmtime(known.turn))
     if known.error:
         text += f": {known.error}"
+    if known.unheard:
+        text += f"; nothing is heard of it just now: {known.unheard}"
     if known.pause is not None:
         text += f"; it wants a pause{f' ({known.pause})' if known.pause else ''}"
     return text
@@ -61,6 +63,7 @@ def document(found: Following | None) -> Mapping[str, Value] | None:
         "is_signed": bool(followed.key),
         "state": known.state.value,
         "error": known.error or None,
+        "unheard": known.unheard or None,
         "applied": known.applied or None,
         "resource_version": known.version or None,
         "turn": None if known.turn is None else int(known.turn),

@@ -174,14 +174,43 @@ def test_a_kubeconfig_that_users_can_write_is_not_believed(
     assert api.server.asked == []
 
 
-def test_one_that_is_forbidden_is_told_and_asked_for_again(
-    host: Host, api: LiveApi, cluster: Cluster
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        pytest.param(
+            CONFIG_MAPS,
+            "; packaging/manifests/following, with its namespace and name in it, allows it",
+            id="the ConfigMap",
+        ),
+        pytest.param(NODES, "", id="its own Node, which a node may read anyhow"),
+    ],
+)
+def test_one_that_is_forbidden_is_told_with_what_allows_it_and_asked_for_again(
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, path: str, advice: str
 ) -> None:
     write_credentials(host, api.server.url)
-    api.server.at(CONFIG_MAPS, status(403, "Forbidden", "not for nodes"), api.config_maps.answer)
+    answers = {CONFIG_MAPS: api.config_maps.answer, NODES: api.nodes.answer}
+    api.server.at(path, status(403, "Forbidden", "not for nodes"), answers[path])
     api.say("one")
+    told: list[str | None] = []
+    monkeypatch.setattr(cluster, "tell", lambda: told.append(cluster.trouble))
     cluster.follow(CONF)
-    until(lambda: text_of(cluster) == "one" and cluster.trouble is None, "it is seen in the end")
+    until(lambda: cluster.node is not None and text_of(cluster) == "one", "both are seen in the end")
+    (refused,) = {text for text in told if text}
+    assert refused.partition("not for nodes")[2] == advice
+    assert cluster.trouble is None
+
+
+def test_one_that_is_forbidden_when_its_server_is_back_is_told_anew(
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_credentials(host, api.server.url)
+    api.server.at(CONFIG_MAPS, *[status(500)] * 2, status(403, "Forbidden", "not for nodes"))
+    told: list[str] = []
+    monkeypatch.setattr(cluster, "tell", lambda: told.append(cluster.trouble or ""))
+    cluster.follow(CONF)
+    until(lambda: any(text.endswith("in it, allows it") for text in told), "the remedy is told, too")
+    assert any("500" in text for text in told)
 
 
 def test_who_is_heard_again_is_asked_as_soon_as_at_first(host: Host, api: LiveApi, cluster: Cluster) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from agent.cli.main import run
 from agent.engine.progress import Silent
-from agent.engine.run import make_so, status
+from agent.engine.run import make_so
+from agent.engine.run import status as status_of
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
@@ -22,8 +23,10 @@ from lab.minisign import Signer
 from lab.waiting import until
 from sandbox.engine.world import picture
 from sandbox.service.follower import HEAD
+from sandbox.service.live_api import CONFIG_MAPS
 from sandbox.service.test_cluster import CONF, api, write_credentials
 from service.installation import arguments
+from unit.kube.api_server import status
 
 if TYPE_CHECKING:
     import pathlib
@@ -130,13 +133,23 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
     assert arguments(host) == ()
     assert api.annotations() == {}
     assert host.files.observe(FILE.parent) is None
-    assert status(host).is_well
+    assert status_of(host).is_well
     assert wmcb.following() is None
     wmcb("daemon", "uninstall")
     own = (PureWindowsPath(r"C:\ProgramData\wmcb"),)
     now = picture(host, but=own)
     assert now == {name: what for name, what in bare.items() if name in now}
     assert [name for name in bare if name not in now and "ProgramData" not in name] == []
+
+
+def test_status_says_what_allows_a_node_to_read_it(wmcb: Wmcb, host: Host, api: LiveApi) -> None:
+    api.server.at(CONFIG_MAPS, status(403, "Forbidden", "configmaps is forbidden"))
+    wmcb("daemon", "install", "--config-map", "nodes/windows")
+    host.services.start("wmcb")
+    until(lambda: wmcb.following()["unheard"], "it is told")
+    (line,) = [line for line in wmcb.status().splitlines() if "follows" in line]
+    assert "follows ConfigMap nodes/windows: nothing of it has been seen yet; nothing is heard" in line
+    assert line.endswith("; packaging/manifests/following, with its namespace and name in it, allows it")
 
 
 def test_a_signed_one_by_a_key_that_is_given_as_a_file(

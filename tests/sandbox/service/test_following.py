@@ -353,6 +353,17 @@ def test_one_that_is_deleted_leaves_all_and_is_told_once(follower: Follower) -> 
     assert follower.stands(State.APPLIED)
 
 
+def test_what_was_not_heard_is_so_until_a_service_that_starts_anew_hears_it(follower: Follower) -> None:
+    follower.cluster.trouble = "it is forbidden"
+    follower.happened(CLUSTER)
+    follower.cluster.trouble = None
+    follower.begin()
+    follower.happened(OWN)
+    assert (follower.standing.state, follower.standing.unheard) == (State.WAITING, "it is forbidden")
+    follower.wants(SETTINGS % "one")
+    assert follower.standing.unheard == ""
+
+
 def test_a_cluster_that_cannot_be_reached_is_told_once_and_the_node_is_kept(follower: Follower) -> None:
     follower.wants(SETTINGS % "one")
     follower.told()
@@ -364,8 +375,10 @@ def test_a_cluster_that_cannot_be_reached_is_told_once_and_the_node_is_kept(foll
     assert [event for event, _ in events] == [Event.UNREACHABLE, Event.STARTED]
     assert "10.0.0.1:6443 refuses; until then all stays as it is" in events[0][1]
     assert follower.reports.times_again == 0
+    assert (follower.standing.state, follower.standing.unheard) == (State.APPLIED, "no answer")
     follower.cluster.trouble = None
     follower.happened(CLUSTER, CLUSTER)
+    assert follower.standing.unheard == ""
     assert follower.reports.times_again == 1, "what could not be told meanwhile"
     assert follower.log[-1] == (
         "daemon: the cluster can be reached again, and ConfigMap nodes/windows is followed"
