@@ -38,7 +38,7 @@ _LINES = 5
 
 
 def show(request: Request) -> int:
-    """FAILED if anything is not as it was made, or is outstanding."""
+    """FAILED if anything is not as it was made, or is outstanding; a ConfigMap that is refused is neither."""
     host = open_to_look(request)
     with looking(host):
         status = engine.status(host)

@@ -120,6 +120,7 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
     api.say(SETTINGS % "[]")
     until(lambda: wmcb.following()["state"] == "refused", "what cannot be used is refused")
     assert "$.files.0.text" in wmcb.following()["error"]
+    assert "refused, and nothing was changed" in wmcb("status"), "and so all is as it was made: code 0"
     assert holds(host, b"one")
     api.say(SETTINGS % "two")
     until(lambda: holds(host, b"two"), "the next one is made so")
