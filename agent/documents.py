@@ -57,12 +57,16 @@ class Document:
     value: dict[str, Value]
     positions: Mapping[Place, Position] = field(default_factory=dict)
     """Line and column of each value, counted from one; none for JSON."""
+    keys: Mapping[Place, Position] = field(default_factory=dict)
+    """The same of each key, by the place of its value."""
 
 
 @frozen
 class Reading:
     value: Value
     positions: Mapping[Place, Position] = field(default_factory=dict)
+    """As of a Document."""
+    keys: Mapping[Place, Position] = field(default_factory=dict)
     """As of a Document."""
     twice: tuple[Place, ...] = ()
     """The keys that were there before. Of each the last value counts."""
@@ -73,7 +77,7 @@ def read_document(contents: bytes) -> Document:
     reading = _read(contents, leniently=False)
     if not isinstance(reading.value, dict):
         _refuse(_NO_MAPPING)
-    return Document(reading.value, reading.positions)
+    return Document(reading.value, reading.positions, reading.keys)
 
 
 def read_leniently(contents: bytes) -> Reading:
@@ -180,7 +184,7 @@ def _read_yaml(text: str, leniently: bool) -> Reading:
         _refuse(f"it is not YAML{yaml_fault(fault, text)}", at=at)
     except yaml.YAMLError:
         _refuse("it is not YAML")
-    return Reading(value, builder.positions, tuple(builder.places_twice))
+    return Reading(value, builder.positions, builder.keys, tuple(builder.places_twice))
 
 
 class _Builder(Builder[Value]):
@@ -189,6 +193,7 @@ class _Builder(Builder[Value]):
         self._leniently = leniently
         self.places_twice: list[Place] = []
         self.positions: dict[Place, Position] = {}
+        self.keys: dict[Place, Position] = {}
 
     def collection(self, inside: dict[str, Value] | list[Value], event: yaml.CollectionStartEvent) -> Value:
         self._check_tag(event)
@@ -218,7 +223,10 @@ class _Builder(Builder[Value]):
 
     def key(self, event: yaml.ScalarEvent) -> str:
         self._check_tag(event)
-        return super().key(event)
+        key = super().key(event)
+        if position := _position(event):
+            self.keys[(*self.place()[:-1], key)] = position
+        return key
 
     def twice(self, event: yaml.ScalarEvent) -> None:
         *above, _ = place = self.place()

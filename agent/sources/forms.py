@@ -15,7 +15,7 @@ from agent.sources.report import Entry, Severity, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent.documents import Value
+    from agent.documents import Position, Value
     from agent.sources.kubelet.documents import Document
     from agent.sources.report import Place
 
@@ -117,23 +117,32 @@ class Checking:
         there = place
         while there and there not in self.document.positions:
             there = there[:-1]
-        line, column = self.document.positions.get(there, (None, None))
+        return self._at(self.document.positions.get(there), severity, place, message)
+
+    def _of_key(self, severity: Severity, place: Place, message: str) -> None:
+        """Not of its value, which may begin lines below it. A key that came by << stands elsewhere."""
+        found = self.document.keys.get(place)
+        entry = self._at(found, severity, place, message) if found else self._entry(severity, place, message)
+        self.entries.append(entry)
+
+    def _at(self, position: Position | None, severity: Severity, place: Place, message: str) -> Entry:
+        line, column = position or (None, None)
         return Entry(severity, message, self.document.name, place, line, column)
 
     def _of(self, form: Form, value: Value, place: Place) -> Value:
         if isinstance(form, Fields):
-            return self._fields(form, self._mapping(value, place), place)
+            return self._fields(form, self._mapping(form, value, place), place)
         if isinstance(form, MapOf):
-            return self._map(form, self._mapping(value, place), place)
+            return self._map(form, self._mapping(form, value, place), place)
         if isinstance(form, ListOf):
             return self._list(form, value, place)
         if fault := _fault(form, value):
             self._refuse(place, fault)
         return value
 
-    def _mapping(self, value: Value, place: Place) -> dict[str, Value]:
+    def _mapping(self, form: Fields | MapOf, value: Value, place: Place) -> dict[str, Value]:
         if not isinstance(value, dict):
-            self._refuse(place, "a mapping is expected")
+            self._refuse(place, f"a mapping is expected, such as {_example(form)}")
         return value
 
     def _fields(self, form: Fields, value: dict[str, Value], place: Place) -> Value:
@@ -163,9 +172,10 @@ class Checking:
         meant = f"; is {close[0]} meant?" if close else ""
         message = f"there is no field {quoted(key)} here"
         if self.as_go:
-            self.warn((*place, key), f"{message}, and it is ignored{meant}")
+            self._of_key(Severity.WARNING, (*place, key), f"{message}, and it is ignored{meant}")
         else:
-            self.wrong((*place, key), message + (meant or f"; known are {', '.join(form.forms)}"))
+            message += meant or f"; known are {', '.join(form.forms)}"
+            self._of_key(Severity.ERROR, (*place, key), message)
 
     def _check_presence(self, form: Fields, there: set[str], place: Place) -> None:
         for name in form.needed:
@@ -185,7 +195,7 @@ class Checking:
         made: dict[str, Value] = {}
         for key, inner in value.items():
             if fault := _fault(form.key, key):
-                self.wrong((*place, key), f"this name cannot be one: {fault}")
+                self._of_key(Severity.ERROR, (*place, key), f"this name cannot be one: {fault}")
             elif inner is None and self.as_go:
                 made[key] = _nothing(form.value)
             else:
@@ -194,7 +204,7 @@ class Checking:
 
     def _list(self, form: ListOf, value: Value, place: Place) -> Value:
         if not isinstance(value, list):
-            self._refuse(place, "a list is expected")
+            self._refuse(place, f"a list is expected, such as {_example(form)}")
         self._check_count(len(value), form.least, form.most, place)
         made: list[Value] = []
         for number, inner in enumerate(value):
@@ -213,6 +223,21 @@ class Checking:
     def _refuse(self, place: Place, message: str) -> NoReturn:
         self.wrong(place, message)
         raise _Wrong
+
+
+def _example(form: Form, depth: int = 2) -> str:
+    """What it looks like, with three dots for what is a person's to say."""
+    if isinstance(form, Fields):
+        groups = (form.exactly_one, *form.one_of_each, form.some)
+        names = (*form.needed, *(group[0] for group in groups if group)) or tuple(form.forms)[:1]
+        inside = (f"{name}: {_example(form.forms[name], depth - 1)}" for name in names)
+        return f"{{{', '.join(inside)}}}" if depth else "{...}"
+    if isinstance(form, MapOf):
+        return f"{{NAME: {_example(form.value, depth - 1)}}}" if depth else "{...}"
+    if isinstance(form, ListOf):
+        item = '"...", "..."' if isinstance(form.item, Text) else _example(form.item, depth - 1)
+        return f"[{item}]" if depth else "[...]"
+    return "..."
 
 
 def _nothing(form: Form) -> Value:

@@ -108,7 +108,7 @@ def _part(name: str, line: int, reading: documents.Reading) -> Part:
     value = reading.value
     if not isinstance(value, dict):
         raise _unusable(name, "a document with apiVersion and kind was expected", line)
-    document = Document(name, value, reading.positions)
+    document = Document(name, value, reading.positions, reading.keys)
     group, slash, version = _text(value, "apiVersion").partition("/")
     kind = _text(value, "kind")
     if "/" in version:

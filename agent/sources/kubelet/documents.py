@@ -29,6 +29,8 @@ class Document:
     value: dict[str, Value]
     positions: Mapping[Place, Position] = field(default_factory=dict)
     """Line and column of each value, counted from one; none for JSON."""
+    keys: Mapping[Place, Position] = field(default_factory=dict)
+    """The same of each key, by the place of its value."""
 
     def entry(self, severity: Severity, place: Place, message: str) -> Entry:
         line, column = self.positions.get(place, (None, None))
@@ -42,4 +44,4 @@ def read_document(name: str, contents: bytes) -> Document:
     except documents.NotReadable as fault:
         line, column = fault.at or (None, None)
         raise NotReadable(Entry(Severity.ERROR, str(fault), name, fault.place, line, column)) from None
-    return Document(name, read.value, read.positions)
+    return Document(name, read.value, read.positions, read.keys)

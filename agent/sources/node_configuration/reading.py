@@ -89,7 +89,7 @@ def _read(document: Document, entries: list[Entry]) -> NodeConfiguration | None:
         why = f"{shown} is not read here; {API} {KIND} is"
         if kind == "ConfigMap":
             why += ", the text of its key node.yaml"
-        entries.append(document.entry(Severity.ERROR, ("kind",), why))
+        entries.append(document.entry(Severity.ERROR, ("apiVersion" if kind == KIND else "kind",), why))
         return None
     mine: list[Entry] = []
     checking = Checking(document, mine)

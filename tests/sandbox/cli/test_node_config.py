@@ -195,7 +195,7 @@ def test_a_plan_of_it_alone_needs_no_kubelet(bare: Machine) -> None:
 WRONG = [
     pytest.param(
         "filez: []\n",
-        'line 3, column 8 at $.filez: there is no field "filez" here; is files meant?',
+        'line 3, column 1 at $.filez: there is no field "filez" here; is files meant?',
         id="a field",
     ),
     pytest.param(

@@ -296,7 +296,7 @@ BAD = {
     ),
     "an unknown field": (
         f"{HEAD}filez: []\n",
-        "ConfigMap nodes/windows, key node.yaml line 3, column 8 at $.filez: ",
+        "ConfigMap nodes/windows, key node.yaml line 3, column 1 at $.filez: ",
     ),
     "what the node's own documents say otherwise": (
         HEAD + "files: [{path: 'C:\\etc\\kubernetes\\kubelet.conf', text: mine}]\n",

@@ -162,7 +162,7 @@ def test_a_manifest_around_it_is_told_apart() -> None:
         (
             {"node.yaml": HEAD + "fils: []\n"},
             [
-                "error: ConfigMap nodes, key node.yaml line 3, column 7 at $.fils: there is no field"
+                "error: ConfigMap nodes, key node.yaml line 3, column 1 at $.fils: there is no field"
                 ' "fils" here;'
                 " is files meant?"
             ],

@@ -107,9 +107,17 @@ FAULTS: list[tuple[str, dict[str, str], str]] = [
         "error $.data.services: it is not JSON that can be read: too deep, or a number that is none",
     ),
     ("too large", data(files=" " * (1 << 20) + "[]"), "error $.data.files: it is longer than 1024 KiB"),
-    ("a mapping for a list", data(services={}), "error $.data.services: a list is expected"),
-    ("a list for a mapping", data(environmentVars=[]), "error $.data.environmentVars: a mapping is expected"),
-    ("no mapping", data("kubelet"), f"error {A}: a mapping is expected"),
+    (
+        "a mapping for a list",
+        data(services={}),
+        "error $.data.services: a list is expected, such as [{name: ..., path: ...}]",
+    ),
+    (
+        "a list for a mapping",
+        data(environmentVars=[]),
+        "error $.data.environmentVars: a mapping is expected, such as {NAME: ...}",
+    ),
+    ("no mapping", data("kubelet"), f"error {A}: a mapping is expected, such as {{name: ..., path: ...}}"),
     ("no name", data({"path": "C:\\a.exe"}), f"error {A}.name: it is missing, and there has to be one"),
     (
         "null for a name",
