@@ -35,6 +35,12 @@ def readers_folder(folder: Path) -> Path:
     return folder
 
 
+def readers_environment() -> dict[str, str]:
+    """Run by make, a page's own make would take itself for a part of it."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return {**own, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+
+
 def run(steps: Sequence[Command | Written], folder: Path) -> list[tuple[int, str]]:
     """Of each command its exit code, and what it printed on both streams."""
     script = folder / "build" / "page.sh"
@@ -44,7 +50,7 @@ def run(steps: Sequence[Command | Written], folder: Path) -> list[tuple[int, str
         done = subprocess.run(
             ["sh", str(script)],
             cwd=folder,
-            env=_environment(),
+            env=readers_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -61,12 +67,6 @@ def run(steps: Sequence[Command | Written], folder: Path) -> list[tuple[int, str
         else:
             printed += line
     return results
-
-
-def _environment() -> dict[str, str]:
-    """A reader's: run by make, a page's own make would take itself for a part of it."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return {**own, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
 
 
 def _end_what_was_left(folder: Path) -> None:

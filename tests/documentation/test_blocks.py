@@ -105,6 +105,7 @@ def test_no_line_that_looks_like_a_command_is_lost(page: str) -> None:
 
 COUNTS: dict[str, dict[str, int]] = {
     "README.md": {"here": 8, "windows": 5, "cluster": 6},
+    "docs/building.md": {"here": 4},
     "docs/guides/air-gap.md": {"here": 10},
     "docs/guides/cluster-api.md": {"cluster": 4},
     "docs/guides/config-map.md": {"here": 16, "cluster": 7},
@@ -137,8 +138,9 @@ def test_so_many_commands_are_run(page: str) -> None:
 
 NOT_RUN = {
     "docs/building.md": [
-        "they build and test the whole, this page's test included",
-        "public CI's workflow runs the same on Windows",
+        "CI runs these, as a test sees: they build and test the whole, that test included",
+        "it measures for minutes and judges nothing; a test sees that all it calls is there",
+        "public CI's workflow has these lines, as a test sees, and runs them on Windows Server 2022 and 2025",
     ],
     "docs/guides/openshift.md": [
         "it needs a cluster of OpenShift's",
