@@ -32,8 +32,9 @@ def service(situation: Situation) -> tuple[Verdict, str]:
             disabled.append(name)
     if missing:
         advice = (
-            "install containerd as a service, or say what it is called with --runtime-service; "
-            "--runtime-service none is for a runtime that is no service"
+            f"{situation.called} prepare --node-config containerd.yaml, of packaging/profiles, installs "
+            "containerd; --runtime-service NAME is for one of another name, none for a runtime that is no "
+            "service"
         )
         return Verdict.ERROR, f"there is no service {', '.join(missing)}, which the kubelet needs; {advice}"
     if disabled:

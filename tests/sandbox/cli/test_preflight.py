@@ -132,7 +132,8 @@ ERRORS = [
         {"disk": {"total": 64 * GIB, "free": 1000 << 20}},
     ),
     Unfit(
-        "no containerd", "containerd-service", "there is no service containerd, which the kubelet needs",
+        "no containerd", "containerd-service",
+        "there is no service containerd, which the kubelet needs",
         prepare=remove_containerd,
     ),
     Unfit(
@@ -198,6 +199,15 @@ def test_what_is_known_can_be_ignored(case: Unfit, machine: Machine) -> None:
         assert answer.code == 0
         told = next(line for line in answer.out.splitlines() if line.startswith(case.check))
         assert told.split()[1] == "warning"
+
+
+def test_what_brings_containerd_is_told_for_this_machine(machine: Machine) -> None:
+    remove_containerd(machine)
+    told = next(line for line in machine.wmcb("preflight").out.splitlines() if "no service" in line)
+    assert (
+        f"; {machine.called} prepare --node-config containerd.yaml, of packaging/profiles,"
+        " installs containerd; --runtime-service NAME is"
+    ) in told
 
 
 def test_several_faults_are_told_at_once(machine: Machine) -> None:
