@@ -11,7 +11,7 @@ from agent.engine.planning import differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind
 from agent.records import field, frozen
-from agent.resources.trees import inside
+from agent.resources.trees import inside, of_others
 from agent.spec import Directory, File, Key
 
 if TYPE_CHECKING:
@@ -100,8 +100,9 @@ def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Map
             names = []
             with suppress(HostError):
                 names = [folder / name for name in host.files.list(folder)]
-            if any(not _is_known(path, known) or _is_known(path, staying) for path in names):
-                staying[key] = "holds something that is not wmcb's"
+            others = [path.name for path in names if not _is_known(path, known) or _is_known(path, staying)]
+            if others:
+                staying[key] = of_others(others)
     return staying
 
 

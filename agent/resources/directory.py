@@ -8,16 +8,16 @@ from itertools import islice
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import NotEmpty, NotFound
+from agent.host.errors import HostError, NotEmpty, NotFound
 from agent.host.port import FileKind
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
-from agent.resources import descriptors
+from agent.resources import descriptors, trees
 from agent.resources.kind import Kind
 from agent.spec import Directory, Protection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent.host.port import Host
     from agent.host.sddl import SecurityDescriptor
@@ -247,8 +247,15 @@ def _take_away(host: Host, folder: PureWindowsPath, manner: State, kept: Kept) -
     except NotFound:
         return None
     except NotEmpty:
-        return f"{folder} holds something that is not wmcb's, and stays"
+        return f"{folder} {trees.of_others(_names_in(host, folder))}, and stays"
     return None
+
+
+def _names_in(host: Host, folder: PureWindowsPath) -> Sequence[str]:
+    try:
+        return host.files.list(folder)
+    except HostError:
+        return ()
 
 
 def _bring_back(host: Host, folder: PureWindowsPath, before: State, kept: Kept) -> None:

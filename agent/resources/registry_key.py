@@ -5,11 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.host.errors import NotEmpty, NotFound
+from agent.host.errors import HostError, NotEmpty, NotFound
 from agent.resources.kind import Kind
+from agent.resources.trees import of_others
 from agent.spec.registry_key import ROOT, RegistryKey
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.host.port import Host
     from agent.resources.kind import Kept, State
     from agent.spec import Want
@@ -48,8 +51,15 @@ class RegistryKeyResource(Kind):
             with suppress(NotFound):
                 host.registry.remove_empty_key(_path(name))
         except NotEmpty:
-            return f"registry key {name} holds something that is not wmcb's, and stays"
+            return f"registry key {name} {of_others(_names_in(host, _path(name)))}, and stays"
         return None
+
+
+def _names_in(host: Host, path: str) -> Sequence[str]:
+    try:
+        return [*host.registry.keys(path), *host.registry.values(path)]
+    except HostError:
+        return ()
 
 
 def _path(name: str) -> str:

@@ -10,7 +10,7 @@ from agent.host.port import FileKind
 from agent.host.replacing import is_leftover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import PureWindowsPath
 
     from agent.host.port import Files
@@ -34,6 +34,14 @@ def inside(files: Files, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsP
             yield here / name, state.kind
             if state.kind is FileKind.DIRECTORY:
                 waiting.append(here / name)
+
+
+def of_others(names: Sequence[str]) -> str:
+    """That these hinder a folder, or a key of the registry, from being taken away."""
+    if not names:
+        return "holds something that is not wmcb's"  # gone meanwhile, or not to be looked at
+    more = f" and {len(names) - 1} more" if names[1:] else ""
+    return f"holds something that is not wmcb's ({names[0]}{more})"
 
 
 def remove_leftovers(files: Files, folder: PureWindowsPath) -> None:

@@ -111,13 +111,16 @@ def test_what_only_those_below_would_notice_is_shown_whole(node: Machine) -> Non
 def test_folders_that_hold_somebody_elses_are_not_counted_among_what_goes(machine: Machine) -> None:
     machine.wmcb(*machine.node)
     whole = machine.wmcb("reset", "--dry-run").out.splitlines()[-1]
-    machine.put(r"C:\k\notes.txt", b"mine")
+    for name in ("Notes.txt", "later.txt", "more"):
+        machine.put(rf"C:\k\{name}", b"mine")
     machine.put(r"C:\var\lib\other\data", b"mine")
-    stay = (r"C:\k", r"C:\var\lib", r"C:\var")
+    stay = {r"C:\k": "later.txt and 2 more", r"C:\var\lib": "other", r"C:\var": "lib"}
     plan = machine.wmcb("reset", "--dry-run")
     lines = plan.out.splitlines()
     assert [rf"- remove    directory {each}" in lines for each in stay] == [False] * 3
-    told = {f"  stays: {each}, which holds something that is not wmcb's" for each in stay}
+    told = {
+        f"  stays: {each}, which holds something that is not wmcb's ({names})" for each, names in stay.items()
+    }
     assert told == {line for line in lines if "stays" in line}
     number = int(whole.split()[0])
     assert (whole, lines[-1]) == (
@@ -130,7 +133,7 @@ def test_folders_that_hold_somebody_elses_are_not_counted_among_what_goes(machin
     assert len(document["changes"]) == number - 3
     done = machine.wmcb("reset")
     assert set(done.out.splitlines()[1:]) == {
-        f"  {each} holds something that is not wmcb's, and stays" for each in stay
+        f"  {each} holds something that is not wmcb's ({names}), and stays" for each, names in stay.items()
     }
 
 
@@ -142,14 +145,14 @@ def test_what_is_a_link_now_is_said_to_stay_and_counted_so(machine: Machine) -> 
     plan = machine.wmcb("reset", "--dry-run")
     told = [
         r"  stays: C:\k\kubelet.exe, which is a link now",
-        r"  stays: C:\k, which holds something that is not wmcb's",
+        r"  stays: C:\k, which holds something that is not wmcb's (kubelet.exe)",
     ]
     assert [line for line in plan.out.splitlines() if "goes: " in line or "stays: " in line] == told
     assert ", 2 to stay, " in plan.out.splitlines()[-1]
     done = machine.wmcb("reset", "--output=json")
     left = {
         r"C:\k\kubelet.exe is a link now, and stays",
-        r"C:\k holds something that is not wmcb's, and stays",
+        r"C:\k holds something that is not wmcb's (kubelet.exe), and stays",
     }
     assert set(done.document["left"]) == left
     changed = [each["resource"][1] for each in done.document["changes"]]

@@ -129,7 +129,7 @@ def test_of_a_file_that_was_made_here_what_somebody_put_into_it_stays(host: Host
     left = reset(host, "test", Silent()).left
     assert left == (
         f"{FILE} stays, with what somebody else has put into it",
-        f"{FOLDER} holds something that is not wmcb's, and stays",
+        f"{FOLDER} holds something that is not wmcb's ({FILE.name}), and stays",
     )
     assert there(host).split() == theirs.split()
 

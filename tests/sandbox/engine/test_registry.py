@@ -86,8 +86,8 @@ def test_keys_that_others_use_by_now_stay_and_that_is_told(host: Host) -> None:
     assert host.registry.keys(rf"{CONTOSO}\Agent") == []
     assert list(host.registry.values(rf"{CONTOSO}\Agent")) == ["Theirs"]
     assert done.left == (
-        r"registry key HKLM\SOFTWARE\Contoso\Agent holds something that is not wmcb's, and stays",
-        r"registry key HKLM\SOFTWARE\Contoso holds something that is not wmcb's, and stays",
+        r"registry key HKLM\SOFTWARE\Contoso\Agent holds something that is not wmcb's (Theirs), and stays",
+        r"registry key HKLM\SOFTWARE\Contoso holds something that is not wmcb's (Agent), and stays",
     )
 
 

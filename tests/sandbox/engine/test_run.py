@@ -274,7 +274,7 @@ def test_what_others_put_into_our_folders_stays(host: Host) -> None:
     host.files.write(nodes.CONFIG.parent / "pki.pem", b"of the kubelet", PROGRAM_FILE)
     done = reset(host, "test", Silent())
     assert host.files.read(nodes.K / "notes.txt") == b"mine"
-    assert done.left == (r"C:\k holds something that is not wmcb's, and stays",)
+    assert done.left == (r"C:\k holds something that is not wmcb's (notes.txt), and stays",)
     assert host.files.observe(nodes.CONFIG.parent) is None
 
 
