@@ -147,9 +147,14 @@ def _answer_on(port: int, host: Host, signals: Signals, telling: Telling, wishes
     def told() -> scraping.Answer:
         return scraping.Answer(200, metrics.text(found.all()), metrics.CONTENT_TYPE)
 
+    def tell(fault: OSError) -> None:
+        text = f"who asks for metrics at port {port} has no answer for a while: {fault.strerror or fault}"
+        telling.tell_once((METRICS_PORT, "answers"), Event.TROUBLE, text)
+
     def is_had() -> bool:
+        answers = {"/metrics": told, "/healthz": lambda: scraping.health(signals)}
         try:
-            scraping.Scraping(port, {"/metrics": told, "/healthz": lambda: scraping.health(signals)})
+            scraping.Scraping(port, answers, tell)
         except OSError as fault:
             text = (
                 f"no metrics yet: port {port} of {scraping.ADDRESS} cannot be had ({fault.strerror});"

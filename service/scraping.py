@@ -24,6 +24,7 @@ _WAITING = 8
 _LONGEST_WORK_SECONDS = 900.0
 _LARGEST_HEAD = 8192
 _SECONDS = 5.0
+_PAUSE_SECONDS = 5.0
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 _REASONS |= {500: "Internal Server Error", 503: "Service Unavailable"}
 _PLAIN = "text/plain; charset=utf-8"
@@ -45,11 +46,18 @@ def health(signals: Signals) -> Answer:
 
 
 class Scraping:
-    def __init__(self, port: int, answers: Mapping[str, Callable[[], Answer]]) -> None:
-        """By path. Raises OSError for a port that somebody else has."""
+    def __init__(
+        self, port: int, answers: Mapping[str, Callable[[], Answer]], tell: Callable[[OSError], None]
+    ) -> None:
+        """By path. `tell` is told of what keeps it from answering, each time. Raises OSError for a port that
+        somebody else has.
+        """
         self._answers = answers
+        self._tell = tell
+        self._over = threading.Event()
         self._listening = _listening(port)
-        threading.Thread(target=self._run, daemon=True).start()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
 
     @property
     def port(self) -> int:
@@ -57,19 +65,23 @@ class Scraping:
         return number
 
     def close(self) -> None:
+        self._over.set()
         # One that is only closed would be waited at further on.
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
     def _run(self) -> None:
-        while True:
+        while not self._over.is_set():
             try:
                 connection, _ = self._listening.accept()
             except ConnectionError:
                 continue  # who asked has gone already
-            except OSError:
-                return
+            except OSError as fault:
+                if not self._over.is_set():
+                    self._tell(fault)
+                    self._over.wait(_PAUSE_SECONDS)  # no buffers, say, or no handles: there may be some again
+                continue
             with suppress(OSError), connection:
                 self._converse(connection)
 

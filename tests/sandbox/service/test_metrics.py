@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import time
 import urllib.error
@@ -29,13 +30,13 @@ from service import installation
 from service.metrics import Metric, Metrics, Sample, text
 from service.metrics_port import in_arguments
 from service.program import _answer_on
-from service.scraping import ADDRESS, Answer, Scraping, health
+from service.scraping import ADDRESS, Answer, Scraping, _listening, health
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent.host.port import Host
 
@@ -164,9 +165,13 @@ def scraping() -> Iterator[Scraping]:
     def broken() -> Answer:
         raise ValueError("secret")
 
-    scraping = Scraping(0, {"/metrics": lambda: Answer(200, "all well\n"), "/broken": broken})
+    scraping = Scraping(0, {"/metrics": lambda: Answer(200, "all well\n"), "/broken": broken}, _untold)
     yield scraping
     scraping.close()
+
+
+def _untold(fault: OSError) -> None:
+    raise AssertionError(fault)
 
 
 def ask(scraping: Scraping, path: str, method: str = "GET") -> tuple[int, str]:
@@ -207,7 +212,60 @@ def test_rubbish_keeps_nobody_else_from_being_answered(scraping: Scraping, sent:
 def test_it_is_to_be_reached_from_this_machine_alone(scraping: Scraping) -> None:
     assert scraping._listening.getsockname()[0] == "127.0.0.1"
     with pytest.raises(OSError, match="in use"):
-        Scraping(scraping.port, {})
+        Scraping(scraping.port, {}, _untold)
+
+
+class WithoutBuffers:
+    """A socket at which nothing can be taken for some times."""
+
+    def __init__(self, listening: socket.socket, times: int) -> None:
+        self._listening = listening
+        self.times = times
+
+    def accept(self) -> object:
+        if self.times:
+            self.times -= 1
+            raise OSError(errno.ENOBUFS, "no buffers")
+        return self._listening.accept()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._listening, name)
+
+
+@pytest.fixture
+def short_of_buffers(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    def make(times: int) -> None:
+        monkeypatch.setattr(
+            "service.scraping._listening", lambda port: WithoutBuffers(_listening(port), times)
+        )
+
+    return make
+
+
+def test_what_keeps_it_from_answering_for_a_while_is_told_once_and_gone_on_after(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, short_of_buffers: Callable[[int], None]
+) -> None:
+    monkeypatch.setattr("service.scraping._PAUSE_SECONDS", 0.01)
+    with socket.create_server((ADDRESS, 0)) as found:
+        free_port = found.getsockname()[1]
+    short_of_buffers(3)
+    told: list[str] = []
+    telling = Telling(keeper.host, told.append)
+    _answer_on(free_port, keeper.host, keeper.signals, telling, None)
+    with urllib.request.urlopen(f"http://{ADDRESS}:{free_port}/healthz", timeout=10) as answer:
+        assert answer.read() == b"ok\n"
+    assert told == [f"daemon: who asks for metrics at port {free_port} has no answer for a while: no buffers"]
+    assert telling.counts[Event.TROUBLE] == 1
+
+
+def test_it_is_closed_while_it_waits_for_better_times(short_of_buffers: Callable[[int], None]) -> None:
+    short_of_buffers(1 << 30)
+    told: list[OSError] = []
+    scraping = Scraping(0, {}, told.append)
+    until(lambda: told, "it has tried")
+    scraping.close()
+    until(lambda: not scraping._thread.is_alive(), "though it would have waited for longer")
+    assert len(told) == 1
 
 
 def test_a_port_that_somebody_has_is_told_and_waited_for(
