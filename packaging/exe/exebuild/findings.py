@@ -27,10 +27,11 @@ EXCLUDED = (
     "pdb", "pydoc", "pydoc_data", "rlcompleter", "test", "tkinter", "unittest", "xmlrpc",
 )  # fmt: skip
 
-# Of the hundred codecs those that are named somewhere: by Python as it starts, by its socket module, by us.
+# Of the hundred codecs those that are named somewhere: by Python as it starts (the first only from 3.14 on),
+# by its socket module, by us.
 ENCODINGS = frozenset({
-    "aliases", "ascii", "idna", "latin_1", "mbcs", "oem", "punycode", "utf_16", "utf_16_be", "utf_16_le",
-    "utf_8", "utf_8_sig",
+    "_win_cp_codecs", "aliases", "ascii", "idna", "latin_1", "mbcs", "oem", "punycode", "utf_16", "utf_16_be",
+    "utf_16_le", "utf_8", "utf_8_sig",
 })  # fmt: skip
 
 _OF_WINDOWS = re.compile(r"(api-ms-win-.*|ext-ms-.*|ucrtbase)\.dll", re.IGNORECASE)
