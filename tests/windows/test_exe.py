@@ -14,6 +14,7 @@ import pytest
 from agent.release import RELEASE
 from exebuild import image, modules
 from exebuild.assembly import MARK
+from judges.bills import faults
 from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.repository import ROOT
@@ -105,7 +106,9 @@ def test_the_shipped_file_is_small_and_has_its_checksum_beside_it() -> None:
 
 
 def test_the_bill_of_materials_names_all_that_is_laid_out() -> None:
-    bill = json.loads((DIST / "wmcb.cdx.json").read_bytes())
+    content = (DIST / "wmcb.cdx.json").read_bytes()
+    bill = json.loads(content)
+    assert faults(content) == []
     assert broken_rules(bill) == []
     own = bill["metadata"]["component"]
     commit = _version_texts(SHIPPED)["ProductVersion"].partition("+")[2]
