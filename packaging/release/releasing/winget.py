@@ -38,17 +38,23 @@ def manifests(published: Published, msi: Path) -> dict[str, str]:
         f".locale.{LOCALE}": _locale(published),
     }
     return {
-        f"{IDENTIFIER}{kind}.yaml": yaml.safe_dump(
+        f"{IDENTIFIER}{kind}.yaml": _text(
             {
                 "PackageIdentifier": IDENTIFIER,
                 "PackageVersion": published.release,
                 **content,
                 "ManifestVersion": MANIFEST_VERSION,
-            },
-            sort_keys=False,
+            }
         )
         for kind, content in contents.items()
     }
+
+
+def _text(manifest: Manifest) -> str:
+    # winget's full validation wants to find the schema named before all else, though only in a comment.
+    schema = f"winget-manifest.{manifest['ManifestType']}.{MANIFEST_VERSION}.schema.json"
+    header = f"# yaml-language-server: $schema=https://aka.ms/{schema}\n"
+    return header + yaml.safe_dump(manifest, sort_keys=False)
 
 
 def _version() -> Manifest:

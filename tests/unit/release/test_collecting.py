@@ -65,6 +65,14 @@ def test_wingets_manifests_keep_its_rules(published: Path, name: str) -> None:
     assert (manifest["PackageIdentifier"], manifest["PackageVersion"]) == ("wmcb.wmcb", "1.2.3")
 
 
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_wingets_manifests_begin_with_their_schema(published: Path, name: str) -> None:
+    kind = read(published, name)["ManifestType"]
+    first = (published / name).read_text().splitlines()[0]
+    schema = f"https://aka.ms/winget-manifest.{kind}.1.10.0.schema.json"
+    assert first == f"# yaml-language-server: $schema={schema}"
+
+
 def test_winget_is_told_of_the_installer_as_it_is_published(published: Path) -> None:
     manifest = read(published, "wmcb.wmcb.installer.yaml")
     (of_the_installer,) = manifest["Installers"]
@@ -82,6 +90,7 @@ def test_winget_is_told_of_the_installer_as_it_is_published(published: Path) -> 
         {"PackageVersion": None},
         {"MinimumOSVersion": "ten"},
         {"Commands": ["wmcb", "wmcb"]},
+        {"Platform": ""},
         {"Colour": "blue"},
         {"Installers": [{"Architecture": "x64"}]},
     ],

@@ -39,6 +39,8 @@ _LISTS = {
     "Platform": r"Windows\.Desktop|Windows\.Universal",
     "Tags": r".{1,40}",
 }
+_MOST = {"Installers": 1024, "AppsAndFeaturesEntries": 128, **dict.fromkeys(_LISTS, 16)}
+"""How many a list may have."""
 _NEEDED = {
     "version": {"DefaultLocale"},
     "installer": {"Installers"},
@@ -56,7 +58,9 @@ def broken_rules(manifest: dict[str, Any]) -> list[str]:
 def _broken(part: dict[str, Any], needed: set[str]) -> list[str]:
     broken = [f"{name} is missing" for name in sorted(needed - part.keys())]
     for name, value in part.items():
-        if name == "Installers":
+        if name in _MOST and not (isinstance(value, list) and 1 <= len(value) <= _MOST[name]):
+            broken.append(f"{name}: {value!r}")
+        elif name == "Installers":
             broken += [each for installer in value for each in _broken(installer, _NEEDED_BY_INSTALLER)]
         elif name == "AppsAndFeaturesEntries":
             broken += [each for entry in value for each in _broken(entry, set())]
