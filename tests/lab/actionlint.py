@@ -17,10 +17,6 @@ _PACKAGE = "github.com/rhysd/actionlint/cmd/actionlint"
 
 def program() -> Path:
     def build(into: Path) -> None:
-        toolchains.run(
-            [str(toolchains.go()), "build", "-trimpath", "-o", f"{into}/", _PACKAGE],
-            {"GOOS": "linux", "GOARCH": "amd64", "CGO_ENABLED": "0"},
-            directory=MODULE,
-        )
+        toolchains.build_commands(MODULE, [_PACKAGE], into)
 
     return cache.built("actionlint", cache.digest(LOCKS / "lab.txt", MODULE, _PACKAGE), build) / "actionlint"

@@ -23,10 +23,6 @@ def plugins() -> Path:
 
     def build(into: Path) -> None:
         packages = [_PLUGINS + package for package in _PACKAGES]
-        toolchains.run(
-            [str(toolchains.go()), "build", *_FLAGS, "-o", f"{into}/", *packages],
-            {"GOOS": "windows", "GOARCH": "amd64", "CGO_ENABLED": "0"},
-            directory=MODULE,
-        )
+        toolchains.build_commands(MODULE, packages, into, goos="windows", options=_FLAGS)
 
     return cache.built("cni", cache.digest(LOCKS / "lab.txt", MODULE, *_PACKAGES, *_FLAGS), build)

@@ -64,6 +64,17 @@ def build_go(module: Path, output: Path, *, goos: str = "windows", options: Sequ
     )
 
 
+def build_commands(
+    module: Path, packages: Sequence[str], into: Path, *, goos: str = "linux", options: Sequence[str] = ()
+) -> None:
+    """Builds commands of modules that the one in the folder requires."""
+    run(
+        [str(go()), "build", "-trimpath", *options, "-o", f"{into}/", *packages],
+        {"GOOS": goos, "GOARCH": "amd64", "CGO_ENABLED": "0"},
+        directory=module,
+    )
+
+
 def go_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """What Go runs with: caches in the lab's own, this toolchain and no other; of the user's settings only
     the way to modules, which changes nothing of what comes out.
