@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import time
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from lab import kubernetes
+from lab import kubernetes, repository
+from lab.buildkit import ImageBuilding
 from lab.cluster.cluster import Cluster
 from lab.cluster.control_plane import ControlPlane
 from lab.cluster.kubelet_node import KubeletNode
@@ -20,13 +23,14 @@ from lab.fixtures import demand_the_lab, node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from lab.node import Node
 
     Lend = Callable[[], AbstractContextManager[Cluster]]
 
 __all__ = ["node"]
+
+DOCKERFILE = repository.ROOT / "packaging" / "manifests" / "installing" / "Dockerfile"
 
 _numbers = count(1)
 _FIGURE = "figure"
@@ -117,6 +121,19 @@ def container_runtime(cluster: Cluster, tmp_path: Path) -> Iterator[ContainerRun
     runtime.start()
     yield runtime
     runtime.stop()
+
+
+@pytest.fixture(scope="module")
+def image_building() -> Iterator[ImageBuilding]:
+    """BuildKit, and a registry that has the base of our image."""
+    demand_the_lab()
+    base = re.search(r"^FROM (\S+)$", DOCKERFILE.read_text(), re.MULTILINE)
+    assert base is not None
+    with tempfile.TemporaryDirectory(prefix="wmcb-lab-") as folder:
+        building = ImageBuilding(Path(folder), base[1])
+        building.start()
+        yield building
+        building.stop()
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from lab.buildkit import ImageBuilding
     from lab.cluster.cluster import Cluster
     from lab.cluster.runtime import ContainerRuntime
     from lab.node import Node
@@ -118,19 +119,27 @@ def test_no_page_is_left_out() -> None:
 
 @pytest.mark.parametrize(("page", "has"), PAGES.items(), ids=PAGES)
 def test_a_page_shows_what_is_printed(
-    page: str, has: Has, cluster: Cluster, container_runtime: ContainerRuntime, node: Node, tmp_path: Path
+    page: str,
+    has: Has,
+    cluster: Cluster,
+    container_runtime: ContainerRuntime,
+    image_building: ImageBuilding,
+    node: Node,
+    tmp_path: Path,
 ) -> None:
     node.copy_in(SHIPPED, r"C:\wmcb.exe")
     has(node, cluster, container_runtime)
-    home = shell.readers_folder(tmp_path / "repository")
+    home = shell.readers_folder(tmp_path / "repository", built=[SHIPPED])
     (home / "kube-flannel.yml").write_text(FLANNEL)
     admin = {
+        **image_building.environment,
         "HOME": str(home),
         "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
-        "PATH": f"{kubernetes.linux()}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{kubernetes.linux()}{os.pathsep}{image_building.environment['PATH']}",
     }
+    real = {**in_the_lab(cluster, container_runtime), **image_building.called_here}
     try:
-        on_windows.check(page, Place.CLUSTER, node, in_the_lab(cluster, container_runtime), admin)
+        on_windows.check(page, Place.CLUSTER, node, real, admin)
     finally:
         AFTERWARDS.get(page, bool)(cluster)
 

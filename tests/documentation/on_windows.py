@@ -54,7 +54,7 @@ def check(
             code, printed = 0, ""
         elif step.prompt == SHELL:
             assert environment is not None, f"{step.where}: there is no other system"
-            code, printed = _there(text, environment)
+            code, printed = there(text, environment)
         else:
             done = _here(node, text)
             code, printed = done.code, done.out
@@ -73,7 +73,8 @@ def _here(node: Node, text: str) -> Result:
     return node.run_line(f'cmd.exe /s /c "{line} 2>&1"')
 
 
-def _there(text: str, environment: Mapping[str, str]) -> tuple[int, str]:
+def there(text: str, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Behind the prompt of another system: the exit code, and what was printed on both streams."""
     done = subprocess.run(
         ["sh", "-c", text],
         cwd=environment["HOME"],

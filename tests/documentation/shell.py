@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -20,8 +21,8 @@ _LEFT_OUT = frozenset((".venv", "build", "dist"))
 """Of the repository: what a page makes is to be new."""
 
 
-def readers_folder(folder: Path) -> Path:
-    """The repository as a reader has it who has built nothing yet."""
+def readers_folder(folder: Path, built: Sequence[Path] = ()) -> Path:
+    """The repository as a reader has it who has built no more than this, in `dist`."""
     folder.mkdir()
     for entry in ROOT.iterdir():
         if entry.name not in _LEFT_OUT:
@@ -32,6 +33,9 @@ def readers_folder(folder: Path) -> Path:
         if entry.name != "ready":
             (folder / ".venv" / entry.name).symlink_to(entry)
     (folder / ".venv" / "ready").touch()
+    for file in built:
+        (folder / "dist").mkdir(exist_ok=True)
+        shutil.copyfile(file, folder / "dist" / file.name)
     return folder
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab import cache, kubernetes, machine, means, workers
+from lab import buildkit, cache, kubernetes, machine, means, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +25,7 @@ class Command:
 def _setup(_: Sequence[str]) -> int:
     machine.prepare()
     kubernetes.prepare()
+    buildkit.programs()
     return 0
 
 
@@ -64,6 +65,7 @@ def _test_windows(arguments: Sequence[str]) -> int:
 
 def _test_cluster(arguments: Sequence[str]) -> int:
     kubernetes.prepare()
+    buildkit.programs()
     return workers.run("tests/cluster", arguments)
 
 
