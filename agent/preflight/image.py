@@ -38,10 +38,11 @@ _LOGS = (
     r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\log",
     r"C:\var\log",
 )
-_ANSWERS = (
+ANSWERS = (
     r"C:\Autounattend.xml",
     r"C:\Unattend.xml",
     r"C:\Windows\Panther\unattend.xml",
+    r"C:\Windows\Panther\unattend-original.xml",
     r"C:\Windows\Panther\Unattend\unattend.xml",
     r"C:\Windows\System32\Sysprep\unattend.xml",
 )
@@ -90,7 +91,7 @@ def user_data(host: Host) -> tuple[Verdict, str]:
 
 def answers(host: Host) -> tuple[Verdict, str]:
     """Passwords in the files by which Windows was set up."""
-    for name in _ANSWERS:
+    for name in ANSWERS:
         found = _PASSWORD.search(_start_of(host, PureWindowsPath(name)))
         if found:
             return Verdict.ERROR, f"{name} holds a password ({found[1].decode()}); remove that file"

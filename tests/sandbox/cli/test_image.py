@@ -34,6 +34,11 @@ FOUND = {
     "user data of cloudbase-init": (r"C:\ProgramData\cloudbase-init\user-data", "", "image-user-data"),
     "what Cluster API wrote": (r"C:\run\kubeadm\kubeadm-join-config.yaml", "", "image-user-data"),
     "a password": (PANTHER, "<AdministratorPassword>\n <Value>swordfish</Value>", "image-answer-files"),
+    "the answers as they were": (
+        r"C:\Windows\Panther\unattend-original.xml",
+        "<Password><Value>swordfish</Value>",
+        "image-answer-files",
+    ),
     "one without a Value": (PANTHER, "<Password>swordfish</Password>", "image-answer-files"),
     "a bootstrap token": (CLOUDBASE_LOG, f"--token {TOKEN} --hash", "image-logs"),
     "a private key": (KUBELET_LOG, KEY, "image-logs"),
