@@ -11,3 +11,9 @@ if ($done.ExitCode -ne 0 -and $done.ExitCode -ne 3010) { throw "the installer en
 $place = 'C:\Program Files\Cloudbase Solutions\Cloudbase-Init'
 Copy-Item C:\given\cloudbase-init\cloudbase-init.conf "$place\conf\cloudbase-init.conf" -Force
 Copy-Item C:\given\cloudbase-init\join.cmd "$place\LocalScripts\join.cmd" -Force
+Copy-Item C:\given\cloudbase-init\cloudbase-init-unattend.conf "$place\conf\cloudbase-init-unattend.conf" -Force
+# Its service would start with this machine, and take it for one that has been made of the image. So it is started for the
+# first time at the end of each copy's setup, as its own installer does when it is asked to run sysprep.
+& "$place\bin\SetSetupComplete.cmd"
+$starts = (Get-Service cloudbase-init).StartType
+if ($starts -ne 'Manual') { throw "cloudbase-init's service is to start by hand until sysprep, and is $starts" }
