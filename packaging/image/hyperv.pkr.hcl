@@ -17,7 +17,7 @@ source "hyperv-iso" "windows" {
   cd_files     = local.answers
   cd_label     = "ANSWERS"
   boot_wait    = "1s"
-  boot_command = ["<enter><wait><enter><wait><enter>"]
+  boot_command = local.any_key
 
   communicator             = var.communicator
   winrm_username           = "Administrator"

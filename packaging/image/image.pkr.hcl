@@ -2,13 +2,16 @@
 
 locals {
   of_kubernetes = var.kubernetes_version == "" ? "" : "--kubernetes-version ${var.kubernetes_version}"
-  # On a floppy or a disc of its own, which Windows' setup looks for.
+  # On a disc of its own, which Windows' setup looks for. It finds a floppy only where the firmware tells of it.
   answers = slice(
     ["answers/${var.windows}/Autounattend.xml", "scripts/allow-${var.communicator}.ps1", "${var.ssh_key_file}.pub"],
     0, var.communicator == "ssh" ? 3 : 2
   )
-  closing = "C:/Windows/Temp/close.ps1"
-  close   = "powershell.exe -NoProfile -ExecutionPolicy Bypass -File ${local.closing}"
+  # Windows' medium starts for whoever presses a key, within some seconds that come sooner or later by firmware and host.
+  # This one means nothing to what comes before and after.
+  any_key = [join("", [for second in range(30) : "<up><wait>"])]
+  closing = "C:/Windows/Temp/"
+  close   = "powershell.exe -NoProfile -ExecutionPolicy Bypass -File ${local.closing}close.ps1"
   prepare = "C:\\given\\wmcb.exe prepare ${local.of_kubernetes} --node-config C:\\given\\node.yaml --for-image ${var.prepare_options}"
 }
 
@@ -47,7 +50,7 @@ build {
   }
 
   provisioner "file" {
-    source      = "../cloudbase-init/local-scripts/"
+    sources     = ["../cloudbase-init/local-scripts/", "../cloudbase-init/cloudbase-init-unattend.conf"]
     destination = "C:/given/cloudbase-init/"
   }
   provisioner "powershell" {
@@ -93,13 +96,15 @@ build {
     inline = ["C:\\k\\wmcb.exe preflight --image"]
   }
 
-  # The clouds' own programs give the Administrator of each copy a password; elsewhere Packer's last command does.
+  # The last steps, after which Windows lets nobody in any more. The clouds stop a machine themselves, and their own
+  # programs give the Administrator of each copy a password; elsewhere Packer's last command does both.
   provisioner "file" {
     except      = ["amazon-ebs.windows", "azure-arm.windows"]
-    source      = "scripts/close.ps1"
+    sources     = ["scripts/seal.ps1", "scripts/close.ps1"]
     destination = local.closing
   }
   provisioner "powershell" {
+    only   = ["amazon-ebs.windows", "azure-arm.windows"]
     script = "scripts/seal.ps1"
   }
 }

@@ -14,13 +14,15 @@ source "qemu" "windows" {
   format         = "qcow2"
   disk_interface = "ide" # Windows' medium has no drivers of virtio
   net_device     = "e1000"
-  qemuargs       = [["-bios", var.qemu_firmware]]
-  headless       = true
-  iso_url        = var.iso_url
-  iso_checksum   = var.iso_checksum
-  floppy_files   = local.answers
-  boot_wait      = "1s"
-  boot_command   = ["<enter><wait><enter><wait><enter>"]
+  # The processor that QEMU makes unless told otherwise lacks what Windows Server 2025 does not start without (POPCNT).
+  qemuargs     = [["-bios", var.qemu_firmware], ["-cpu", "host"]]
+  headless     = true
+  iso_url      = var.iso_url
+  iso_checksum = var.iso_checksum
+  cd_files     = local.answers
+  cd_label     = "ANSWERS"
+  boot_wait    = "1s"
+  boot_command = local.any_key
 
   communicator             = var.communicator
   winrm_username           = "Administrator"

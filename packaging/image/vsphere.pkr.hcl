@@ -47,8 +47,8 @@ source "vsphere-iso" "windows" {
   convert_to_template = true
   CPUs                = var.cpus
   RAM                 = var.memory_megabytes
-  # Windows' medium has drivers of these two.
-  disk_controller_type = ["lsilogic-sas"]
+  # Of these two the medium of either Windows has drivers.
+  disk_controller_type = ["nvme"]
   storage {
     disk_size             = var.disk_megabytes
     disk_thin_provisioned = true
@@ -58,9 +58,11 @@ source "vsphere-iso" "windows" {
     network_card = "e1000e"
   }
   iso_paths    = var.vsphere_iso_paths
-  floppy_files = local.answers
+  remove_cdrom = true # or the template asks for discs that are gone
+  cd_files     = local.answers
+  cd_label     = "ANSWERS"
   boot_wait    = "1s"
-  boot_command = ["<enter><wait><enter><wait><enter>"]
+  boot_command = local.any_key
 
   communicator             = var.communicator
   winrm_username           = "Administrator"

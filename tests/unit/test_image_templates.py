@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from agent.preflight import image
+
 IMAGE = Path(__file__).parents[2] / "packaging" / "image"
 ANSWERS = sorted(IMAGE.glob("answers/*/Autounattend.xml"))
 NAMESPACE = "{urn:schemas-microsoft-com:unattend}"
@@ -85,6 +87,18 @@ def test_the_ways_in_are_the_same_for_all(builder: str) -> None:
     assert script in text("image.pkr.hcl")
 
 
+@pytest.mark.parametrize("builder", ["hyperv", "qemu", "vsphere"])
+def test_setup_finds_its_answers_and_is_started(builder: str) -> None:
+    said = dict(re.findall(r"^  (\w+)\s+= (.+)$", text(f"{builder}.pkr.hcl"), re.MULTILINE))
+    assert said["cd_files"] == "local.answers", "not every UEFI tells Windows of a floppy"
+    assert said["boot_command"] == "local.any_key"
+    presses = re.search(
+        r'any_key = \[join\("", \[for \w+ in range\((\d+)\) : "<up><wait>"', text("image.pkr.hcl")
+    )
+    assert presses is not None
+    assert int(presses[1]) >= 20, "seconds, from before the medium asks for a key until it has gone past that"
+
+
 def test_what_amazon_takes_for_a_template_is_none() -> None:
     """User data is one to Packer, and would be changed on the way."""
     assert not any("{{" in text(f"scripts/allow-{way}.ps1") for way in ("winrm", "ssh"))
@@ -102,8 +116,46 @@ def test_what_only_packer_needs_is_gone_before_the_look() -> None:
     order = ("forget.ps1", "preflight --image", "seal.ps1")
     assert sorted(order, key=steps.index) == list(order)
     gone = text("scripts/forget.ps1")
-    for left in (r"C:\given", "administrators_authorized_keys", "ssh_host_*", "unattend.xml", "sshd, WinRM"):
+    for left in (r"C:\given", "administrators_authorized_keys", "ssh_host_*", "sshd, WinRM"):
         assert left in gone
+    for answers in (
+        r"Panther\unattend.xml",
+        r"Panther\unattend-original.xml",
+        r"System32\Sysprep\unattend.xml",
+    ):
+        assert answers in gone
+        assert rf"C:\Windows\{answers}" in image.ANSWERS
+
+
+def test_sysprep_is_the_last_that_packer_asks_for() -> None:
+    """After it remote management lets nobody in."""
+    closing = text("scripts/close.ps1")
+    order = (
+        "exit 0",
+        "CertificateThumbprint",
+        r'& "$PSScriptRoot\seal.ps1"',
+        "Set-LocalUser",
+        "shutdown.exe",
+    )
+    assert sorted(order, key=closing.index) == list(order)
+    last = text("image.pkr.hcl").rsplit("provisioner", 1)[1]
+    assert 'only   = ["amazon-ebs.windows", "azure-arm.windows"]' in last, "these have no last command"
+    assert "scripts/seal.ps1" in last
+    for builder in ("hyperv", "qemu", "vsphere"):
+        assert re.search(r"shutdown_command\s+= local.close\n", text(f"{builder}.pkr.hcl"))
+
+
+def test_cloudbase_init_gives_a_copy_its_name_once() -> None:
+    """At its first call it would cut it, and count it as given."""
+    first = (IMAGE.parent / "cloudbase-init" / "cloudbase-init-unattend.conf").read_text("utf-8")
+    assert "SetHostNamePlugin" not in first
+    installing = text("scripts/install-cloudbase-init.ps1")
+    assert "cloudbase-init-unattend.conf" in installing
+    assert "SetSetupComplete.cmd" in installing, "or its service takes this machine for a copy"
+
+
+def test_no_update_is_one_that_windows_only_offers() -> None:
+    assert "BrowseOnly=0" in text("scripts/update-windows.ps1")
 
 
 def test_a_step_that_fails_ends_its_script() -> None:

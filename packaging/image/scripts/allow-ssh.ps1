@@ -9,7 +9,13 @@ foreach ($wait in 30, 60, 120, 240, 0) {
     try { Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0 | Out-Null }
     catch { if (-not $wait) { throw }; Start-Sleep $wait }
 }
-Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private # for which the firewall has its rule
+# Windows cannot be told of a network that it is still finding out about, and has none right after its setup.
+foreach ($second in 1..300) {
+    $networks = Get-NetConnectionProfile
+    if ($networks -and $networks.Name -notcontains 'Identifying...') { break }
+    Start-Sleep 1
+}
+$networks | Set-NetConnectionProfile -NetworkCategory Private # for which the firewall has its rule
 # Its first start makes its folder, which only administrators can change, and the keys by which the machine is known.
 Set-Service sshd -StartupType Automatic
 Start-Service sshd

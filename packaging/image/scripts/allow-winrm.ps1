@@ -3,7 +3,13 @@
 # of our own would have to go while Packer still comes through it. Packer's user is known by NTLM: Windows takes no other
 # kind of password here unless it is told to.
 $ErrorActionPreference = 'Stop'
-Get-NetConnectionProfile | Set-NetConnectionProfile -NetworkCategory Private
+# Windows cannot be told of a network that it is still finding out about, and has none right after its setup.
+foreach ($second in 1..300) {
+    $networks = Get-NetConnectionProfile
+    if ($networks -and $networks.Name -notcontains 'Identifying...') { break }
+    Start-Sleep 1
+}
+$networks | Set-NetConnectionProfile -NetworkCategory Private
 Enable-PSRemoting -Force -SkipNetworkProfileCheck
 $certificate = New-SelfSignedCertificate -DnsName $env:COMPUTERNAME -CertStoreLocation Cert:\LocalMachine\My
 Get-ChildItem WSMan:\localhost\Listener | Remove-Item -Recurse -Force
