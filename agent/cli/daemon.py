@@ -347,6 +347,7 @@ def uninstall(request: Request) -> int:
 
     from service import installation, succession
 
+    stays = _stays_of_followed(request, host)
     place = installation.place(host)
     was_there = host.services.read(SERVICE) is not None or host.files.observe(place) is not None
     succession.uninstalled(host)
@@ -357,7 +358,26 @@ def uninstall(request: Request) -> int:
         say(f"the service {SERVICE} is gone; Windows removes {place} when it starts next")
     else:
         say(f"the service {SERVICE} and its program are gone")
+    if stays:
+        say(stays)
     return DONE
+
+
+def _stays_of_followed(request: Request, host: Host) -> str:
+    """What an uninstalled service leaves of the ConfigMap that it followed; empty for nothing."""
+    from agent.cli.shown_following import following
+    from agent.resources.kind import CannotBeSo
+    from service.standing import State
+
+    found = None
+    with suppress(CannotBeSo):  # a memory that nobody may believe keeps no service from going
+        found = following(host)
+    if found is None or found[1].state is State.WAITING:
+        return ""
+    from agent.cli.command_line import called
+
+    away = f"{called(request)} daemon install {options.UNFOLLOW.name}"
+    return f"what {found[0]} made stays, and so do its Node's annotations wmcb/...; {away} takes both away"
 
 
 def _withdraw(host: Host) -> None:

@@ -136,11 +136,28 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
     assert host.files.observe(FILE.parent) is None
     assert status_of(host).is_well
     assert wmcb.following() is None
-    wmcb("daemon", "uninstall")
+    assert "stays" not in wmcb("daemon", "uninstall")
     own = (PureWindowsPath(r"C:\ProgramData\wmcb"),)
     now = picture(host, but=own)
     assert now == {name: what for name, what in bare.items() if name in now}
     assert [name for name in bare if name not in now and "ProgramData" not in name] == []
+
+
+def test_what_an_uninstalled_service_leaves_is_told_and_taken_away_later(
+    wmcb: Wmcb, host: Host, api: LiveApi, tmp_path: pathlib.Path
+) -> None:
+    api.say(SETTINGS % "one")
+    wmcb("daemon", "install", "--config-map", "nodes/windows", "--start")
+    until(lambda: api.annotations().get("wmcb/state") == "applied", "the cluster is told")
+    assert wmcb("daemon", "uninstall") == (
+        "the service wmcb and its program are gone\n"
+        "what ConfigMap nodes/windows made stays, and so do its Node's annotations wmcb/...; "
+        f"wmcb --sandbox {tmp_path} --sandbox-run daemon install --unfollow takes both away\n"
+    )
+    assert holds(host, b"one")
+    wmcb("daemon", "install", "--unfollow")
+    assert (api.annotations(), host.files.observe(FILE)) == ({}, None)
+    assert "stays" not in wmcb("daemon", "uninstall")
 
 
 def test_status_says_what_allows_a_node_to_read_it(wmcb: Wmcb, host: Host, api: LiveApi) -> None:
