@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from agent.cli.arguments import VERBOSE
 from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import WARNING, Foreseen
-from agent.cli.looking import looking
+from agent.cli.looking import ELEVATE, looking
 from agent.cli.losses import Losses, losses
 from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
-from agent.engine.planning import together
+from agent.engine.planning import Action, hidden_fields, together
 from agent.engine.target import NODE
 from agent.records import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.cli.arguments import Request
     from agent.engine.planning import Plan
@@ -52,6 +52,20 @@ def stays(plan: Plan) -> Sequence[str]:
     for key, why in plan.stays.items():
         by_reason.setdefault(why, []).append(key)
     return [f"{_stay(keys)}: {why}" for why, keys in by_reason.items()]
+
+
+def _not_compared(plan: Plan) -> Iterator[str]:
+    """Fields that whoever asks may not see: a plan without them would seem to be all there is to do."""
+    compared = [(each.target, each.found) for each in plan.unchanged]
+    compared += [(each.target, each.found) for each in plan.changes if each.action is Action.CHANGE]
+    found = {
+        target.key: hidden
+        for target, state in compared
+        if state is not None and (hidden := hidden_fields(target, state, None))
+    }
+    if found:
+        named = "; ".join(f"{' and '.join(fields)} of {key}" for key, fields in found.items())
+        yield f"could not be compared: {named}; {ELEVATE}"
 
 
 def _stay(keys: Sequence[Key]) -> str:
@@ -102,6 +116,7 @@ def show_plan(
         *stays(planned),
         *lost.lines(),
         *missing_credentials(host, planned),
+        *_not_compared(planned),
         *(also if planned.changes or interrupted is not None else ()),
         *anyhow,
     ]

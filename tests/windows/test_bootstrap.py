@@ -571,6 +571,9 @@ def test_a_plain_user_is_refused_whatever_it_is(machine: Machine) -> None:
     assert machine.wmcb("status", as_user=True).out.splitlines()[0] == (
         "? service kubelet: its dependencies and environment cannot be looked at: access is denied"
     )
+    assert (
+        "could not be compared: dependencies and environment of service kubelet; start this from an elevated"
+    ) in machine.wmcb("plan", *CHANGING["bootstrap"], as_user=True).out
 
 
 BAD: dict[str, tuple[list[str], int, str]] = {

@@ -225,7 +225,10 @@ def test_what_a_plain_user_may_not_see_of_a_service_is_no_drift(
 ) -> None:
     """Windows keeps a service's variables where only administrators can read them."""
     host = node.host
-    monkeypatch.setattr("agent.cli.status.open_to_look", lambda _: changed(host, services={"read": read}))
+    for module in ("status", "machine"):
+        monkeypatch.setattr(
+            f"agent.cli.{module}.open_to_look", lambda _: changed(host, services={"read": read})
+        )
 
     def read(name: str) -> InstalledService | None:
         installed = host.services.read(name)
@@ -239,7 +242,14 @@ def test_what_a_plain_user_may_not_see_of_a_service_is_no_drift(
         unseen,
         "1 thing could not be looked at: start this from an elevated prompt, to see what administrators may",
     ]
+    not_compared = (
+        "  could not be compared: environment of service kubelet; start this from an elevated prompt, to see "
+        "what administrators may"
+    )
+    assert not_compared in node.wmcb("plan", *node.node).out.splitlines()
+    assert not_compared.strip() in node.wmcb("plan", *node.node, "--output=json").document["remarks"]
     host.services.stop("kubelet")
+    assert not_compared in node.wmcb("plan", *node.node).out.splitlines(), "also beside what is otherwise"
     assert node.wmcb("status").out.splitlines()[:3] == [
         unseen,
         "~ service kubelet",
