@@ -18,7 +18,7 @@ from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Specification, Want
 from sandbox.engine import nodes
-from sandbox.engine.world import C, Killed, Power, changed, picture, powered, stopped
+from sandbox.engine.world import MUTATIONS, C, Killed, Power, changed, picture, powered, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -347,6 +347,13 @@ class Hasty:
 
 
 # Crashes
+
+
+def test_a_kill_comes_at_changes_of_each_port_that_can_make_one(host: Host) -> None:
+    only_looked_through = {"access", "signatures", "facts", "clock", "loopback"}
+    assert set(MUTATIONS) == set(type(host).__match_args__) - only_looked_through
+    for port, methods in MUTATIONS.items():
+        assert [name for name in methods if not hasattr(getattr(host, port), name)] == [], port
 
 
 def changes_of(host: Host, what: Callable[[Host], object]) -> int:

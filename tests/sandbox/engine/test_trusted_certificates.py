@@ -69,12 +69,11 @@ def test_one_that_somebody_removes_is_back_at_once(tmp_path: pathlib.Path, host:
     assert [event for event, _ in keeper.told()] == [Event.REPAIRED]
 
 
-@pytest.mark.parametrize("changes", range(8))
+@pytest.mark.parametrize("changes", range(11))
 def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) -> None:
-    try:
+    with pytest.raises(Killed):
         run(powered(host, Power(changes)), BOTH)
-    except Killed:
-        run(host, BOTH)
+    run(host, BOTH)
     assert believed(host) == sorted(each.key.name for each in (ROOT, OTHER))
     reset(host, "test", Silent())
     assert believed(host) == []

@@ -84,6 +84,7 @@ MUTATIONS = {
     "events": {"register", "unregister"},
     "firewall": {"add", "change", "remove"},
     "defender": {"exclude", "include"},
+    "roots": {"add", "remove"},
     "features": {"enable", "disable"},
     "power": {"rename"},
     "networks": {
