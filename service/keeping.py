@@ -380,7 +380,7 @@ class Keeping:
         self._agenda.clear()
         self._let_go()
         self._tell_what_is_kept()
-        why = _end_of(pause) if pause is not None else by_cluster
+        why = self._end_of_pause(pause) if pause is not None else by_cluster
         self._telling.tell_once(Event.PAUSED, Event.PAUSED, f"nothing is repaired during the pause: {why}")
         # Once more: of what came before the watch for its end had begun nobody tells.
         pause = pausing.read(self._host)
@@ -495,6 +495,14 @@ class Keeping:
             self._telling.tell_once(("again", drift.key), Event.AGAIN_AND_AGAIN, text)
         return False
 
+    def _end_of_pause(self, pause: Pause) -> str:
+        is_for_ever = pause.until is None
+        return (
+            f"it is ended by {self._host.called} daemon resume"
+            if is_for_ever
+            else "for a time that was given"
+        )
+
     def _end_of(self, drift: Drift) -> str:
         try:
             return f"exit code {self._host.services.status(drift.key.name).exit_code}"
@@ -542,10 +550,6 @@ class Keeping:
             self._telling.tell_once("unseen", Event.TROUBLE, text)
         else:
             self._telling.is_over("unseen")
-
-
-def _end_of(pause: Pause) -> str:
-    return "it is ended by wmcb daemon resume" if pause.until is None else "for a time that was given"
 
 
 def _named(fields: Sequence[str]) -> str:

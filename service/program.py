@@ -158,7 +158,7 @@ def _answer_on(port: int, host: Host, signals: Signals, telling: Telling, wishes
         except OSError as fault:
             text = (
                 f"no metrics yet: port {port} of {scraping.ADDRESS} cannot be had ({fault.strerror});"
-                f" free it, or give another by: wmcb daemon install {METRICS_PORT} N"
+                f" free it, or give another by: {host.called} daemon install {METRICS_PORT} N"
             )
             telling.tell_once(METRICS_PORT, Event.TROUBLE, text)
             return False

@@ -13,7 +13,7 @@ from agent.cli.checking import (
     machine_findings,
     refuse_unfit,
 )
-from agent.cli.command_line import command_line
+from agent.cli.command_line import called, command_line
 from agent.cli.engine_run import Foreseen, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.inputs import (
@@ -106,7 +106,8 @@ def _configured(request: Request, host: Host) -> int:
 
 def _refuse_with_user_data(request: Request) -> None:
     if request.has(options.NODE_CONFIG):
-        text = f"{options.NODE_CONFIG.name} does not go with user data: give it to wmcb prepare before that"
+        before = f"give it to {called(request)} prepare before that"
+        text = f"{options.NODE_CONFIG.name} does not go with user data: {before}"
         raise BadUsage(text, where=options.NODE_CONFIG.name)
 
 

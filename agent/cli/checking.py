@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from agent import preflight
 from agent.cli import kubelet_program, options
 from agent.cli.asking import last_of
-from agent.cli.command_line import called
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
 from agent.cli.validity import validities
@@ -68,7 +67,6 @@ def machine_findings(
         validities(specification),
         asking.ignored,
         patient,
-        called(request),
     )
     found = preflight.findings(situation, checks)
     return [each.forgiven() if each.check in asking.ignored else each for each in found]

@@ -73,7 +73,7 @@ def find_cluster(
     with _told(host), Kept() as kept:
         own = _usable(host)
         if own:
-            _check_it_is_this_cluster(own, configuration, given, notice)
+            _check_it_is_this_cluster(host, own, configuration, given, notice)
         used = own or _bootstrap(configuration, given, notice, kept)
         with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, kept) as client:
             found = _asked(client, used, name, joins=own is None)
@@ -161,7 +161,8 @@ def _usable(host: Host) -> Kubeconfig | None:
         return own_kubeconfig(host)
     except NotUsable as fault:
         raise Failure(
-            f"{fault}; if this is a node already, wmcb reset takes it out first; else remove that file",
+            f"{fault}; if this is a node already, {host.called} reset takes it out first; "
+            "else remove that file",
             where=str(KUBELET_CONF),
         ) from fault
 
@@ -231,7 +232,7 @@ def _text_of(client: Client, name: str, key: str) -> str:
 
 
 def _check_it_is_this_cluster(
-    own: Kubeconfig, configuration: JoinConfiguration, given: Given, notice: Notice
+    host: Host, own: Kubeconfig, configuration: JoinConfiguration, given: Given, notice: Notice
 ) -> None:
     """A node is joined again when all is to be made right, and not to go elsewhere.
 
@@ -243,12 +244,12 @@ def _check_it_is_this_cluster(
     if by_token is not None and by_token.ca_cert_hashes:
         pins = Pins(by_token.ca_cert_hashes)
         if not any(one in pins for one in _certificates(own)):
-            raise _of_another_cluster(own)
+            raise _of_another_cluster(host, own)
     elif discovery.file is not None and not discovery.file_is_url:
         file = given(discovery.file)
         named = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
         if pins_of(own).isdisjoint(pins_of(named)):
-            raise _of_another_cluster(own)
+            raise _of_another_cluster(host, own)
     else:
         asked = by_token.api_server_endpoint if by_token else discovery.file
         notice(
@@ -269,11 +270,11 @@ def _certificates(config: Kubeconfig) -> list[Certificate]:
     return [x509.read(der) for der in authorities.certificates_in(config.cluster().authority)]
 
 
-def _of_another_cluster(own: Kubeconfig) -> Failure:
+def _of_another_cluster(host: Host, own: Kubeconfig) -> Failure:
     seen = ", ".join(map(pin, _certificates(own)))
     return Failure(
         f"this machine is a node of another cluster, {own.cluster().server}, whose certificate authority "
-        f"is {seen}; wmcb reset takes it out of that first; where there is nothing to reset, remove "
+        f"is {seen}; {host.called} reset takes it out of that first; where there is nothing to reset, remove "
         f"{KUBELET_CONF}"
     )
 
@@ -306,7 +307,7 @@ def _told(host: Host) -> Iterator[None]:
     except Unauthorized as fault:
         if host.files.observe(KUBELET_CONF) is None:
             raise Failure(str(fault)) from fault
-        advice = f"if it is {KUBELET_CONF} that is not accepted, run wmcb reset and join anew"
+        advice = f"if it is {KUBELET_CONF} that is not accepted, run {host.called} reset and join anew"
         raise Failure(f"{fault}; {advice}") from fault
     except Failed as fault:
         raise Failure(str(fault)) from fault

@@ -37,7 +37,7 @@ def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfig
         outcome = from_options(given)
     else:
         document = given_file(request, file, host)
-        refuse_another_kind(document, options.KUBEADM_CONFIG)
+        refuse_another_kind(document, options.KUBEADM_CONFIG, host)
         outcome = read(document.shown, document.read())
         if outcome.configuration is not None:
             tell_report(outcome.report, asking)

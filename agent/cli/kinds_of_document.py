@@ -10,6 +10,7 @@ from agent.cli import options
 if TYPE_CHECKING:
     from agent.cli.arguments import Option
     from agent.cli.given import GivenFile
+    from agent.host.port import Host
 
 _LOOKED_AT = 1 << 16
 _USER_DATA = re.compile(
@@ -28,14 +29,14 @@ _CALLED = {
 }
 
 
-def refuse_another_kind(file: GivenFile, wanted: Option) -> None:
+def refuse_another_kind(file: GivenFile, wanted: Option, host: Host) -> None:
     """Raises BadInput where it is plainly one that another option takes."""
     found = _kind(file.head(_LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip())
     # User data may be an Ignition: Cluster API writes it in that format, too.
     is_meant = found is wanted or (found is options.IGNITION and wanted is options.USER_DATA)
     if found is None or is_meant:
         return
-    command = "wmcb prepare" if found is options.NODE_CONFIG else "wmcb"
+    command = f"{host.called} prepare" if found is options.NODE_CONFIG else host.called
     raise file.objection(f"it is {_CALLED[found]}; {command} {found.name} {found.placeholder} takes that")
 
 

@@ -93,7 +93,7 @@ def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Map
             staying[key] = f"is a {instead} now"
             continue
         if key.kind == _FEATURE and not _goes(change):
-            staying[key] = "is a feature of Windows; wmcb reset --features switches it off"
+            staying[key] = f"is a feature of Windows; {host.called} reset --features switches it off"
         is_made = change.before is None and not change.target.manner.get("belongs_to_node")
         if key.kind == Directory.kind and is_made:
             folder = PureWindowsPath(key.name)

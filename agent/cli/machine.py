@@ -106,7 +106,7 @@ def _sandbox(request: Request) -> Host:
     directory = _sandbox_folder(request)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        return open_sandbox(directory, run_services=request.has(SANDBOX_RUN))
+        return _as_called(request, open_sandbox(directory, run_services=request.has(SANDBOX_RUN)))
     except (FileExistsError, NotADirectoryError) as error:
         raise _is_a_file(directory) from error
     except PermissionError as error:
@@ -132,7 +132,15 @@ def _sandbox_to_look(request: Request) -> Host:
         fault = "it is no sandbox yet, and other things are in it; name a folder of the sandbox's own"
         raise BadUsage.of(SANDBOX.name, str(directory), fault)
     tell(f"wmcb: there is no sandbox in {directory} yet; a machine fresh from its installation stands for it")
-    return _bare_machine()
+    return _as_called(request, _bare_machine())
+
+
+def _as_called(request: Request, host: Host) -> Host:
+    """Who tells of a command elsewhere than here knows the machine alone."""
+    from agent.cli.command_line import called
+    from agent.records import replaced
+
+    return replaced(host, called=called(request))
 
 
 def _is_a_file(directory: Path) -> BadUsage:

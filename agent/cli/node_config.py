@@ -35,7 +35,7 @@ _LABELS = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
 def stage(request: Request, host: Host, asking: Asking, first: Specification | None = None) -> Stage:
     """Raises BadInput for a document that cannot be meant, in any part of it. `first` is made before."""
     file = given_file(request, options.NODE_CONFIG, host)
-    refuse_another_kind(file, options.NODE_CONFIG)
+    refuse_another_kind(file, options.NODE_CONFIG, host)
     outcome = read(file.shown, file.read())
     tell_report(outcome.report, asking)
     node_name = _node_name(request, host, asking)

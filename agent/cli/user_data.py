@@ -93,7 +93,7 @@ class _Run:
             findings = machine_findings(self._request, self._host, self._asking, None)
             refuse_unfit([each for each in findings if each.check == ADMINISTRATOR_CHECK], self._asking)
         given = given_file(self._request, options.USER_DATA, self._host)
-        refuse_another_kind(given, options.USER_DATA)
+        refuse_another_kind(given, options.USER_DATA, self._host)
         raw = given.read()
         title = f"{USER_DATA} {hashlib.sha256(raw).hexdigest()[:16]}"
         data = self._loaded(raw, {})

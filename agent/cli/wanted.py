@@ -73,7 +73,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
     document = given_file(request, asking.ignition, host)
     most = values.seconds(request, options.MAX_TIME, math.inf)
     fetch = IgnitionFetch(asking.notice, most, asking.fetched)
-    refuse_another_kind(document, options.IGNITION)
+    refuse_another_kind(document, options.IGNITION, host)
     outcome = ignition.load(document.shown, document.read(), fetch)
     wished = wish()
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)

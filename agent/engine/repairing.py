@@ -133,7 +133,7 @@ def repair(
         inventory = Inventory.load(folder)
         end_properly(host, folder, inventory)
         if unfinished(folder, inventory) is not None:
-            raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
+            raise Unfinished(f"a run was interrupted: run it again to finish it, or {host.called} --rollback")
         planned = _planned(host, folder, inventory.records, keys, restart)
         if not (planned.changes or planned.resumes):
             return Repaired(tuple(_Look(host, inventory.records, keys).drifts()))

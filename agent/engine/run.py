@@ -490,7 +490,7 @@ def _to_go_on_from(
     if journal is None or journal.part == part or (part is None and journal.part not in but):
         return journal
     if is_somebodys(journal.part):
-        raise Unfinished("a run was interrupted: run it again to finish it, or wmcb --rollback")
+        raise Unfinished(f"a run was interrupted: run it again to finish it, or {host.called} --rollback")
     outcome = _take_back(host, folder, inventory, journal, progress)
     if outcome.trouble:
         raise TakenBack(outcome) from CannotBeSo("a run that was interrupted could not be taken back")

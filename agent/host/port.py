@@ -878,3 +878,5 @@ class Host:
     loopback: Loopback
     networks: Networks
     routes: Routes
+    called: str = "wmcb"
+    """What stands before a command about it, as people are told one."""

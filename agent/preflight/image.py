@@ -128,8 +128,8 @@ def networks(host: Host) -> tuple[Verdict, str]:
     except Unsupported:
         return Verdict.GOOD, "this Windows has none"
     if names:
-        text = f"there are container networks ({', '.join(names)}); wmcb reset --all-hns deletes them"
-        return Verdict.WARNING, text
+        away = f"{host.called} reset --all-hns"
+        return Verdict.WARNING, f"there are container networks ({', '.join(names)}); {away} deletes them"
     return Verdict.GOOD, "there are none"
 
 

@@ -32,7 +32,7 @@ def service(situation: Situation) -> tuple[Verdict, str]:
             disabled.append(name)
     if missing:
         advice = (
-            f"{situation.called} prepare --node-config containerd.yaml, of packaging/profiles, installs "
+            f"{situation.host.called} prepare --node-config containerd.yaml, of packaging/profiles, installs "
             "containerd; --runtime-service NAME is for one of another name, none for a runtime that is no "
             "service"
         )

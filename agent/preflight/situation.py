@@ -37,8 +37,6 @@ class Situation:
     """Checks whose errors nobody heeds, and for which nothing is waited for."""
     patient: bool = True
     """Whether what may come up any moment is waited for."""
-    called: str = "wmcb"
-    """What stands before a command that is about this machine."""
 
     @property
     def kubelet(self) -> WantedKubelet:

@@ -125,21 +125,21 @@ USER_DATA = "#cloud-config\nwrite_files: []\n"
 TEMPLATE = "## template: jinja\n#cloud-config\n"
 MULTIPART = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
 MISTAKEN = [
-    (options.IGNITION, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
-    (options.IGNITION, JOIN_IN_JSON, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
-    (options.IGNITION, USER_DATA, "it is cloud-init user data; wmcb --user-data FILE takes that"),
-    (options.IGNITION, MULTIPART, "it is cloud-init user data; wmcb --user-data FILE takes that"),
-    (options.KUBEADM_CONFIG, ignition(), "it is an Ignition; wmcb --ignition FILE takes that"),
-    (options.KUBEADM_CONFIG, TEMPLATE, "it is cloud-init user data; wmcb --user-data FILE takes that"),
-    (options.USER_DATA, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
-    (options.IGNITION, NODE, "it is a NodeConfiguration; wmcb prepare --node-config FILE takes that"),
+    (options.IGNITION, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
+    (options.IGNITION, JOIN_IN_JSON, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
+    (options.IGNITION, USER_DATA, "it is cloud-init user data; {called} --user-data FILE takes that"),
+    (options.IGNITION, MULTIPART, "it is cloud-init user data; {called} --user-data FILE takes that"),
+    (options.KUBEADM_CONFIG, ignition(), "it is an Ignition; {called} --ignition FILE takes that"),
+    (options.KUBEADM_CONFIG, TEMPLATE, "it is cloud-init user data; {called} --user-data FILE takes that"),
+    (options.USER_DATA, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
+    (options.IGNITION, NODE, "it is a NodeConfiguration; {called} prepare --node-config FILE takes that"),
     (
         options.KUBEADM_CONFIG,
         NODE_IN_JSON,
-        "it is a NodeConfiguration; wmcb prepare --node-config FILE takes that",
+        "it is a NodeConfiguration; {called} prepare --node-config FILE takes that",
     ),
-    (options.NODE_CONFIG, ignition(), "it is an Ignition; wmcb --ignition FILE takes that"),
-    (options.NODE_CONFIG, JOIN, "it is a JoinConfiguration; wmcb --kubeadm-config FILE takes that"),
+    (options.NODE_CONFIG, ignition(), "it is an Ignition; {called} --ignition FILE takes that"),
+    (options.NODE_CONFIG, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
 ]
 
 
@@ -149,7 +149,7 @@ def test_a_document_of_another_option(option: Option, document: str, says: str, 
     words = () if option is options.USER_DATA else machine.node[2:]
     words = machine.node if option is options.NODE_CONFIG else words
     line = left_alone(machine, lambda: machine.wmcb(option.name, given, *words))
-    assert line == f"wmcb: {option.name} {given}: {says}"
+    assert line == f"wmcb: {option.name} {given}: {says.format(called=machine.called)}"
 
 
 def test_a_document_in_the_place_of_an_address(machine: Machine) -> None:

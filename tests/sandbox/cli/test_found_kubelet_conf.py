@@ -53,7 +53,9 @@ def test_one_that_is_none(windows: Machine, cluster: Cluster, content: bytes) ->
     assert answer.code == 1
     (line,) = answer.error_lines
     assert line.startswith(f"wmcb: {KUBELET_CONF}")
-    assert line.endswith("wmcb reset takes it out first; else remove that file")
+    assert line.endswith(
+        f"; if this is a node already, {windows.called} reset takes it out first; else remove that file"
+    )
 
 
 def test_one_that_is_just_being_written(

@@ -135,6 +135,9 @@ def test_a_node(prepared: Machine) -> None:
 def test_container_networks(prepared: Machine) -> None:
     prepared.host.networks.create(ContainerNetwork("0a0b0c0d-0000-0000-0000-000000000001", "nat", "NAT"))
     assert verdicts(prepared)["image-networks"] == "warning"
+    assert (
+        f"(nat); {prepared.called} reset --all-hns deletes them" in prepared.wmcb("preflight", "--image").out
+    )
 
 
 def test_a_node_is_asked_for_apart(prepared: Machine) -> None:

@@ -44,6 +44,7 @@ def test_another_one(joined: Machine, cluster: Cluster, how: str) -> None:
     answer = join(joined, cluster, pin=pinned(OTHER)) if how == "hash" else by_file(joined, cluster, OTHER)
     assert answer.code == 1
     assert "this machine is a node of another cluster" in answer.error_lines[-1]
+    assert f"; {joined.called} reset takes it out of that first; " in answer.error_lines[-1]
     assert len(cluster.server.asked) == asked
 
 

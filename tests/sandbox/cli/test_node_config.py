@@ -266,7 +266,7 @@ def test_it_does_not_go_with_user_data(machine: Machine) -> None:
     answer = machine.wmcb("--user-data", machine.give("user-data", "#cloud-config\n"), *given(machine))
     assert answer.code == 2
     assert answer.err == (
-        "wmcb: --node-config does not go with user data: give it to wmcb prepare before that\n"
+        f"wmcb: --node-config does not go with user data: give it to {machine.called} prepare before that\n"
     )
 
 

@@ -23,6 +23,7 @@ from agent.engine.run import (
 from agent.engine.target import NODE
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
+from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Protection, Service, Specification
 from sandbox.engine import nodes
@@ -280,9 +281,10 @@ def test_a_reset_takes_it_away(host: Host, name: str) -> None:
 def test_its_run_that_was_cut_off_is_for_who_began_it(host: Host, name: str) -> None:
     cut_off(host, 5, lambda powerless: yielding(powerless, name, b"first"))
     assert interrupted_part(host) == name
+    called = replaced(host, called="wmcb --sandbox here")
     for other in (part, node):
-        with pytest.raises(Unfinished, match="run it again to finish it, or wmcb --rollback"):
-            other(host, tools())
+        with pytest.raises(Unfinished, match="run it again to finish it, or wmcb --sandbox here --rollback"):
+            other(called, tools())
     assert take_back_part(host, Silent()) is None
     yielding(host, name, b"first")
     assert status(host).is_well
