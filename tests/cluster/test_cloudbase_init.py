@@ -39,9 +39,25 @@ _RUNTIME = "npipe:////./pipe/containerd-containerd"
 _ZONE = '{{ ds.meta_data["availability-zone"] }}'
 
 
+_LOGS = (cloudbase_init.LOG, r"C:\ProgramData\wmcb\logs\wmcb.log")
+_END_OF_A_LOG = 6000
+
+
+class Booted(Joiner):
+    """What becomes of it is decided by cloudbase-init and wmcb, whose logs tell why it is no node."""
+
+    def describe(self) -> str:
+        return "\n".join([super().describe(), *map(self._end_of, _LOGS)])
+
+    def _end_of(self, log: str) -> str:
+        path = self.machine.path(log)
+        said = path.read_text(errors="replace") if path.exists() else "is not there"
+        return f"{log}: {said[-_END_OF_A_LOG:]}"
+
+
 @pytest.fixture
 def machine(cluster: Cluster, container_runtime: ContainerRuntime, node: Node) -> Joiner:
-    made = Joiner(cluster, container_runtime, node)
+    made = Booted(cluster, container_runtime, node)
     made.install()
     node.copy_in(SHIPPED, r"C:\k\wmcb.exe")
     return made

@@ -51,6 +51,11 @@ def serve(web: Web, user_data: bytes, instance: str, host_name: str) -> None:
     web.pages[_USER_DATA] = Page(user_data)
 
 
+def refuse_user_data(web: Web) -> None:
+    """As a cloud that has trouble of its own."""
+    web.pages[_USER_DATA] = Page(status=503)
+
+
 def run(node: Node, web: Web, configuration: str, **changes: str) -> Result:
     """What the service does at a boot, by a configuration as packaging/cloudbase-init has it.
 
@@ -67,6 +72,8 @@ def command(node: Node, web: Web, configuration: str, **changes: str) -> tuple[s
         "plugins": ",".join(name for name in said["plugins"].split(",") if name.strip() in _PLUGINS),
         "metadata_services": "cloudbaseinit.metadata.services.httpservice.HttpService",
         "log_dir": ntpath.dirname(LOG),
+        # With what scripts say.
+        "debug": "true",
         # Nobody restarts the machine but a test.
         "allow_reboot": "false",
         "stop_service_on_exit": "false",
@@ -77,6 +84,8 @@ def command(node: Node, web: Web, configuration: str, **changes: str) -> tuple[s
     for place in (path.parent, node.path(LOG).parent):
         place.mkdir(parents=True, exist_ok=True)
     path.write_text(_section("DEFAULT", options) + _section("openstack", cloud))
+    # It runs this before it writes user data anew. Wine has none, and its icacls does nothing as well.
+    node.copy_in(node.path(r"C:\windows\system32\icacls.exe"), r"C:\windows\system32\takeown.exe")
     program = f"import sys; sys.path.insert(0, {ON_WINDOWS!r}); from cloudbaseinit.shell import main; main()"
     return (windows_python.PROGRAM, "-c", program, "--config-file", _CONFIGURATION)
 

@@ -1,4 +1,4 @@
-"""The real cloudbase-init on a node, by the configurations of packaging/cloudbase-init; without wmcb."""
+"""The real cloudbase-init on a node, by the configurations of packaging/cloudbase-init; without a cluster."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from agent.sources import cloudconfig
 from agent.sources.cloudconfig import WrittenFile
 from lab import cloudbase_init
 from lab.repository import ROOT
+from windows.exe import SHIPPED
 
 if TYPE_CHECKING:
     from lab.node import Node
@@ -17,6 +18,7 @@ _FILES = ROOT / "packaging" / "cloudbase-init"
 _RENDERED = ROOT / "tests" / "data" / "cloudconfig"
 _USER_DATA = r"C:\ProgramData\cloudbase-init\user-data"
 _SCRIPTS = r"C:\scripts"
+_PLUGINS = r"HKLM\SOFTWARE\Cloudbase Solutions\Cloudbase-Init\instance\Plugins"
 _HOST_NAME = "win-1"
 # All that it knows of OpenStack's metadata is who the machine is.
 _METADATA = {
@@ -61,6 +63,48 @@ def test_when_a_local_script_is_run_again(node: Node, web: Web) -> None:
         for _ in range(2):
             _boot(node, web, "local-scripts", local_scripts_path=_SCRIPTS)
         assert node.path(r"C:\runs").read_text().split().count(str(code)) == times, _log(node)
+
+
+WHOLE = b"#cloud-config\nwrite_files:\n- {path: C:/made/first}\n- {path: C:/made/last}\n"
+HALF = WHOLE[: WHOLE.index(b"- {path: C:/made/last}")]
+"""It could be carried out."""
+
+
+def test_user_data_that_is_half_written_is_not_carried_out(node: Node, web: Web) -> None:
+    """The power has failed, and at the next boot the cloud has trouble of its own."""
+    _bring_wmcb(node)
+    node.path(_USER_DATA).write_bytes(HALF)
+    cloudbase_init.serve(web, WHOLE, "instance", _HOST_NAME)
+    cloudbase_init.refuse_user_data(web)
+    _boot(node, web, "local-scripts", local_scripts_path=_SCRIPTS, retry_count="0")
+    assert _made(node) == set(), _log(node)
+    cloudbase_init.serve(web, WHOLE, "instance", _HOST_NAME)
+    _boot(node, web, "local-scripts", local_scripts_path=_SCRIPTS)
+    assert _made(node) == {"first", "last"}, _log(node)
+    assert not node.path(_USER_DATA).exists()
+
+
+def test_user_data_that_has_not_come_to_the_disk_is_had_again(node: Node, web: Web) -> None:
+    """The power has failed when it was noted as written."""
+    _bring_wmcb(node)
+    node.path(_USER_DATA).write_bytes(b"")
+    noted = ("/v", "UserDataPlugin", "/t", "REG_DWORD", "/d", "1")
+    assert node.run("reg.exe", "add", _PLUGINS, *noted).code == 0
+    cloudbase_init.serve(web, WHOLE, "instance", _HOST_NAME)
+    for _ in range(2):
+        _boot(node, web, "local-scripts", local_scripts_path=_SCRIPTS)
+    assert _made(node) == {"first", "last"}, _log(node)
+
+
+def _bring_wmcb(node: Node) -> None:
+    node.copy_in(SHIPPED, r"C:\k\wmcb.exe")
+    node.copy_in(_FILES / "local-scripts" / "join.cmd", rf"{_SCRIPTS}\join.cmd")
+    node.path(_USER_DATA).parent.mkdir(parents=True)
+
+
+def _made(node: Node) -> set[str]:
+    folder = node.path(r"C:\made")
+    return {path.name for path in folder.iterdir()} if folder.exists() else set()
 
 
 RUNCMD = {
