@@ -6,6 +6,7 @@ Its arguments say how it behaves:
     fail=CODE       returns CODE in place of running
     listen          listens at a port of the machine, and records which
     mute            says no word after its first, neither running nor stopped
+    slow=SECONDS    says no word for so long when it is asked to stop
     exit=CODE       its exit code when it is stopped
     hint=SECONDS    how long it says it will take to stop
     stay            then does not stop
@@ -20,6 +21,7 @@ import json
 import os
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +87,7 @@ class _Program:
             if control is Control.PARAMETERS_CHANGED and "raise" in self._behaviour:
                 raise RuntimeError("as it was told to")
             if control in (Control.STOP, Control.PRESHUTDOWN, Control.SHUTDOWN):
+                time.sleep(float(self._behaviour.get("slow", "0")))
                 self._say_that_it_stops()
                 if "vanish" in self._behaviour:
                     os._exit(int(self._behaviour["vanish"]))

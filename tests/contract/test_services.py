@@ -602,8 +602,18 @@ def test_a_wait_sees_a_process_that_ends_without_a_word(bench: Bench) -> None:
     with suppress(ServiceNotRunning):  # it may be gone before it has answered
         bench.services.stop(name)
     stopped = bench.services.wait(name, ServiceState.STOPPED, SOON)
-    assert (stopped.state, stopped.pid, stopped.exit_code) == (ServiceState.STOPPED, None, 1067)
+    assert (stopped.state, stopped.pid, stopped.exit_code) == (ServiceState.STOPPED, None, 1067), stopped
     bench.start(name)
+
+
+def test_a_second_stop_right_after_the_first_ends_nothing(bench: Bench) -> None:
+    name = bench.program("slow=0.5")
+    bench.start(name)
+    bench.services.stop(name)
+    with suppress(ServiceCannotAccept, ServiceNotRunning):
+        bench.services.stop(name)
+    stopped = bench.services.wait(name, ServiceState.STOPPED, SOON)
+    assert (stopped.pid, stopped.exit_code) == (None, 0), stopped
 
 
 def test_a_killed_service_is_stopped_and_a_wait_for_it_fails(bench: Bench) -> None:

@@ -203,6 +203,7 @@ def test_an_installation_that_fails_leaves_no_installer(machine: Node, tmp_path:
     until(
         lambda: (service := machine.service(SERVICE)) is None or service.state is State.STOPPED,
         "what was started does not run any more",
+        explain=lambda: (machine.service(SERVICE), machine.processes("wmcb.exe")),
     )
 
 

@@ -10,9 +10,11 @@ import sys
 assert sys.platform == "win32"
 
 import queue
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.host.port import Control, ServiceState
+from agent.host.errors import HostError
+from agent.host.port import ENDING, Control, ServiceState
 from agent.host.windows.api import service_dispatch
 from agent.host.windows.api.service_dispatch import Handler, ServiceMain, Status
 from agent.host.windows.api.stack import give_back_stack
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 START_HINT_SECONDS = 30.0
 """How long the SCM shall think nothing of it when a service says no word while it starts."""
+_STOP_HINT_SECONDS = 30.0
+"""The same of one that was asked to end, until it says itself how long that takes."""
 
 _OWN_PROCESS = 0x10
 _ACCEPT_STOP = 0x001
@@ -87,7 +91,13 @@ class _Service:
             return _NO_ERROR
         if control not in _CONTROLS or self._controls is None:
             return _CALL_NOT_IMPLEMENTED
-        self._controls.take(_CONTROLS[control])
+        asked = _CONTROLS[control]
+        if asked in ENDING:
+            # Before the SCM has its answer: whoever asks for a stop and then looks would see nothing of it.
+            # Wine's ends a process that is asked twice while it is RUNNING, and says RUNNING ever after.
+            with suppress(HostError):
+                self._controls.stopping(_STOP_HINT_SECONDS)
+        self._controls.take(asked)
         return _NO_ERROR
 
 

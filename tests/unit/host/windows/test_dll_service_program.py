@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.host.errors import HostError, NotAService
-from agent.host.port import Control, ServiceControls
+from agent.host.port import ENDING, Control, ServiceControls
 from agent.host.windows import service_program
 from agent.host.windows.api import service_dispatch
 from agent.host.windows.failure import Win32Failure
@@ -64,6 +64,17 @@ def test_each_control_is_heard_in_its_turn(scm: Scm, control: Control) -> None:
         assert scm.ask(control.value) == 0
         assert controls.next(0) is control
         assert controls.next(0) is None
+        return 0
+
+    assert service_program.serve("name", program) == 0
+
+
+@pytest.mark.parametrize("control", Control)
+def test_one_that_asks_for_the_end_is_answered_by_its_state_at_once(scm: Scm, control: Control) -> None:
+    def program(controls: ServiceControls) -> int:
+        controls.running()
+        scm.ask(control.value)
+        assert scm.reports[-1]["state"] == (STOP_PENDING if control in ENDING else RUNNING)
         return 0
 
     assert service_program.serve("name", program) == 0
