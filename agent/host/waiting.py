@@ -58,7 +58,7 @@ def wait_for(
             return status
         if _is_over(status, process_exit):
             if wanted is ServiceState.STOPPED:
-                return _stopped(status, process_exit)
+                return stopped_without_a_word(status)
             raise _failure(ServiceFailed, name, wanted, status, process_exit)
         left = min(deadline - clock.monotonic(), progress.seconds_left(status))
         if left <= 0:
@@ -104,9 +104,9 @@ def _is_over(status: ServiceStatus, process_exit: int | None) -> bool:
     return status.state is ServiceState.STOPPED or process_exit is not None or without_process
 
 
-def _stopped(status: ServiceStatus, process_exit: int | None) -> ServiceStatus:
-    exit_code = _PROCESS_ABORTED if process_exit else status.exit_code
-    return replaced(status, state=ServiceState.STOPPED, pid=None, exit_code=exit_code)
+def stopped_without_a_word(status: ServiceStatus) -> ServiceStatus:
+    """As the SCM notes it when it comes to see it, whatever the process' own exit code."""
+    return replaced(status, state=ServiceState.STOPPED, pid=None, exit_code=_PROCESS_ABORTED)
 
 
 def _failure(

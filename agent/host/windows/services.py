@@ -18,7 +18,7 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-from agent.host.waiting import wait_for
+from agent.host.waiting import stopped_without_a_word, wait_for
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.scm import (
     CHANGE_CONFIG,
@@ -33,7 +33,6 @@ from agent.host.windows.scm import (
     ServiceKey,
     Setting,
 )
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -134,7 +133,7 @@ class WindowsServices:
         status = self._told(name)
         if status.state is ServiceState.STOP_PENDING and not (status.pid and self._lives(status.pid)):
             # Its process has ended without a word. The SCM notices that later, and Wine's never.
-            return replaced(status, state=ServiceState.STOPPED, pid=None)
+            return stopped_without_a_word(status)
         return status
 
     def _told(self, name: str) -> ServiceStatus:

@@ -478,19 +478,19 @@ def test_a_stop_that_its_process_does_not_hear_is_not_waited_for(
 @pytest.mark.parametrize(
     ("state", "pid", "told"),
     [
-        (ServiceState.STOP_PENDING, 8, (ServiceState.STOPPED, None)),
-        (ServiceState.STOP_PENDING, None, (ServiceState.STOPPED, None)),
-        (ServiceState.STOP_PENDING, 7, (ServiceState.STOP_PENDING, 7)),
-        (ServiceState.RUNNING, 8, (ServiceState.RUNNING, 8)),
+        (ServiceState.STOP_PENDING, 8, (ServiceState.STOPPED, None, 1067)),
+        (ServiceState.STOP_PENDING, None, (ServiceState.STOPPED, None, 1067)),
+        (ServiceState.STOP_PENDING, 7, (ServiceState.STOP_PENDING, 7, 0)),
+        (ServiceState.RUNNING, 8, (ServiceState.RUNNING, 8, 0)),
     ],
     ids=["its process has ended", "it has none", "it lives", "it was not asked to"],
 )
 def test_a_service_that_ends_without_a_word_has_stopped(
-    bench: Bench, state: ServiceState, pid: int | None, told: tuple[ServiceState, int | None]
+    bench: Bench, state: ServiceState, pid: int | None, told: tuple[ServiceState, int | None, int]
 ) -> None:
     bench.created().scm.services["kubelet"].state = ServiceStatus(state, pid, 0, 0, 0, 0)
     status = bench.services.status("kubelet")
-    assert (status.state, status.pid) == told
+    assert (status.state, status.pid, status.exit_code) == told
 
 
 @pytest.mark.parametrize("state", [ServiceState.RUNNING, ServiceState.PAUSED])
