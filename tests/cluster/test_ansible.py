@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from urllib.parse import quote
 import pytest
 
 from cluster.test_ignition import worker_ignition
+from documentation import blocks, on_windows, output
+from documentation.blocks import Place
 from lab import kubernetes, namespace, repository, ssh
 from lab.cluster.cluster import REQUESTS, SECRETS
 from lab.fixtures import secure_web, web, web_authority
@@ -45,6 +48,10 @@ if TYPE_CHECKING:
 __all__ = ["secure_web", "web", "web_authority"]
 
 PLAYBOOKS = repository.ROOT / "packaging" / "ansible"
+PAGE = "packaging/ansible/README.md"
+READERS = "playbooks"
+"""The reader's copy of them, and his home."""
+BIN = Path(sys.executable).parent
 OPENSHIFT = "openshift-machine-config-operator"
 BOOTSTRAPPER = {"kind": "ServiceAccount", "name": "node-bootstrapper", "namespace": OPENSHIFT}
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -95,12 +102,7 @@ class ControlHost:
         self.secrets: list[str] = []
 
     def knows(self, name: str, door: ssh.Door, **more: Any) -> None:
-        self._hosts[name] = {
-            "ansible_port": door.port,
-            "ansible_ssh_private_key_file": str(door.key),
-            "ansible_ssh_common_args": f"-F none -o UserKnownHostsFile={door.known_hosts}",
-            **more,
-        }
+        self._hosts[name] = {**over_ssh(door), **more}
 
     def forgets(self, name: str) -> None:
         del self._hosts[name]
@@ -109,9 +111,8 @@ class ControlHost:
         group = {"hosts": self._hosts, "vars": {**self._common, **variables}}
         inventory = self._folder / "inventory.yml"
         inventory.write_text(json.dumps({"windows": group}))
-        program = Path(sys.executable).parent / "ansible-playbook"
         done = subprocess.run(
-            [str(program), "-vvv", "-i", str(inventory), playbook, *options],
+            [str(BIN / "ansible-playbook"), "-vvv", "-i", str(inventory), playbook, *options],
             cwd=PLAYBOOKS,
             env={**os.environ, **_own_folders(self._folder), "ANSIBLE_NOCOLOR": "1"},
             stdin=subprocess.DEVNULL,
@@ -131,10 +132,80 @@ def _own_folders(folder: Path) -> dict[str, str]:
     return {"ANSIBLE_HOME": str(folder / "ansible"), "ANSIBLE_REMOTE_TEMP": str(folder / "remote")}
 
 
+def as_the_page_has_it(
+    cluster: Cluster,
+    node: Node,
+    door: ssh.Door,
+    runtime: ContainerRuntime,
+    kubelet: Mapping[str, str],
+    folder: Path,
+) -> str:
+    """Each command of the page prints what it shows; the inventory is the example with the lab's values.
+
+    All that Ansible said.
+    """
+    home = folder / READERS
+    shutil.copytree(PLAYBOOKS, home, ignore=shutil.ignore_patterns("inventory.yml"))
+    home.joinpath("wmcb.exe").symlink_to(SHIPPED)
+    home.joinpath(".kube").mkdir()
+    home.joinpath(".kube", "config").symlink_to(cluster.super_admin)
+    example = home / "inventory.example.yml"
+    text, values = example.read_text(), of_the_lab(cluster, door, runtime, kubelet)
+    assert [value for value in values if text.count(value) != 1] == []
+    example.write_text(output.put_in(text, values))
+    log = folder / "ansible.log"
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "PATH": os.pathsep.join((str(BIN), str(kubernetes.linux()), os.environ["PATH"])),
+        "ANSIBLE_LOG_PATH": str(log),
+        "ANSIBLE_NOCOLOR": "1",
+        # The path of a socket has to be short.
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(Path("~/.ansible/cp").expanduser()),
+    }
+    on_windows.check(PAGE, Place.CONTROL_HOST, node, {}, environment)
+    return log.read_text()
+
+
+def of_the_lab(
+    cluster: Cluster, door: ssh.Door, runtime: ContainerRuntime, kubelet: Mapping[str, str]
+) -> dict[str, str]:
+    """What is put in the place of the example's values; what has to be said besides stands below a line."""
+    besides = {
+        "ansible_user: Administrator": over_ssh(door),
+        "wmcb_kubeconfig: ~/.kube/config": {"wmcb_options": in_wine(runtime)},
+    }
+    return {
+        "10.0.1.11": namespace.ADDRESS,
+        "https://dl.k8s.io/v1.31.4/bin/windows/amd64/kubelet.exe": kubelet["url"],
+        "0" * 64: kubelet["sha256"],
+        "openshift-machine-api": cluster.namespace,
+        **{
+            line: "\n    ".join((line, *(f"{name}: {json.dumps(value)}" for name, value in more.items())))
+            for line, more in besides.items()
+        },
+    }
+
+
+def in_wine(runtime: ContainerRuntime) -> dict[str, str]:
+    """Which has no containerd, and no named pipes as gRPC wants them."""
+    return {"runtime-service": "none", "container-runtime-endpoint": runtime.endpoint}
+
+
+def over_ssh(door: ssh.Door) -> dict[str, Any]:
+    return {
+        "ansible_port": door.port,
+        "ansible_ssh_private_key_file": str(door.key),
+        "ansible_ssh_common_args": f"-F none -o UserKnownHostsFile={door.known_hosts}",
+    }
+
+
+def test_no_page_is_left_out() -> None:
+    assert blocks.pages_for(Place.CONTROL_HOST) == [PAGE]
+
+
 @pytest.fixture
 def control_host(cluster: Cluster, container_runtime: ContainerRuntime, tmp_path: Path) -> ControlHost:
-    # Wine has no containerd, and no named pipes as gRPC wants them.
-    runtime = {"runtime-service": "none", "container-runtime-endpoint": container_runtime.endpoint}
     common = {
         "ansible_host": namespace.ADDRESS,
         "ansible_user": "Administrator",
@@ -142,7 +213,7 @@ def control_host(cluster: Cluster, container_runtime: ContainerRuntime, tmp_path
         "ansible_shell_type": "cmd",
         "wmcb_exe": {"file": str(SHIPPED)},
         "wmcb_kubelet": {"file": str(kubernetes.kubelet())},
-        "wmcb_options": runtime,
+        "wmcb_options": in_wine(container_runtime),
         "wmcb_kubectl": str(kubernetes.linux() / "kubectl"),
         "wmcb_kubeconfig": str(cluster.super_admin),
     }
@@ -197,6 +268,12 @@ def trust_windows_too(node: Node, authority: Authority) -> None:
     assert node.python("-c", WINDOWS_TRUST, r"C:\given\authority.crt").code == 0
 
 
+def publish(web: Web, path: str, content: bytes) -> dict[str, str]:
+    """As a source that names it by its checksum."""
+    web.pages[path] = Page(content)
+    return {"url": web.url(path, namespace.ADDRESS), "sha256": hashlib.sha256(content).hexdigest()}
+
+
 def publish_kubelet(web: Web) -> str:
     """As the Kubernetes project publishes it; where that is found in its place."""
     kubelet = kubernetes.kubelet().read_bytes()
@@ -224,6 +301,7 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
     door: ssh.Door,
     openshift: str,
     cluster: Cluster,
+    container_runtime: ContainerRuntime,
     node: Node,
     secure_web: Web,
     web: Web,
@@ -231,47 +309,23 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
     tmp_path: Path,
     timed: Timed,
 ) -> None:
-    """From scale up to reset, one test for all, since each node costs seconds. They are made of the cluster's
-    own wmcb.exe, kubelet's release and Ignition; the one that fails has another kubelet.
+    """From scale up to reset, one test for all, since each node costs seconds.
+
+    The first is made as the page has it; the one that fails has another kubelet.
     """
     served = worker_ignition(cluster, openshift, serverTLSBootstrap=True)
     secure_web.pages["/config/worker"] = Page(served.encode())
     source = user_data(cluster, secure_web.url("/config/worker"), web_authority.certificate.read_text())
-    released: dict[str, Any] = {
-        "wmcb_ignition": source,
-        "wmcb_exe": {"config_map": publish_exe(cluster, web, "of-a-url", tmp_path)},
-        "wmcb_cache": str(tmp_path / "cache"),
-        "wmcb_kubelet": {"release": "cluster"},
-        "wmcb_prepare_options": {"mirror": publish_kubelet(secure_web)},
-    }
-    control_host.secrets = [openshift, openshift.split(".")[2], "of-a-url"]
-    control_host.knows("win1", door, wmcb_kubelet=small_kubelet(node))  # a plan asks its release alone
-    planned = control_host.play("scaleup.yml", "--check", "--diff", **released)
-    assert planned.code == 0, planned.out
-    assert "\ncreate service kubelet\n" in planned.out
-    assert "\nnothing to do\n" not in planned.out
-    assert node.service("kubelet") is None
-
-    trust_windows_too(node, web_authority)
-    control_host.knows("win1", door)
+    control_host.secrets = [openshift, openshift.split(".")[2]]
     foreign = request_for("system:node:win1", signer=SERVING, alternatives=[address(namespace.ADDRESS)])
     cluster.api.create(REQUESTS, {"metadata": {"name": "foreign"}, "spec": foreign})
-    with another_node(tmp_path) as (other, way_in):
-        control_host.knows("win2", way_in, **one_that_fails(other))
-        control_host.knows("win3", way_in)  # whose wave never comes
-        with timed("ansible-playbook scaleup.yml, until one of two Nodes is Ready and answers"):
-            done = control_host.play("scaleup.yml", "-e", "wmcb_serial=2", **released)
-        check_failure(done, other)
-        assert not other.holding(openshift)
-    assert {found[0] for found in _RECAP.findall(done.out)} == {"win1", "win2"}
-    control_host.forgets("win2")
-    control_host.forgets("win3")
-    assert done.counted("win1")["failed"] == 0
-    assert cluster.is_ready("win1")
-    assert cluster.node("win2") is None
+    kubelet = publish(web, "/kubelet.exe", kubernetes.kubelet().read_bytes())
+    with timed("what the page has: a look, a plan, and ansible-playbook scaleup.yml until its Node is Ready"):
+        said = as_the_page_has_it(cluster, node, door, container_runtime, kubelet, tmp_path)
+    assert openshift not in said
+    assert "foreign for a serving certificate is not approved" in said
     requests = {r["metadata"]["name"]: r for r in cluster.api.items(REQUESTS)}
     assert "conditions" not in requests.pop("foreign")["status"]
-    assert "foreign for a serving certificate is not approved" in done.out
     assert sorted(r["spec"]["signerName"] for r in requests.values()) == [
         "kubernetes.io/kube-apiserver-client-kubelet",
         "kubernetes.io/kubelet-serving",
@@ -279,11 +333,22 @@ def test_workers_of_the_clusters_own_user_data_one_of_which_fails(
     for request in requests.values():
         assert request["status"]["conditions"][0]["reason"] == "MatchesInventory"
 
-    with timed("the same again"):
-        again = control_host.play("scaleup.yml", **released)
-    assert again.code == 0, again.out
-    assert again.counted("win1") == NOTHING
-    assert '"msg": "nothing to do"' in again.out
+    control_host.knows("win1", door)
+    cache = tmp_path / READERS / ".cache" / "wmcb-ansible"
+    as_before = {"wmcb_ignition": source, "wmcb_kubelet": kubelet, "wmcb_cache": str(cache)}
+    with another_node(tmp_path) as (other, way_in):
+        control_host.knows("win2", way_in, **one_that_fails(other))
+        control_host.knows("win3", way_in)  # whose wave never comes
+        with timed("the same again, beside one that fails"):
+            done = control_host.play("scaleup.yml", "-e", "wmcb_serial=2", **as_before)
+        check_failure(done, other)
+        assert not other.holding(openshift)
+    assert {found[0] for found in _RECAP.findall(done.out)} == {"win1", "win2"}
+    assert done.counted("win1") == NOTHING
+    assert '"msg": "nothing to do"' in done.out
+    assert cluster.node("win2") is None
+    control_host.forgets("win2")
+    control_host.forgets("win3")
     assert not [found for found in node.holding(openshift) if r"\.wmcb" in found]
 
     newer = tmp_path / "kubelet.exe"
@@ -366,26 +431,29 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
     cluster: Cluster,
     node: Node,
     container_runtime: ContainerRuntime,
+    secure_web: Web,
     web: Web,
+    web_authority: Authority,
     tmp_path: Path,
     timed: Timed,
 ) -> None:
-    """From joining to reset, one test for all. The one that is well is given its name, and restarted."""
+    """From joining to reset, one test for all. The one that is well is made of the cluster's own wmcb.exe and
+    kubelet's release, given its name, and restarted.
+    """
     kept = tokens(cluster)
     kubelet = kubernetes.kubelet().read_bytes()
-    web.pages["/kubelet.exe"] = Page(kubelet)
-    served = {
-        "url": web.url("/kubelet.exe", namespace.ADDRESS),
-        "sha256": hashlib.sha256(kubelet).hexdigest(),
-    }
-    control_host.knows(NAME, door, wmcb_kubelet=served)
+    trust_windows_too(node, web_authority)
+    control_host.knows(NAME, door, wmcb_kubelet={"release": "cluster"})
     document = tmp_path / "node.yaml"
     document.write_text(NAMING)
+    control_host.secrets = ["of-a-url"]
     everywhere: dict[str, Any] = {
+        "wmcb_exe": {"config_map": publish_exe(cluster, web, "of-a-url", tmp_path)},
         "wmcb_node_configuration": {"file": str(document)},
         "wmcb_restart": True,
         "wmcb_cache": str(tmp_path / "cache"),
         "wmcb_options": {"runtime-service": "none"},
+        "wmcb_prepare_options": {"mirror": publish_kubelet(secure_web)},
         "wmcb_node_registration": {"criSocket": container_runtime.endpoint},
     }
     with another_node(tmp_path) as (other, way_in):

@@ -6,6 +6,7 @@ They are run in their order, those of one place together:
     (nothing)               ```console with the prompt `$`: here, by a shell, in a sandbox
     <!-- run on: windows -->   with `C:\\>`: the built exe on a Windows node made of Wine
     <!-- run on: cluster -->   with either: the same beside a real control plane
+    <!-- run on: control host -->   with `$`: where Ansible is, beside both, with SSH to the node
     <!-- not run: REASON -->   nowhere
 
 A line `...` stands for any lines, `...` within one for any text. What ends with another exit code than 0 has
@@ -39,6 +40,7 @@ class Place(Enum):
     HERE = "here"
     WINDOWS = "windows"
     CLUSTER = "cluster"
+    CONTROL_HOST = "control host"
     NOWHERE = "nowhere"
 
 
