@@ -23,6 +23,7 @@ from documentation import blocks, on_windows, output
 from documentation.blocks import Place
 from lab import kubernetes, namespace, repository, ssh
 from lab.cluster.cluster import REQUESTS, SECRETS
+from lab.cluster.openshift import BINDINGS, bootstrappers_token, without_bootstrapper
 from lab.fixtures import secure_web, web, web_authority
 from lab.minisign import Signer
 from lab.node import Node
@@ -52,9 +53,6 @@ PAGE = "packaging/ansible/README.md"
 READERS = "playbooks"
 """The reader's copy of them, and his home."""
 BIN = Path(sys.executable).parent
-OPENSHIFT = "openshift-machine-config-operator"
-BOOTSTRAPPER = {"kind": "ServiceAccount", "name": "node-bootstrapper", "namespace": OPENSHIFT}
-BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 WMCB_LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 _SEE = re.compile(rf"see {re.escape(WMCB_LOG)} line (\d+): (.+?)\s*$", re.MULTILINE)
 _TOKEN = re.compile(r"(?<![\w.])(?=[a-z.]{0,22}[0-9])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.])")
@@ -230,22 +228,8 @@ def door(node: Node, tmp_path: Path) -> Iterator[ssh.Door]:
 @pytest.fixture
 def openshift(cluster: Cluster) -> Iterator[str]:
     """A token as OpenShift's workers ask with for their first certificate: nobody approves by himself."""
-    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": OPENSHIFT}})
-    accounts = f"/api/v1/namespaces/{OPENSHIFT}/serviceaccounts"
-    cluster.api.create(accounts, {"metadata": {"name": BOOTSTRAPPER["name"]}})
-    role = {
-        "apiGroup": "rbac.authorization.k8s.io",
-        "kind": "ClusterRole",
-        "name": "system:node-bootstrapper",
-    }
-    binding = {"metadata": {"name": OPENSHIFT}, "roleRef": role, "subjects": [BOOTSTRAPPER]}
-    cluster.api.create(BINDINGS, binding)
-    told = cluster.api.create(
-        f"{accounts}/{BOOTSTRAPPER['name']}/token", {"spec": {"expirationSeconds": 3600}}
-    )
-    yield told["status"]["token"]
-    cluster.api.delete(f"{BINDINGS}/{OPENSHIFT}")
-    cluster.api.delete(f"/api/v1/namespaces/{OPENSHIFT}")
+    yield bootstrappers_token(cluster)
+    without_bootstrapper(cluster)
 
 
 def user_data(cluster: Cluster, url: str, authority: str) -> dict[str, Any]:

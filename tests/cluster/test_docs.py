@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cluster.test_ignition import DOCUMENT, Worker, worker_ignition
 from cluster.test_manifests import LEVELS, LINUX, MANIFESTS
 from documentation import blocks, on_windows, shell
 from documentation.blocks import Place
-from lab import kubernetes, means
+from lab import kubernetes, means, namespace
+from lab.cluster.cluster import REQUESTS
 from lab.cluster.control_plane import KUBERNETES
 from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.openshift import bootstrappers_token, without_bootstrapper
 from lab.features import Features
 from lab.firewall import Firewall
 from lab.standin_kubelet import StandinKubelet
+from lab.waiting import until
 from sandbox.cli.test_profiles import PACKAGING, put_downloads
 from windows.exe import SHIPPED
 from windows.test_bootstrap import RUNTIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from lab.buildkit import ImageBuilding
@@ -33,6 +38,11 @@ if TYPE_CHECKING:
     Has = Callable[[Node, Cluster, ContainerRuntime], None]
 
 DOWNLOADS = r"C:\downloads"
+SIGNED_BY = {
+    "kubernetes.io/kube-apiserver-client-kubelet": "csr-7vqkz",
+    "kubernetes.io/kubelet-serving": "csr-m4xt8",
+}
+"""Who signs what a kubelet asks for, and what pages call the request."""
 
 
 def bare(node: Node, _: Cluster, __: ContainerRuntime) -> None:
@@ -77,6 +87,17 @@ def joined_by_kubeadm(node: Node, cluster: Cluster, runtime: ContainerRuntime) -
     former.wait_until_ready()
 
 
+def of_an_ignition(node: Node, cluster: Cluster, runtime: ContainerRuntime) -> None:
+    """Made a node by hand, with nobody who approves what its kubelet asks for."""
+    worker = Worker(cluster, runtime, node)
+    worker.install()
+    ignition = worker_ignition(cluster, bootstrappers_token(cluster), serverTLSBootstrap=True)
+    node.path(DOCUMENT).write_text(ignition)
+    done = worker.wmcb()
+    assert done.code == 0, done.err
+    until(lambda: cluster.api.items(REQUESTS), "the kubelet has asked for its first certificate", 60)
+
+
 def administrators(_: Node, __: Cluster, ___: ContainerRuntime) -> None:
     """With what signs; the machine has no part in it."""
     means.ensure("minisign")
@@ -87,6 +108,7 @@ PAGES = {
     "docs/guides/cluster-api.md": of_an_image,
     "docs/guides/config-map.md": joined,
     "docs/guides/kubeadm.md": bare,
+    "docs/guides/openshift.md": of_an_ignition,
     "docs/migration.md": joined_by_kubeadm,
     "packaging/manifests/README.md": administrators,
 }
@@ -109,7 +131,10 @@ def without_manifests(cluster: Cluster) -> None:
     cluster.kubectl("delete", "--ignore-not-found", "-n", "kube-system", "configmap", "windows-nodes")
 
 
-AFTERWARDS = {"packaging/manifests/README.md": without_manifests}
+AFTERWARDS = {
+    "docs/guides/openshift.md": without_bootstrapper,
+    "packaging/manifests/README.md": without_manifests,
+}
 """What pages make in the cluster and leave there: other tests have the same one."""
 
 
@@ -137,11 +162,34 @@ def test_a_page_shows_what_is_printed(
         "KUBECONFIG": str(KUBERNETES / "super-admin.conf"),
         "PATH": f"{kubernetes.linux()}{os.pathsep}{image_building.environment['PATH']}",
     }
-    real = {**in_the_lab(cluster, container_runtime), **image_building.called_here}
+    others = {**in_the_lab(cluster, container_runtime), **image_building.called_here}
+    real = WithRequests(cluster, others)
     try:
         on_windows.check(page, Place.CLUSTER, node, real, admin)
     finally:
         AFTERWARDS.get(page, bool)(cluster)
+
+
+class WithRequests(Mapping[str, str]):
+    """And with what the cluster calls the requests for certificates that it has at the moment."""
+
+    def __init__(self, cluster: Cluster, others: Mapping[str, str]) -> None:
+        self._cluster = cluster
+        self._others = others
+
+    def _now(self) -> dict[str, str]:
+        requests = self._cluster.api.items(REQUESTS)
+        names = {SIGNED_BY[each["spec"]["signerName"]]: each["metadata"]["name"] for each in requests}
+        return {**self._others, **names}
+
+    def __getitem__(self, name: str) -> str:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
 
 
 def in_the_lab(cluster: Cluster, runtime: ContainerRuntime) -> Mapping[str, str]:
@@ -153,6 +201,9 @@ def in_the_lab(cluster: Cluster, runtime: ContainerRuntime) -> Mapping[str, str]
         "10.0.0.10:6443": cluster.address,
         "abcdef.0123456789abcdef": cluster.fresh_bootstrap_token(),
         f"sha256:{'0123456789abcdef' * 4}": cluster.ca_hash,
+        "10.0.1.11": namespace.ADDRESS,
+        # A reader looks again.
+        "kubectl get csr": "until kubectl get csr 2>&1 | grep -q Pending; do :; done; kubectl get csr",
         FLANNELS_FILE: "kube-flannel.yml",
         "minisign -G": r"printf 'word\nword\n' | minisign -G",
         "minisign -Sm": r"printf 'word\n' | minisign -Sm",
