@@ -15,6 +15,7 @@ from agent.engine.state_folder import StateFolder
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration import LOG_RUNNER, compile_node, turn
+from agent.spec import Specification
 from service import standing
 from service.cluster import kubeconfig_of
 from service.desired import desired
@@ -26,6 +27,7 @@ from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State
 from service.telling import Event
+from service.trial import Trial
 from service.watching import LettingGo
 
 if TYPE_CHECKING:
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.sources.node_configuration.compiling import Compiled
+    from agent.spec import Key
     from service.cluster import Cluster
     from service.contents import Contents
     from service.desired import Desired
     from service.followed import Followed
+    from service.health import Hung
     from service.reporting import Reports
     from service.succeeding import Lag, Succeeding
     from service.telling import Telling
@@ -99,6 +103,9 @@ class Adopting:
         """What is seen now; whoever looks for another reason does not try it."""
         self._unwell_since: float | None = None
         """A change has waited for the kubelet."""
+        self._made: Desired | None = None
+        """What all of the part was made of last, as far as this process has seen that."""
+        self._trial: Trial | None = None
         self.again_seconds: float | None = None
         """When there is something to do though nothing has happened."""
 
@@ -237,6 +244,8 @@ class Adopting:
         """
         self._is_tried = True
         self.again_seconds = None
+        if self._trial is not None and self._trial.is_over(self._host.clock.monotonic()):
+            self._trial = None
         wanted = self._desired
         if wanted is None:
             return False
@@ -288,6 +297,7 @@ class Adopting:
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
         if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
             return False
+        self._made = wanted
         self._stand_as_applied(wanted)
         return True
 
@@ -393,12 +403,65 @@ class Adopting:
             self._refuse(self._at_its_place(fault, compiled))
             return False
         else:
+            self._put_on_trial(wanted, done, inventory, sound, is_whole=is_whole)
             self._stand_as_made(wanted, done, is_whole=is_whole)
         finally:
             if not is_put_off:
                 self._stand(cut_off="", times=0)
         # What waits for a restart is looked at again when everything is, and not at once.
         return bool(done.plan.changes) or not done.awaiting
+
+    def _put_on_trial(
+        self, wanted: Desired, done: Done, inventory: Inventory, sound: Soundness, *, is_whole: bool
+    ) -> None:
+        """Where it is known what there was before, all of it."""
+        was, former = inventory.recipe_of(PART), self._made
+        self._trial = self._made = None
+        if not is_whole or done.awaiting:
+            return
+        self._made = wanted
+        is_known = not was or (former is not None and former.digest == was)
+        if is_known and done.plan.changes:
+            now = self._host.clock.monotonic()
+            self._trial = Trial(wanted, former if was else None, self._standing, sound.well, now)
+
+    def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:
+        """By making again what there was before, if all that it takes is at hand."""
+        trial = self._trial
+        if trial is None or inventory.recipe_of(PART) != trial.wanted.digest:
+            return False
+        if (harm := trial.harm(hung)) is None:
+            return False
+        self._trial = None
+        try:
+            specification = self._specification_of(trial.former)
+        except Refused as fault:
+            self._telling.note(f"what there was before {self._followed} cannot be made again: {fault}")
+            return False
+        recipe = trial.former.digest if trial.former is not None else ""
+        try:
+            make_so(self._host, specification, self._version, LettingGo(let_go), recipe=recipe, part=PART)
+        except (TakenBack, CannotBeSo) as failure:
+            text = why(failure) if isinstance(failure, TakenBack) else str(failure)
+            self._telling.tell(Event.FAILED, f"{self._followed} could not be taken back: {text}")
+            return isinstance(failure, TakenBack)
+        self._made = trial.former
+        self._verified_run = Inventory.load(StateFolder.of(self._host)).run
+        was = trial.standing
+        self._stand(applied=was.applied, version=was.version, documents=was.documents)
+        self._stand(failed=trial.wanted.content)
+        self._fail(f"{harm}; taken back")
+        return True
+
+    def _specification_of(self, wanted: Desired | None) -> Specification:
+        """Raises Refused."""
+        if wanted is None:
+            return Specification()
+        compiled = compile_node(wanted.documents, self._contents, str(self._followed))
+        if not self._is_at_hand(compiled, is_whole=True):
+            raise Refused("it has to be fetched first")
+        assert compiled.specification is not None
+        return compiled.specification
 
     def _wait_until_well(self, sound: Soundness) -> None:
         """Raises _NotNow. What has not answered once may be as well as ever; what is not well for longer, the

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 from agent.engine.target import NODE
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
-from agent.records import replaced
+from agent.records import frozen, replaced
 from agent.resources.kind import NotWell
 from agent.spec import HealthCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent.engine.target import Record
     from agent.host.port import Host
@@ -29,6 +29,13 @@ _UP = (ServiceState.RUNNING, *_ON_THE_WAY)
 _ASK_AGAIN_SECONDS = 0.1
 _SOONEST_SECONDS = 0.1
 """What is left by a clock's fractions alone is not asked for over and over."""
+
+
+@frozen
+class Hung:
+    how: str
+    """In which way, and for how long."""
+    since: float
 
 
 class Health:
@@ -55,8 +62,8 @@ class Health:
         now = self._host.clock.monotonic()
         return max(_SOON_SECONDS, (now - self._unwell_since.get(key, now)) / 2)
 
-    def hung(self, records: Iterable[Record]) -> Mapping[Key, str]:
-        """What runs and has not been well for longer than it may, and how that shows. Asks each."""
+    def hung(self, records: Iterable[Record]) -> Mapping[Key, Hung]:
+        """What runs and has not been well for longer than it may. Asks each."""
         found, self._patience = {}, None
         for record in records:
             for key, check in _asked([record]):
@@ -64,14 +71,21 @@ class Health:
                     self._unwell_since.pop(key, None)
                     continue
                 now = self._host.clock.monotonic()
-                unwell = now - self._unwell_since.setdefault(key, now)
-                left = self._limit(record, check) - unwell
+                since = self._unwell_since.setdefault(key, now)
+                left = self._limit(record, check) - (now - since)
                 if left <= 0:
                     del self._unwell_since[key]
-                    found[key] = f"{lack} for {unwell:.0f} seconds"
+                    found[key] = Hung(f"{lack} for {now - since:.0f} seconds", since)
                 else:
                     self._patience = left if self._patience is None else min(left, self._patience)
         return found
+
+    def still(self, hung: Mapping[Key, Hung], records: Iterable[Record]) -> Mapping[Key, Hung]:
+        """Those of them that are no better now."""
+        lacking = {
+            key for key, check in _asked(records) if key in hung and self._lack(key, check) is not None
+        }
+        return {key: each for key, each in hung.items() if key in lacking}
 
     def _lack(self, key: Key, check: HealthCheck) -> str | None:
         """What has stopped has none. What stays on its way up or down, nobody else sees to."""
@@ -117,6 +131,10 @@ class Soundness:
                 self._well.append((key, replaced(check, within_seconds=within)))
             else:
                 self.lack = f"{key}: {lack}"
+
+    @property
+    def well(self) -> Collection[Key]:
+        return frozenset(key for key, _ in self._well)
 
     def confirm(self) -> None:
         """Raises NotWell for what is not as well any more, and does not become so in the time that it has."""

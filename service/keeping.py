@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agent.engine.target import Record
     from agent.host.port import Host
     from service.container_programs import ContainerPrograms
+    from service.health import Hung
     from service.mending import Mending
     from service.pausing import Pause
     from service.routing import Routing
@@ -93,6 +94,11 @@ class Wishes(Protocol):
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
         """Makes it so, if it is time for that; whether that was begun. `let_go` is called before a change
         that watches hinder. Raises Busy, Unfinished and HostError before that.
+        """
+
+    def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:
+        """What was made so shortly before these became ill that it may be why; whether that was begun.
+        Raises Busy, Unfinished and HostError before that.
         """
 
     def cut_off(self, part: str) -> None:
@@ -234,6 +240,8 @@ class Keeping:
         if Errand.ALL in due:
             self._follow_all()  # before the look: what happens after it is told
         hung = self._health.hung(self._records.values()) if Errand.HEALTH in due else {}
+        if hung:
+            hung = self._without_what_a_change_harmed(hung)
         self._renewals.look(self._records)
         bereft = self._renewals.due(self._records)
         if Errand.ALL in due:
@@ -274,16 +282,26 @@ class Keeping:
     def _adopt(self, wishes: Wishes) -> bool:
         """Whether it was begun: then all is looked at anew."""
         if wishes.adopt(self._inventory, self._let_go):
-            self._remember(Inventory.load(self._folder))
-            self._starts = {}
-            self._follow_all()
-            # What it has made was looked at by its own run, and whoever changes one thing may change another.
-            self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
-            self._agenda.after(0.0, Errand.COPIES)
+            self._go_on_after_a_run()
             return True
         if wishes.again_seconds is not None:
             self._agenda.after(wishes.again_seconds, Errand.CLUSTER)
         return False
+
+    def _go_on_after_a_run(self) -> None:
+        self._remember(Inventory.load(self._folder))
+        self._starts = {}
+        self._follow_all()
+        # What it has made was looked at by its own run, and whoever changes one thing may change another.
+        self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
+        self._agenda.after(0.0, Errand.COPIES)
+
+    def _without_what_a_change_harmed(self, hung: Mapping[Key, Hung]) -> Mapping[Key, Hung]:
+        """What is well again without that change need not be restarted."""
+        if self._wishes is None or not self._wishes.take_back(hung, self._inventory, self._let_go):
+            return hung
+        self._go_on_after_a_run()
+        return self._health.still(hung, self._records.values())
 
     def _route(self) -> None:
         """Nothing of it is loaded where no document wants it."""
@@ -411,7 +429,9 @@ class Keeping:
 
     # Looking and repairing
 
-    def _look(self, keys: Collection[Key] | None, hung: Mapping[Key, str], bereft: Mapping[Key, str]) -> None:
+    def _look(
+        self, keys: Collection[Key] | None, hung: Mapping[Key, Hung], bereft: Mapping[Key, str]
+    ) -> None:
         """What is `hung`, or `bereft` of what it told another program, is restarted in any case."""
         found = drifted(self._host, keys)
         self._note_unseen(keys, found.unseen)
@@ -430,8 +450,8 @@ class Keeping:
             restart={*hung, *bereft},
             is_ending=lambda: self._signals.has_ended,
         )
-        for key, how in hung.items():
-            self._telling.tell(Event.HUNG, f"{key} was restarted: {how}")
+        for key, each in hung.items():
+            self._telling.tell(Event.HUNG, f"{key} was restarted: {each.how}")
         for key, why in bereft.items():
             self._telling.tell(Event.BEREFT, f"{key} was restarted: {why}")
         self._tell_of(chosen, ends, repaired)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from agent.kube.access import Access
     from agent.kube.answers import Json, Object
     from agent.sources.services_configmap import ServicesConfigMap
+    from agent.spec import Key
+    from service.health import Hung
     from service.reporting import Marks
     from service.signals import Signals
     from service.telling import Telling
@@ -201,6 +203,15 @@ class Operated:
     @property
     def files(self) -> Sequence[PureWindowsPath]:
         return () if self._bundle is None else (self._bundle,)
+
+    def take_back(
+        self,
+        hung: Mapping[Key, Hung],  # noqa: ARG002
+        inventory: Inventory,  # noqa: ARG002
+        let_go: Callable[[], None],  # noqa: ARG002
+    ) -> bool:
+        """The operator says what there is to be, also of a kubelet that is ill."""
+        return False
 
     def cut_off(self, part: str) -> None:
         """It is tried again, ever more seldom."""

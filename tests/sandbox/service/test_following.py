@@ -483,6 +483,115 @@ def test_a_kubelet_that_misses_an_answer_just_then_is_guarded_all_the_same(
     assert guarded.waits >= 1
 
 
+class Harmed(Follower):
+    """Whose kubelet becomes ill so many seconds after the file has another content than `good`."""
+
+    def __init__(self, folder: pathlib.Path, host: Host, after: float, *, stays_ill: bool = False) -> None:
+        self.good: bytes | None = None
+        self._after, self._stays_ill = after, stays_ill
+        self._ill_at: float | None = None
+        super().__init__(folder, host, loopback={"get": self._get})
+        self.make_node()
+
+    def _get(self, port: int, path: str, seconds: float) -> int:  # noqa: ARG002 - as the port has it
+        there = self.host.files.read(FILE) if self.host.files.observe(FILE) is not None else None
+        if there == self.good and not (self._stays_ill and self._ill_at is not None):
+            self._ill_at = None
+        elif self._ill_at is None:
+            self._ill_at = self.clock.time + self._after
+        return 200 if self._ill_at is None or self.clock.time < self._ill_at else 500
+
+    def restarts(self) -> int:
+        return self.started.count("kubelet")
+
+
+@pytest.mark.parametrize("former", [None, b"one"], ids=["nothing", "what another ConfigMap wanted"])
+def test_a_change_after_which_the_kubelet_becomes_ill_soon_is_taken_back(
+    tmp_path: pathlib.Path, host: Host, former: bytes | None
+) -> None:
+    harmed = Harmed(tmp_path, host, after=20.0)
+    harmed.good = former
+    if former is not None:
+        harmed.wants(SETTINGS % "one")
+    before, applied = machine(host), former and harmed.standing.applied
+    harmed.told()
+    harmed.wants(SETTINGS % "two")
+    assert harmed.stands(State.APPLIED)
+    harmed.pass_time(100)
+    assert machine(host) == before
+    assert (harmed.standing.state, harmed.standing.applied) == (State.FAILED, applied or "")
+    assert harmed.restarts() == 0
+    (told,) = [text for event, text in harmed.told() if event is Event.FAILED]
+    assert told.startswith("ConfigMap nodes/windows could not be made so: service kubelet became ill 2")
+    assert told.endswith(" seconds; taken back; not tried again until it is changed")
+    assert harmed.reported()[-1][0] == "failed"
+    harmed.begin()
+    harmed.pass_time(700)
+    assert machine(host) == before, "also after a restart of the service"
+    if former is not None:
+        harmed.wants(SETTINGS % "one")
+        assert harmed.stands(State.APPLIED)
+        assert machine(host) == before
+
+
+NO_CHANGES_FAULT = {
+    "it was well for long": (120.0, False),
+    "it has been restarted since, and nobody knows what there was before": (20.0, True),
+}
+
+
+@pytest.mark.parametrize(("after", "begins_anew"), NO_CHANGES_FAULT.values(), ids=NO_CHANGES_FAULT)
+def test_a_kubelet_that_becomes_ill_otherwise_is_restarted(
+    tmp_path: pathlib.Path, host: Host, after: float, begins_anew: bool
+) -> None:
+    harmed = Harmed(tmp_path, host, after)
+    harmed.wants(SETTINGS % "one")
+    if begins_anew:
+        harmed.begin()
+    harmed.pass_time(after + 80)
+    assert harmed.restarts() == 1
+    assert harmed.stands(State.APPLIED)
+    assert host.files.read(FILE) == b"one"
+
+
+def test_one_that_is_no_better_without_the_change_is_restarted_too(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    harmed = Harmed(tmp_path, host, 20.0, stays_ill=True)
+    harmed.wants(SETTINGS % "one")
+    harmed.pass_time(100)
+    assert harmed.stands(State.FAILED)
+    assert host.files.observe(FILE) is None
+    assert harmed.restarts() == 1
+    assert [event for event, _ in harmed.told() if event in (Event.FAILED, Event.HUNG)] == [
+        Event.FAILED, Event.HUNG
+    ]  # fmt: skip
+
+
+def test_a_change_that_is_to_mend_it_stays(tmp_path: pathlib.Path, host: Host) -> None:
+    harmed = Harmed(tmp_path, host, after=5.0)
+    harmed.good = b"two"
+    harmed.wants(SETTINGS % "one")
+    harmed.pass_time(20)
+    harmed.wants(SETTINGS % "two")
+    harmed.pass_time(200)
+    assert harmed.stands(State.APPLIED)
+    assert (host.files.read(FILE), harmed.restarts()) == (b"two", 0)
+
+
+def test_what_would_have_to_be_fetched_is_not_made_again(
+    tmp_path: pathlib.Path, host: Host, store: Server
+) -> None:
+    harmed = Harmed(tmp_path, host, 20.0)
+    harmed.wants(remote(store, FETCHED))
+    harmed.until_fetched()
+    harmed.wants(SETTINGS % "two")
+    harmed.pass_time(110)
+    assert harmed.stands(State.APPLIED)
+    assert any("what there was before" in line for line in harmed.log)
+    assert harmed.restarts() == 1
+
+
 def test_it_is_guarded_at_each_turn_of_the_same_config_map(tmp_path: pathlib.Path, host: Host) -> None:
     later = "rollout: {start: '2040-01-01T00:00:00Z', window: 0s}\n"
     guarded = Guarded(tmp_path, host, lambda: 200)
