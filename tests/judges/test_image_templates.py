@@ -26,7 +26,7 @@ PACKAGING = repository.ROOT / "packaging"
 SHA256 = "0" * 64
 GIVEN = {"iso_url": "file:///windows.iso", "iso_checksum": f"sha256:{SHA256}", "wmcb_sha256": SHA256}
 SSH = {"communicator": "ssh", "ssh_key_file": "packer"}
-PLUGINS = set(re.findall(r"hashicorp/(\w+)", (PACKAGING / "image/plugins/plugins.pkr.hcl").read_text()))
+PLUGINS = set(re.findall(r"github.com/\w+/(\w+)", (PACKAGING / "image/plugins/plugins.pkr.hcl").read_text()))
 FIRST_WITHOUT_BUILDERS = (1, 10)
 
 

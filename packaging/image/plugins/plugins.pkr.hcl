@@ -20,8 +20,8 @@ packer {
       version = "~> 1.1"
     }
     vsphere = {
-      source  = "github.com/hashicorp/vsphere"
-      version = "~> 1.4"
+      source  = "github.com/vmware/vsphere" # which it was given to in 2026
+      version = "~> 2.1"
     }
   }
 }
