@@ -144,7 +144,7 @@ NOT_RUN = {
         "public CI's workflow has these lines, as a test sees, and runs them on Windows Server 2022 and 2025",
     ],
     "packaging/image/README.md": [
-        "it takes Windows' medium and a hypervisor; a test has Packer judge the templates",
+        "it takes Windows' medium and a hypervisor; tests have Packer judge them and take some steps",
     ],
 }
 """All that the pages show and nobody runs, with the reason."""

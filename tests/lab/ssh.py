@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import asyncssh
+from asyncssh.packet import UInt32
 
 from lab.namespace import ADDRESS
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from lab.node import Node
 
 HOME = r"C:\users\root"
-_RESTART = '"shutdown.exe" "/r"'
+_RESTARTS = ('"shutdown.exe" "/r"', "shutdown /r /f /t 0 ")
+"""Ansible's, and Packer's, which asks by another of 60 seconds whether that is under way."""
 
 
 @dataclass
@@ -51,9 +53,9 @@ def serving(node: Node, folder: Path) -> Iterator[Door]:
     restarting: list[asyncio.Future[None]] = []
 
     async def run(process: asyncssh.SSHServerProcess[bytes]) -> None:
-        command = process.command or ""
+        command = (process.command or "").removesuffix("\n")  # with which Packer ends each
         door.commands.append(command)
-        if command.startswith(_RESTART):
+        if command.startswith(_RESTARTS):
             process.exit(0)
             restarting.append(asyncio.ensure_future(restart(process)))
             return
@@ -62,7 +64,7 @@ def serving(node: Node, folder: Path) -> Iterator[Door]:
         ended = await asyncio.to_thread(node.run_line, line, folder=HOME)
         process.stdout.write(ended.stdout)
         process.stderr.write(ended.stderr)
-        process.exit(ended.code)
+        _end(process, ended.code)
 
     async def restart(process: asyncssh.SSHServerProcess[bytes]) -> None:
         """Wine's own shutdown.exe ends nothing."""
@@ -102,6 +104,12 @@ def serving(node: Node, folder: Path) -> Iterator[Door]:
         loop.close()
 
 
+def _end(process: asyncssh.SSHServerProcess[bytes], code: int) -> None:
+    """As Windows' sshd does, with all of the code; asyncssh would pass on eight bits of it."""
+    process.channel._send_request(b"exit-status", UInt32(code))
+    process.close()
+
+
 async def _close(acceptor: asyncssh.SSHAcceptor) -> None:
     acceptor.close()
     await acceptor.wait_closed()
@@ -112,13 +120,15 @@ async def _close(acceptor: asyncssh.SSHAcceptor) -> None:
 
 
 class _Drive(asyncssh.SFTPServer):
-    """/C:/folder/file is the node's, names found in any letters."""
+    """/C:/folder/file is the node's, and so is C:/folder/file; names found in any letters."""
 
     def __init__(self, channel: asyncssh.SSHServerChannel[bytes], node: Node) -> None:
         super().__init__(channel)
         self._node = node
 
     def realpath(self, path: bytes) -> bytes:
+        if ntpath.splitdrive(path)[0]:
+            path = b"/" + path
         home = "/" + HOME.replace("\\", "/")
         return posixpath.normpath(posixpath.join(os.fsencode(home), path))
 
