@@ -28,7 +28,7 @@ def image(node: Node) -> Node:
     # It takes no notice of our options, and ends as its input says.
     node.copy_in(node.path(r"C:\windows\system32\cmd.exe"), r"C:\k\wmcb.exe")
     _note(node, "UserDataPlugin")
-    _note(node, "MTUPlugin")
+    _note(node, "SetHostNamePlugin")
     return node
 
 
@@ -54,8 +54,10 @@ def test_exit_codes(image: Node) -> None:
         user_data.write_text("#cloud-config\n")
         assert _run(image, code) == expected
         assert user_data.exists() == (expected in (1002, 1003)), code
-        assert _noted(image) == {"MTUPlugin"} | ({"UserDataPlugin"} if code != UNREADABLE else set()), code
-        _note(image, "UserDataPlugin")
+        assert ("UserDataPlugin" in _noted(image)) == (code != UNREADABLE), code
+        if code == UNREADABLE:
+            assert "SetHostNamePlugin" in _noted(image)
+            _note(image, "UserDataPlugin")
 
 
 def test_a_machine_without_user_data_is_done(image: Node) -> None:
@@ -70,3 +72,13 @@ def test_user_data_that_was_not_had_is_waited_for(image: Node) -> None:
     half.write_text("#cloud-config\n")
     assert _run(image, 0) == 1002
     assert half.exists()
+
+
+def test_where_nothing_is_noted_user_data_is_carried_out(image: Node) -> None:
+    """By a cloud that gives no instance id."""
+    assert image.run("reg.exe", "delete", _PLUGINS, "/f").code == 0
+    user_data = image.path(_USER_DATA)
+    user_data.parent.mkdir(parents=True)
+    user_data.write_text("#cloud-config\n")
+    assert _run(image, 0) == 0
+    assert not user_data.exists()

@@ -10,8 +10,10 @@ rem set "META_DATA=http://169.254.169.254/openstack/latest/meta_data.json"
 set "META_DATA="
 
 rem This is run also where the user data could not be had, or was not written to its end: then there is no
-rem file, or half of one.
-reg.exe query "%NOTED%" /s /v UserDataPlugin 2>nul | find.exe "0x1" >nul || exit /b 1002
+rem file, or half of one, and only other plugins are noted. (None is where the cloud gives no instance id.)
+reg.exe query "%NOTED%" /s 2>nul | find.exe "0x1" >nul && (
+    reg.exe query "%NOTED%" /s /v UserDataPlugin | find.exe "0x1" >nul || exit /b 1002
+)
 if not exist "%USER_DATA%" exit /b 0
 
 set "OPTIONS="
