@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 MOST_MEMBERS = 20_000
 MOST_BYTES = 4 << 30
 """Of all that is in it, wanted or not: what unpacks to more was made to fill a disk."""
+MOST_AFTER_END = 64 << 20
+"""What fills up a tar after its end is some kilobytes, a tape's record at most."""
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
+_PIECE = 1 << 18
 
 
 def wanted(packed: Reading, unpacking: Unpacking) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -48,6 +51,16 @@ def wanted(packed: Reading, unpacking: Unpacking) -> Iterator[tuple[str, Iterato
     choice.check_complete()
 
 
+def _of_tar(unpacked: Gunzip) -> Iterator[Member]:
+    yield from tar.members(unpacked.read)
+    # The tar ends before the gzip, whose checksum stands last.
+    left = MOST_AFTER_END
+    while piece := unpacked.read(_PIECE):
+        left -= len(piece)
+        if left < 0:
+            raise Unusable(f"more than {MOST_AFTER_END >> 20} MiB follow the end of its tar")
+
+
 def _of_that_size(member: Member) -> Iterator[bytes]:
     left = member.size
     for piece in member.content():
@@ -63,7 +76,7 @@ def _members(packed: Reading) -> Iterator[Member]:
     head = packed.read(len(_ZIP))
     packed.seek(0)
     if head == _GZIP:
-        return tar.members(Gunzip(packed).read)
+        return _of_tar(Gunzip(packed))
     if head == _ZIP:
         from agent.artifacts import zipped
 

@@ -7,6 +7,7 @@ import io
 import tarfile
 import tracemalloc
 import zipfile
+from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.artifacts import archives
+from agent.artifacts.failure import Unusable
 from agent.spec import Unpacking
 from unit.artifacts.archives_made import Read, refusal, special, tar, tar_gz, unpacked, zip_link, zipped
 
@@ -146,7 +148,9 @@ def test_what_is_no_file_is_refused(archive: bytes) -> None:
 
 
 def _corrupted(archive: bytes, place: int) -> bytes:
-    return archive[:place] + bytes([archive[place] ^ 0xFF]) + archive[place + 1 :]
+    changed = bytearray(archive)
+    changed[place] ^= 0xFF
+    return bytes(changed)
 
 
 BYTES = bytes(range(256)) * 99
@@ -157,9 +161,17 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "a gzip of nothing": (gzip.compress(b""), "it is cut short"),
     "half a tar.gz": (tar_gz(("a", BYTES))[:200], "it is cut short"),
     "a changed header": (gzip.compress(_corrupted(tar(*FILES), 3)), "it is no tar archive, or is damaged"),
-    "a changed gzip": (_corrupted(tar_gz(("a", BYTES)), 150), "it is no gzip file, or is damaged"),
+    "a changed checksum of gzip's": (_corrupted(tar_gz(*FILES), -8), "it is no gzip file, or is damaged"),
+    "a gzip without its checksum": (tar_gz(*FILES)[:-8], "it is cut short"),
+    "a tape behind its end": (
+        tar_gz(*FILES) + gzip.compress(bytes(1 << 20)) * (archives.MOST_AFTER_END >> 20),
+        "more than 64 MiB follow the end of its tar",
+    ),
     "half a zip": (zipped(*FILES)[:100], "it is no zip archive, or is damaged"),
-    "a changed zip": (_corrupted(zipped(("a", b"abc" * 99)), 40), "it is no zip archive, or is damaged"),
+    "a changed checksum of zip's": (
+        _corrupted(zipped(("a", b"abc" * 99)), zipped(("a", b"abc" * 99)).index(b"PK\1\2") + 16),
+        "it is no zip archive, or is damaged",
+    ),
 }  # fmt: skip
 
 
@@ -167,6 +179,14 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
 def test_what_is_damaged_is_refused_in_a_line(case: tuple[bytes, str]) -> None:
     archive, why = case
     assert refusal(archive) == why
+
+
+@BOTH
+def test_no_changed_byte_changes_what_is_unpacked(made: Callable[..., bytes]) -> None:
+    sound = made(("a", BYTES))
+    for place in range(len(sound)):
+        with suppress(Unusable):
+            assert unpacked(_corrupted(sound, place)) == {"a": BYTES}, place
 
 
 @given(st.binary(max_size=300), st.integers(0, 10_000), st.sampled_from([tar_gz(*FILES), zipped(*FILES)]))
