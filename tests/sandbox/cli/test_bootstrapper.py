@@ -105,8 +105,7 @@ def test_a_refusal_names_its_check(bare: Machine) -> None:
 
 def test_advice_of_a_refusal_can_be_followed(bare: Machine) -> None:
     answer = initialize(bare)
-    assert "say what it is called with --runtime-service" in answer.err
-    assert "--runtime-service none" in answer.err
+    assert "--runtime-service NAME is for one of another name, none for a runtime" in answer.err
     bare.put(CONTAINERD.command[0], program())
     bare.host.services.create(replaced(CONTAINERD, name="other"))
     assert initialize(bare, "--runtime-service", "other").code == 0
