@@ -300,8 +300,14 @@ def suggestion(wrong: str, known: Iterable[str], program: str = "wmcb") -> str:
     return f"; did you mean {near}?" if near else f"; see {program} --help"
 
 
+_CLOSE = 0.62
+"""How alike a name has to be to be suggested, of 1: drift is 0.6 like audit, --out 0.67 like --output."""
+
+
 def _nearest(wrong: str, known: Iterable[str]) -> str | None:
     import difflib
 
-    near = difflib.get_close_matches(wrong.lower(), list(known), n=1)
-    return near[0] if near else None
+    # Without the dashes, which are alike in all options: --purge is not to lead to --forget.
+    names = {each.lstrip("-"): each for each in known}
+    near = difflib.get_close_matches(wrong.lower().lstrip("-"), list(names), n=1, cutoff=_CLOSE)
+    return names[near[0]] if near else None

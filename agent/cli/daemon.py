@@ -194,6 +194,7 @@ def _span(request: Request) -> float:
 def install(request: Request) -> int:
     """Lays the running exe out under Program Files and registers the service."""
     host = open_as_administrator(request)
+    from agent.host.port import ServiceState
     from service import installation, succession
     from service.metrics_port import arguments as metrics_arguments
 
@@ -218,6 +219,7 @@ def install(request: Request) -> int:
     say(f"{programs} in {place}")
     if request.has(options.START):
         installation.have_it_run(host, START_WITHIN_SECONDS)
+    if resident_state(host) is ServiceState.RUNNING:
         say(f"the service {SERVICE} runs, and starts with Windows")
     else:
         say(f"the service {SERVICE} starts with Windows, or now by: {now}")

@@ -142,7 +142,7 @@ def _paragraphs(form: Form, *, itself: bool) -> Iterator[str]:
     if isinstance(inner, Text):
         yield from _of_text(inner)
     elif isinstance(inner, Number):
-        yield f"From {inner.least:,g} to {inner.most:,.0f}."
+        yield f"From {inner.least:,g} to {int(inner.most):,}."
     elif isinstance(inner, Flag) and inner.only_true:
         yield "true, or left out."
     elif isinstance(inner, Fields) and itself:

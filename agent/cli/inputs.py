@@ -98,7 +98,9 @@ def require_document(request: Request, asking: Asking) -> None:
             for option in (*options.DOCUMENTS, *alone)
             if option in listed
         )
-        raise BadUsage(f"{wanted} is needed", where=asking.ignition.name)
+        given = request.has(options.NODE_CONFIG)
+        hint = f"; prepare {options.NODE_CONFIG.name} makes what that says alone" if given else ""
+        raise BadUsage(f"{wanted} is needed{hint}", where=asking.ignition.name)
 
 
 def first_look(request: Request, host: Host) -> tuple[str, Request | None]:

@@ -137,7 +137,7 @@ def _again_of_user_data(called: str) -> str:
 
 def _again(status: Status, called: str) -> str:
     if not status.command:
-        return f"run {called} again, with the options that made this node, to make that right"
+        return f"run {called} again, with the command and the options that made this, to make that right"
     hidden = f", with what {HIDDEN} stands for" if HIDDEN in status.command else ""
     return f"{_AGAIN_AS_BEFORE}{hidden}: {status.command}"
 

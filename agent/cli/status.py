@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent.cli.arguments import Request
+    from agent.cli.shown_following import Following
     from agent.engine.run import Status
     from agent.host.port import Host
 
@@ -56,13 +57,20 @@ def show(request: Request) -> int:
     else:
         details = request.has(VERBOSE)
         say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=details, called=called(request)))
-        if resident is not None:
-            say(f"the resident service {_RESIDENT.get(resident, 'is starting, or stopping')}")
-        if pause is not None:
-            say(f"the resident service's repairs are paused {paused_until(request, pause.until)}")
-        if following is not None:
-            say(f"the resident service {shown_following.line(following)}")
+    if not request.wants_json:
+        _say_of_the_service(request, resident, pause, following)
     return DONE if status.is_well and outstanding(status.title) is None else FAILED
+
+
+def _say_of_the_service(
+    request: Request, resident: ServiceState | None, pause: pausing.Pause | None, following: Following | None
+) -> None:
+    if resident is not None:
+        say(f"the resident service {_RESIDENT.get(resident, 'is starting, or stopping')}")
+    if pause is not None:
+        say(f"the resident service's repairs are paused {paused_until(request, pause.until)}")
+    if following is not None:
+        say(f"the resident service {shown_following.line(following)}")
 
 
 def _logs(status: Status) -> Iterator[PureWindowsPath]:

@@ -43,6 +43,8 @@ WRONG = [
     Wrong("half a command", ("daemon",), "daemon: say which of daemon"),
     Wrong("a misspelt option", ("version", "--ouput=json"), "unknown option --ouput; did you mean --output?"),
     Wrong("another's option", ("daemon", "run", "--output=text"), "daemon run has no option --output"),
+    Wrong("an option like none", ("reset", "--purge"), "unknown option --purge; see wmcb reset --help"),
+    Wrong("a command like none", ("drift",), "unknown command drift; see wmcb --help"),
     Wrong("an abbreviation", ("version", "--out", "json"), "unknown option --out; did you mean --output?"),
     Wrong("a value left out", ("version", "--output"), "--output needs a value: --output text|json"),
     Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),

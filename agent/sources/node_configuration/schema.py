@@ -28,8 +28,7 @@ _NODES = Fields(
         ),
         "labels": MapOf(
             Text(
-                "Its value.",
-                "a label's value",
+                expected="a label's value",
                 pattern=r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?",
                 most=63,
             ),

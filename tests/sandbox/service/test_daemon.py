@@ -100,7 +100,14 @@ def test_killed_changed_paused_and_reset(
     assert run([*wmcb, "daemon", "resume"]) == 0
     until(lambda: pid(host))
 
+    assert run([*wmcb, "daemon", "install"]) == 0
+    assert "the service wmcb runs, and starts with Windows" in capsys.readouterr().out.splitlines()
+
     assert run([*wmcb, "reset"]) == 0
+    capsys.readouterr()
+    assert run([*wmcb, "status"]) == 1
+    nothing = ["wmcb has put nothing on this machine", "the resident service runs"]
+    assert capsys.readouterr().out.splitlines() == nothing
     host.services.stop("wmcb")
     stopped = host.services.wait("wmcb", ServiceState.STOPPED, LIMIT_SECONDS)
     assert (stopped.exit_code, stopped.service_exit_code) == (0, 0)

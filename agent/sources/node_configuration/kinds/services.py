@@ -12,8 +12,8 @@ from agent.sources.forms import Fields as Table
 from agent.sources.forms import Flag, ListOf, MapOf, Number, Text, items, mapping, number, text, texts
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
 from agent.sources.node_configuration.kinds.values import (
+    ANY_TEXT,
     DAY,
-    VALUE,
     VARIABLE,
     name_form,
     path,
@@ -48,12 +48,12 @@ _SERVICE = Table(
     {
         "name": service_name_form("By which Windows knows it."),
         "program": path_form("What is run."),
-        "arguments": ListOf(VALUE, "Each is handed to the program as it stands, whatever is in it."),
+        "arguments": ListOf(ANY_TEXT, "Each is handed to the program as it stands, whatever is in it."),
         "displayName": Text("For a person.", pattern=r"[^\x00-\x1f]*", most=256),
         "description": Text("For a person.", pattern=r"[^\x00]*", most=2_000),
         "start": Text("When Windows starts it.", one_of=tuple(_START_TYPES)),
         "dependencies": ListOf(service_name_form(""), "Services that Windows has to start first.", most=50),
-        "environment": MapOf(VALUE, "Its own variables, beside the machine's.", key=VARIABLE, most=500),
+        "environment": MapOf(ANY_TEXT, "Its own variables, beside the machine's.", key=VARIABLE, most=500),
         "restart": Table(
             {
                 "afterSeconds": ListOf(

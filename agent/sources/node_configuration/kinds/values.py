@@ -7,6 +7,7 @@ import binascii
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.records import replaced
 from agent.sources.forms import Number, Text, text
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Inline, Protection
@@ -59,7 +60,8 @@ FEATURE = Text(
     pattern=r"[A-Za-z0-9._-]+",
     most=255,
 )
-VALUE = Text("Its value.", "text", pattern=r"[^\x00]*", most=32_000)
+ANY_TEXT = Text(pattern=r"[^\x00]*", most=32_000)
+VALUE = replaced(ANY_TEXT, about="Its value.")
 PROTECTION = Text(
     "Who may do what with it. private: SYSTEM and administrators only. program: users may read and run it."
     " pods:"
