@@ -86,9 +86,9 @@ COMMANDS = {
         "[COUNT]", "many services that follow one ConfigMap, and what they cost the server", _many
     ),
     "test-windows": Command(
-        "[ARG...]", "tests/windows, in several labs at once: pytest ARG...", _test_windows
+        "[ARG...]", "all of tests/windows, in several labs at once; -k NAME: some", _test_windows
     ),
-    "test-cluster": Command("[ARG...]", "tests/cluster likewise: pytest ARG...", _test_cluster),
+    "test-cluster": Command("[ARG...]", "tests/cluster likewise; one file: see enter", _test_cluster),
 }
 
 
