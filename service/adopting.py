@@ -448,8 +448,9 @@ class Adopting:
         self._made = trial.former
         self._verified_run = Inventory.load(StateFolder.of(self._host)).run
         was = trial.standing
-        self._stand(applied=was.applied, version=was.version, documents=was.documents)
-        self._stand(failed=trial.wanted.content)
+        self._stand(
+            applied=was.applied, version=was.version, documents=was.documents, failed=trial.wanted.content
+        )
         self._fail(f"{harm}; taken back")
         return True
 

@@ -98,9 +98,10 @@ def require_document(request: Request, asking: Asking) -> None:
             for option in (*options.DOCUMENTS, *alone)
             if option in listed
         )
-        given = request.has(options.NODE_CONFIG)
-        hint = f"; prepare {options.NODE_CONFIG.name} makes what that says alone" if given else ""
-        raise BadUsage(f"{wanted} is needed{hint}", where=asking.ignition.name)
+        fault = f"{wanted} is needed"
+        if request.has(options.NODE_CONFIG):
+            fault += f"; {called(request)} prepare {options.NODE_CONFIG.name} makes what that says alone"
+        raise BadUsage(fault, where=asking.ignition.name)
 
 
 def first_look(request: Request, host: Host) -> tuple[str, Request | None]:

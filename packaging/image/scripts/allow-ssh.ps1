@@ -10,12 +10,14 @@ foreach ($wait in 30, 60, 120, 240, 0) {
     catch { if (-not $wait) { throw }; Start-Sleep $wait }
 }
 # Windows cannot be told of a network that it is still finding out about, and has none right after its setup.
-foreach ($second in 1..300) {
-    $networks = Get-NetConnectionProfile
-    if ($networks -and $networks.Name -notcontains 'Identifying...') { break }
-    Start-Sleep 1
+foreach ($left in 300..0) {
+    try {
+        $networks = Get-NetConnectionProfile
+        if (-not $networks) { throw 'Windows has found no network' }
+        $networks | Set-NetConnectionProfile -NetworkCategory Private -ErrorAction Stop # for which the firewall has its rule
+        break
+    } catch { if (-not $left) { throw }; Start-Sleep 1 }
 }
-$networks | Set-NetConnectionProfile -NetworkCategory Private # for which the firewall has its rule
 # Its first start makes its folder, which only administrators can change, and the keys by which the machine is known.
 Set-Service sshd -StartupType Automatic
 Start-Service sshd

@@ -4,12 +4,14 @@
 # kind of password here unless it is told to.
 $ErrorActionPreference = 'Stop'
 # Windows cannot be told of a network that it is still finding out about, and has none right after its setup.
-foreach ($second in 1..300) {
-    $networks = Get-NetConnectionProfile
-    if ($networks -and $networks.Name -notcontains 'Identifying...') { break }
-    Start-Sleep 1
+foreach ($left in 300..0) {
+    try {
+        $networks = Get-NetConnectionProfile
+        if (-not $networks) { throw 'Windows has found no network' }
+        $networks | Set-NetConnectionProfile -NetworkCategory Private -ErrorAction Stop
+        break
+    } catch { if (-not $left) { throw }; Start-Sleep 1 }
 }
-$networks | Set-NetConnectionProfile -NetworkCategory Private
 Enable-PSRemoting -Force -SkipNetworkProfileCheck
 $certificate = New-SelfSignedCertificate -DnsName $env:COMPUTERNAME -CertStoreLocation Cert:\LocalMachine\My
 Get-ChildItem WSMan:\localhost\Listener | Remove-Item -Recurse -Force
