@@ -20,6 +20,7 @@ from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.windows import open_windows
 from agent.records import replaced
 from contract.world import Sharing, runs_under_wine
+from lab.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -168,4 +169,13 @@ def _remove(folder: PureWindowsPath) -> None:
     for file in Path(folder).rglob("*"):
         if not file.stat().st_mode & stat.S_IWRITE:
             file.chmod(stat.S_IWRITE)
-    shutil.rmtree(folder)
+    until(lambda: _is_gone(folder), f"{folder} is used no more", 10)
+
+
+def _is_gone(folder: PureWindowsPath) -> bool:
+    """Who has just ended may have it as its current folder for a moment more."""
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:
+        return False
+    return True
