@@ -100,7 +100,7 @@ class KubeletNode:
     def try_released_kubelet(self, flags: str) -> Result:
         """Runs the kubelet as released until Wine's first gap ends it, with exit code 1.
 
-        By then it has judged its flags and its configuration, and has got its certificate.
+        By then it has judged its flags and its configuration, and mostly has asked for its certificate.
         """
         self.machine.copy_in(kubernetes.windows() / "kubelet.exe", _RELEASED_KUBELET)
         return self.machine.run_line(f"{_RELEASED_KUBELET} {flags}")
