@@ -66,9 +66,10 @@ def demand_builders(folder: Path) -> None:
         )
 
 
-def validated(folder: Path, windows: str, **given: str) -> tuple[int, str]:
+def validated(folder: Path, windows: str, *words: str, **given: str) -> tuple[int, str]:
     variables = [f"-var={name}={value}" for name, value in {**GIVEN, **given}.items()]
-    return packer("validate", f"-var-file=windows-{windows}.pkrvars.hcl", *variables, ".", folder=folder)
+    files = (f"-var-file=windows-{windows}.pkrvars.hcl", *words)
+    return packer("validate", *files, *variables, ".", folder=folder)
 
 
 @pytest.mark.parametrize("folder", [".", "plugins"])
@@ -84,6 +85,18 @@ def test_they_are_formatted(folder: str) -> None:
 def test_they_are_valid(templates: Path, windows: str, given: dict[str, str]) -> None:
     code, out = validated(templates, windows, **given)
     assert code == 0, out
+
+
+def test_the_file_that_the_page_has_is_valid(templates: Path) -> None:
+    (example,) = re.findall(r"```hcl\n(.*?)```", (templates / "README.md").read_text("utf-8"), re.DOTALL)
+    (templates / "mine.pkrvars.hcl").write_text(example)
+    own = ("-var-file=mine.pkrvars.hcl", "-only=vsphere-iso.windows")
+    code, out = validated(templates, "2022", *own)
+    assert code == 0, out
+    (templates / "mine.pkrvars.hcl").write_text(example.replace("  folder ", "  place "))
+    code, out = validated(templates, "2022", *own)
+    assert code != 0
+    assert "folder" in out
 
 
 def test_a_file_that_is_not_there_is_found(templates: Path) -> None:

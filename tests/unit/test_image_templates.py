@@ -32,6 +32,48 @@ def default_of(variable: str, file: Path = IMAGE / "variables.pkr.hcl") -> str:
     return found[1]
 
 
+def declared(file: str) -> dict[str, bool]:
+    """Each variable of a template, and whether it has a default."""
+    found = re.findall(r'^variable "(\w+)" {\n(.*?)^}', text(file), re.MULTILINE | re.DOTALL)
+    return {name: re.search(r"^  default\s*=", body, re.MULTILINE) is not None for name, body in found}
+
+
+def named(part: str) -> set[str]:
+    """The variables that a part of the page names; options of Packer's and values are written otherwise."""
+    return set(re.findall(r"`(\w+)`", part)) & {
+        name for file in IMAGE.glob("*.pkr.hcl") for name in declared(file.name)
+    }
+
+
+def test_the_page_names_what_each_build_has_to_be_given() -> None:
+    needed = {name for name, has_default in declared("variables.pkr.hcl").items() if not has_default}
+    before, _, _ = text("README.md").partition("| builder |")
+    assert named(before.partition("## What to give")[2]) == needed
+    given = {
+        name for each in IMAGE.glob("*.pkrvars.hcl") for name in re.findall(r"(?m)^(\w+)", text(each.name))
+    }
+    assert needed - given == {"wmcb_sha256"}
+
+
+@pytest.mark.parametrize("builder", ["hyperv", "qemu", "vsphere", "aws", "azure"])
+def test_the_page_names_the_variables_of_each_builder(builder: str) -> None:
+    template = text(f"{builder}.pkr.hcl")
+    source = re.search(r'source "([\w-]+)" "(\w+)"', template)
+    assert source is not None
+    (row,) = (line for line in text("README.md").splitlines() if f"`{source[1]}.{source[2]}`" in line)
+    medium = {"iso_url", "iso_checksum"} & set(re.findall(r"var\.(\w+)", template))
+    assert named(row) == declared(f"{builder}.pkr.hcl").keys() | medium
+    fields = re.search(r"object\({\n(.*?)}\)", template, re.DOTALL)
+    for field in re.findall(r"^ *(\w+)", fields[1], re.MULTILINE) if fields else ():
+        assert re.search(rf"\b{field}\b", row)
+
+
+def test_the_page_names_the_variables_of_all_builders() -> None:
+    after = text("README.md").partition("These serve all builders:")[2].partition("\n## ")[0]
+    own = {"name", "windows"}
+    assert named(after) == declared("variables.pkr.hcl").keys() - own
+
+
 @pytest.mark.parametrize("path", ANSWERS, ids=lambda path: path.parent.name)
 def test_answers(path: Path) -> None:
     root = ElementTree.parse(path).getroot()  # noqa: S314 - our own
