@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
-from agent.engine.parts import Taken
 from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
 from agent.records import replaced
@@ -348,8 +347,9 @@ class Adopting:
         return self._contents.at_hand(compiled.artifacts, contents_of(planned))
 
     def _at_its_place(self, fault: CannotBeSo, compiled: Compiled) -> str:
-        if isinstance(fault, Taken) and (origin := compiled.origins.get(fault.key)):
-            return told([origin.error(str(fault))])
+        origins = {key: compiled.origins.get(key) for key in fault.faults}
+        if entries := [origin.error(fault.faults[key]) for key, origin in origins.items() if origin]:
+            return told(entries)
         return f"{self._followed}: {fault}"
 
     def _try_to_fetch_again(self) -> None:
@@ -397,7 +397,8 @@ class Adopting:
             return False
         except TakenBack as failure:
             self._stand(failed=wanted.content)
-            self._fail(why(failure))
+            origin = compiled.origins.get(failure.at) if failure.at else None
+            self._fail(told([origin.error(why(failure))]) if origin else why(failure))
             return True
         except CannotBeSo as fault:
             self._refuse(self._at_its_place(fault, compiled))
@@ -533,7 +534,8 @@ class Adopting:
         self._stand(state=State.REFUSED, error=text, turn=None)
 
     def _fail(self, text: str) -> None:
-        line = f"{self._followed} could not be made so: {text}; not tried again until it is changed"
+        why = text.removeprefix(f"{self._followed}, ")
+        line = f"{self._followed} could not be made so: {why}; not tried again until it is changed"
         self._telling.tell_once(_NOT_DONE, Event.FAILED, line)
         self._stand(state=State.FAILED, error=text, turn=None, failed_by=text)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Notice = Callable[[str], None]
     Aside = Callable[[Notice], AbstractContextManager[Callable[[], None] | None]]
 
-_MOST_LINES = 20
+MOST_LINES = 20
 
 
 def _tell(line: str) -> None:
@@ -68,14 +68,14 @@ def last_of(failures: Sequence[Failure]) -> Failure:
 
 
 def tell_report(report: Report, asking: Asking) -> None:
-    for warning in report.warnings[:_MOST_LINES]:
+    for warning in report.warnings[:MOST_LINES]:
         asking.notice(str(warning))
-    more = len(report.warnings[_MOST_LINES:]) + report.omitted
+    more = len(report.warnings[MOST_LINES:]) + report.omitted
     if more:
         asking.notice(f"and {more} more warnings")
     if report.fatal:
         errors = [
             BadInput(str(error).removeprefix("error: "), where=error.where)
-            for error in report.errors[:_MOST_LINES]
+            for error in report.errors[:MOST_LINES]
         ]
         raise last_of(errors)

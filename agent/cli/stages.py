@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.cli.asking import MOST_LINES, last_of
 from agent.cli.contents import Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
@@ -13,8 +14,10 @@ from agent.cli.outlook import foreseen_of
 from agent.cli.progress import display
 from agent.engine import run as engine
 from agent.engine.parts import Taken
+from agent.host.errors import HostError
 from agent.records import field, frozen
 from agent.release import RELEASE
+from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Key, Specification
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ def foreseen(host: Host, stage: Stage) -> Plan:
     with looking(host):
         try:
             return engine.preview(host, stage.specification, part=stage.part)
-        except Taken as fault:
+        except CannotBeSo as fault:
             raise _at_its_place(fault, stage) from fault
 
 
@@ -59,8 +62,13 @@ def make(request: Request, host: Host, stage: Stage) -> Done:
         stage = _fetched(host, stage, Fetching(told))
         try:
             done = engine.make_so(host, stage.specification, RELEASE, told, part=stage.part)
-        except Taken as fault:
+        except CannotBeSo as fault:
             raise _at_its_place(fault, stage) from fault
+        except engine.TakenBack as failure:
+            cause = _step_at_its_place(failure, stage)
+            if cause is None:
+                raise
+            raise engine.TakenBack(failure.undone, failure.at) from cause
         if stage.contents is not None:
             stage.contents.clear()
         return done
@@ -95,16 +103,31 @@ def _of_artifact(name: str, source: str, why: str, stage: Stage) -> Failure:
 
     origin = stage.origins.get(Key("artifact", name)) or stage.origins[Key("file", name)]
     place = f" from {shown(source)}" if is_url(source) else ""
-    entry = origin.error(f"its content cannot be fetched{place}: {why}")
-    return Failure(str(entry).removeprefix("error: "), where=entry.where)
+    return _told_at(origin, f"its content cannot be fetched{place}: {why}")
 
 
-def _at_its_place(fault: Taken, stage: Stage) -> Failure:
-    origin = stage.origins.get(fault.key)
+def _at_its_place(fault: CannotBeSo, stage: Stage) -> Failure:
+    """All that stands in the way, each where it was asked for."""
+    as_what = BadInput if isinstance(fault, Taken) else Failure
+    failures = [_told_at(stage.origins.get(key), text, as_what) for key, text in fault.faults.items()]
+    return last_of(failures[:MOST_LINES]) if failures else Failure(str(fault))
+
+
+def _step_at_its_place(failure: engine.TakenBack, stage: Stage) -> Failure | None:
+    """What made a step fail, where it was asked for; None for what was not asked for in a document."""
+    origin, cause = stage.origins.get(failure.at) if failure.at else None, failure.__cause__
+    if origin is None or not isinstance(cause, HostError | CannotBeSo | NotWell):
+        return None
+    return _told_at(origin, str(cause), details=cause.details if isinstance(cause, NotWell) else ())
+
+
+def _told_at(
+    origin: Origin | None, text: str, as_what: type[Failure] = Failure, details: Sequence[str] = ()
+) -> Failure:
     if origin is None:
-        return Failure(str(fault))
-    entry = origin.error(str(fault))
-    return BadInput(str(entry).removeprefix("error: "), where=entry.where)
+        return Failure(text, details=details)
+    entry = origin.error(text)
+    return as_what(f"{entry.where}: {text}", where=entry.where, details=details)
 
 
 def beside(stage: Stage, specification: Specification) -> Specification:

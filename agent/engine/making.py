@@ -37,6 +37,8 @@ class Making:
         self, host: Host, folder: StateFolder, journal: Journal, progress: Progress, *, goes_on: bool = False
     ) -> None:
         """`goes_on`: with all else, where something that is to go cannot."""
+        self.at: Key | None = None
+        """The resource that a step is at work on."""
         self._goes_on = goes_on
         self._host = host
         self._folder = folder
@@ -171,6 +173,7 @@ class Making:
 
     def _change(self, change: Change) -> None:
         self._progress.changing(change)
+        self.at = change.target.key
         target, kind, name = change.target, change.target.kind, change.target.key.name
         before = target.observe(self._host)  # not as it was planned: a pause, or another change, came between
         if target.want is not None and (obstacle := kind.obstacle(target.want, before)):
@@ -180,6 +183,7 @@ class Making:
             self._put_by(change, before, change.before)
             kept = self._folder.at_step(len(self._journal.steps))
             self._leave(kind.restore(self._host, name, change.before, target.manner, kept))
+            self.at = None
             return
         self._put_by(change, before, target.wanted)
         kind.apply(self._host, target.want, before, self._folder)
@@ -193,6 +197,7 @@ class Making:
             self.awaiting[target.key] = why
         if self._seen is not None:
             self._seen[target.key] = found
+        self.at = None
 
     def _look_again(self) -> None:
         """While something comes up: what was changed before that is what it has taken over."""

@@ -47,10 +47,10 @@ class Taken(CannotBeSo):
 
     def __init__(self, key: Key, holder: str, fields: tuple[str, ...]) -> None:
         otherwise = f" ({', '.join(fields)})" if fields else ""
-        super().__init__(
+        text = (
             f"{key} is wanted otherwise{otherwise} than by {holder}, which made it; only that can change it"
         )
-        self.key = key
+        super().__init__(text, {key: text})
 
 
 @frozen

@@ -192,12 +192,12 @@ def _all_compared(
     seen: Mapping[Key, State | None],
 ) -> Iterator[Change | Match]:
     """Raises CannotBeSo for all that stands in the way at once: whoever clears it need not come again."""
-    obstacles = []
+    obstacles: dict[Key, str] = {}
     for want in specification.wants:
         try:
             compared = _compared(host, want, remembered, freed, seen)
         except CannotBeSo as obstacle:
-            obstacles.append(str(obstacle))
+            obstacles[want.key] = str(obstacle)
         except HostError:
             if not obstacles:
                 raise
@@ -206,7 +206,8 @@ def _all_compared(
             yield compared
     if obstacles:
         more = len(obstacles) - _MOST_TOLD
-        raise CannotBeSo("; ".join(obstacles[:_MOST_TOLD]) + (f"; and {more} more" if more > 0 else ""))
+        told = [*list(obstacles.values())[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else ())]
+        raise CannotBeSo("; ".join(told), obstacles)
 
 
 def _compared(

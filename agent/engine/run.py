@@ -55,9 +55,11 @@ class Unfinished(Exception):
 class TakenBack(Exception):
     """A run failed (`__cause__` says how), and what it had done was undone."""
 
-    def __init__(self, undone: Undone) -> None:
+    def __init__(self, undone: Undone, at: Key | None = None) -> None:
+        """`at`: the resource whose step failed, where it was one's."""
         super().__init__("; ".join(undone.trouble))
         self.undone = undone
+        self.at = at
 
 
 @frozen
@@ -228,9 +230,9 @@ def make_so(
             prepare()
         folder.ensure()
         journal = journal or Journal.begin(folder, version, part=part or NODE)
+        making = Making(host, folder, journal, progress, goes_on=part is None)
         try:
             tidy(host, (change.target.key for change in planned.changes))
-            making = Making(host, folder, journal, progress, goes_on=part is None)
             making.carry_out(planned, stopped)
             mine = restarting.without(mine, {*making.put_off, *making.staying})
             planned = _but(planned, making.staying)
@@ -254,7 +256,8 @@ def make_so(
                 # It came to its end, and was interrupted only then.
                 clean_up(host, folder, records, journal)
                 raise
-            raise TakenBack(_take_back(host, folder, inventory, journal, progress)) from failure
+            undone = _take_back(host, folder, inventory, journal, progress)
+            raise TakenBack(undone, making.at) from failure
         clean_up(host, folder, records, journal)
         kept_otherwise = tuple(_kept_otherwise(planned, records))
         return Done(planned, tuple(making.left), kept_otherwise, adopted, waiting, put_off)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _INVALID_PARAMETER = 87
 _INVALID_NAME = 123
+NO_PROGRAM = "put it there first, or name the one that is there"
+"""What to do where a service's program is missing."""
+
 _LONGEST_NAME = 256
 
 _FIELDS = (

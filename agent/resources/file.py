@@ -67,7 +67,7 @@ class FileResource(Kind):
         assert isinstance(want, File)
         if found is None:
             missing = want.content is None
-            return f"{want.path} has to be there already, and is not" if missing else None
+            return f"{want.path} has to be there already, and is not; put it there first" if missing else None
         if found["type"] != FileKind.FILE.value:
             return f"{want.path} is a {found['type']}, where a file is to be; move it away"
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.host.port import Host
-    from agent.spec import Want
+    from agent.spec import Key, Want
 
 Value = str | int | bool | None | Sequence["Value"] | Mapping[str, "Value"]
 State = Mapping[str, Value]
@@ -39,8 +39,16 @@ def veiled(value: Value) -> str:
     return f"(hidden, {digest[:12]})"
 
 
+NO_FAULTS: Mapping[Key, str] = {}
+
+
 class CannotBeSo(Exception):
     """Something stands in the way of what is wanted. One line: what, and what to do."""
+
+    def __init__(self, text: str, faults: Mapping[Key, str] = NO_FAULTS) -> None:
+        """`faults` are the same by the resource that each is about, where that is known."""
+        super().__init__(text)
+        self.faults = faults
 
 
 class NotWell(Exception):

@@ -15,7 +15,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host import commandline
-from agent.host.definitions import check_service_name, image_path
+from agent.host.definitions import NO_PROGRAM, check_service_name, image_path
 from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, ServiceFailed, host_error
 from agent.host.port import Control, InstalledService, ServiceState, StartType
 from agent.host.sandbox.places import name_key
@@ -244,7 +244,7 @@ class SandboxServices:
         if file := self._program(program):
             return file, arguments
         subject = f"{commandline.split(line)[0]}, the program of service {record['name']}"
-        raise NotFound("start", subject, _FILE_NOT_FOUND)
+        raise NotFound("start", subject, _FILE_NOT_FOUND, NO_PROGRAM)
 
     def _program(self, program: str) -> str | None:
         path = PureWindowsPath(program)

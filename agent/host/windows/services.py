@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.host import commandline
-from agent.host.definitions import check_service_name, differing_fields, image_path
+from agent.host.definitions import NO_PROGRAM, check_service_name, differing_fields, image_path
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
 from agent.host.port import (
     Control,
@@ -189,7 +189,7 @@ class WindowsServices:
                 service.start(arguments)
             except Win32Failure as failure:
                 if failure.code in _NO_PROGRAM:
-                    raise host_error("start", self._program_of(name), failure.code) from failure
+                    raise host_error("start", self._program_of(name), failure.code, NO_PROGRAM) from failure
                 raise
 
     def _program_of(self, name: str) -> str:

@@ -248,6 +248,39 @@ def test_what_the_node_wants_otherwise_is_refused_at_its_place(machine: Machine)
     assert picture(machine) == made
 
 
+ABSENT = "has to be there already, and is not; put it there first"
+MISSING = {
+    "a file": (
+        ["plan", "prepare"],
+        "files:\n- {path: 'C:\\k\\tool.conf', existing: true}\n- {path: 'C:\\k\\tool.log', existing: true}\n",
+        [
+            rf"line 4, column 3 at $.files.0: C:\k\tool.conf {ABSENT}",
+            rf"line 5, column 3 at $.files.1: C:\k\tool.log {ABSENT}",
+        ],
+    ),
+    "a service's program": (
+        ["prepare"],
+        "services:\n- {name: tool, program: 'C:\\k\\tool.exe'}\n",
+        [
+            r"line 4, column 3 at $.services.0: cannot start C:\k\tool.exe, the program of service tool:"
+            " it does not exist (Windows error 2); put it there first, or name the one that is there;"
+            " the machine is as it was before"
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("commands", "text", "lines"), MISSING.values(), ids=MISSING)
+def test_what_is_missing_is_told_where_the_document_asks_for_it(
+    bare: Machine, commands: list[str], text: str, lines: list[str]
+) -> None:
+    file = given(bare, text)
+    for command in commands:
+        answer = bare.wmcb(command, *file)
+        assert answer.code == 1
+        assert answer.error_lines[-len(lines) :] == [f"wmcb: {file[1]} {line}" for line in lines]
+
+
 def test_a_node_that_cannot_be_made_leaves_what_was_made_before(machine: Machine) -> None:
     machine.put(r"C:\etc\kubernetes", b"a file where a folder has to be")
     assert machine.wmcb(*machine.node, *given(machine)).code == 1

@@ -187,7 +187,7 @@ def test_what_is_wanted_otherwise_is_refused_before_anything_changes(
     with pytest.raises(Taken) as refused:
         part(host, Specification.of([Directory(TOOLS), want], title="t"))
     assert str(refused.value) == line
-    assert refused.value.key == want.key
+    assert refused.value.faults == {want.key: line}
     assert picture(host) == made
 
 

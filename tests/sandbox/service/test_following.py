@@ -411,8 +411,10 @@ def test_what_fails_is_taken_back_and_not_tried_again_before_it_is_another(
     broken.wants(EXPORTER)
     assert machine(host) == before
     (told,) = [text for event, text in broken.told() if event is Event.FAILED]
-    assert told.startswith("ConfigMap nodes/windows could not be made so: ")
+    place = "key node.yaml line 6, column 3 at $.services.0: "
+    assert told.startswith(f"ConfigMap nodes/windows could not be made so: {place}")
     assert told.endswith("; taken back; not tried again until it is changed")
+    assert broken.standing.error.startswith(f"ConfigMap nodes/windows, {place}")
     assert broken.stands(State.FAILED)
 
     follower.cluster = broken.cluster
