@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 1 << 20
 """As much as a ConfigMap can hold."""
 
+_MOST_BITS = 10_000
+_LEFT_OUT = "; leave the quotes out"
+
 
 @frozen
 class Text:
@@ -255,9 +258,13 @@ def _fault(form: Text | Number | Flag, value: Value) -> str | None:
     if isinstance(form, Flag):
         if form.only_true:
             return None if value is True else "true is expected; leave it out otherwise"
-        return None if isinstance(value, bool) else "true or false is expected"
+        if isinstance(value, bool):
+            return None
+        return f"true or false is expected{_LEFT_OUT if value in ('true', 'false') else ''}"
     if isinstance(form, Number):
-        return _number_fault(form, value)
+        fault = _number_fault(form, value)
+        is_quoted = fault and isinstance(value, str) and _fits(form, value)
+        return f"{fault}{_LEFT_OUT}" if is_quoted else fault
     return _text_fault(form, value)
 
 
@@ -270,12 +277,15 @@ def _number_fault(form: Number, value: Value) -> str | None:
     return f"{kind} from {form.least:,g} to {form.most:,.0f} is expected"
 
 
+def _fits(form: Number, value: str) -> bool:
+    return re.fullmatch("[0-9]{1,18}", value) is not None and _number_fault(form, int(value)) is None
+
+
 def _text_fault(form: Text, value: Value) -> str | None:
     if not isinstance(value, str):
-        quotes = "; put it in quotes" if isinstance(value, bool | int | float) else ""
-        return f"{form.expected} is expected{quotes}"
+        return _fault_of_no_text(form, value)
     if form.one_of and value not in form.one_of:
-        return f"one of {', '.join(form.one_of)} is expected"
+        return f"{'one of ' if form.one_of[1:] else ''}{', '.join(form.one_of)} is expected"
     if len(value) < form.least:
         return f"it is empty; {form.expected} is expected"
     if len(value) > form.most:
@@ -285,6 +295,21 @@ def _text_fault(form: Text, value: Value) -> str | None:
         doubled = "; in double quotes a backslash is written twice" if escaped else ""
         return f"{form.expected} is expected{doubled}"
     return None
+
+
+def _fault_of_no_text(form: Text, value: Value) -> str:
+    """Quotes are the remedy only where what stands in them would do."""
+    written = str(value).lower() if isinstance(value, bool) else _digits(value)
+    if written is not None and (fault := _text_fault(form, written)):
+        return fault
+    quotes = "; put it in quotes" if isinstance(value, bool | int | float) else ""
+    return f"{form.expected} is expected{quotes}"
+
+
+def _digits(value: Value) -> str | None:
+    """A whole number as it was written, most likely; of others nobody can tell."""
+    # Python writes none that is much longer.
+    return str(value) if isinstance(value, int) and value.bit_length() < _MOST_BITS else None
 
 
 # What a checked document says.

@@ -20,14 +20,16 @@ _WITH_PORTS = ("tcp", "udp")
 _NUMBERS = {"1": "icmpv4", "6": "tcp", "17": "udp", "58": "icmpv6"}
 _WORDS = ("localsubnet", "defaultgateway", "dhcp", "dns", "wins")
 _PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-_PORTS = Text(expected="a port or a range such as 30000-32767", pattern=f"{_PORT}(-{_PORT})?")
+_PORTS = Text(
+    expected="a port from 1 to 65535, or a range such as 30000-32767,", pattern=f"{_PORT}(-{_PORT})?"
+)
 
 _RULE = Table(
     {
         "name": Text(
             "By which Windows lists it, in a group called wmcb. If there is one of that name that is not"
             " wmcb's, nothing is changed.",
-            "a name without a | that is not all",
+            "a name without a |, other than all,",
             pattern=r"(?![Aa][Ll][Ll]$)[^|\x00-\x1f]+",
             most=256,
         ),

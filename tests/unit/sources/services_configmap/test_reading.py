@@ -143,7 +143,7 @@ FAULTS: list[tuple[str, dict[str, str], str]] = [
     (
         "text for a flag",
         data(service("a", bootstrap="true")),
-        f"error {A}.bootstrap: true or false is expected",
+        f"error {A}.bootstrap: true or false is expected; leave the quotes out",
     ),
     (
         "a negative priority",
