@@ -756,7 +756,7 @@ def test_a_link_is_removed_and_what_it_leads_to_stays(world: World) -> None:
 
 # Watching
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 def changed(

@@ -169,7 +169,7 @@ def _remove(folder: PureWindowsPath) -> None:
     for file in Path(folder).rglob("*"):
         if not file.stat().st_mode & stat.S_IWRITE:
             file.chmod(stat.S_IWRITE)
-    until(lambda: _is_gone(folder), f"{folder} is used no more", 10)
+    until(lambda: _is_gone(folder), f"{folder} is used no more")
 
 
 def _is_gone(folder: PureWindowsPath) -> bool:

@@ -90,7 +90,7 @@ class Node:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        until(self._server_listens, "the wineserver listens", 10, self._server_log.read_text)
+        until(self._server_listens, "the wineserver listens", explain=self._server_log.read_text)
         # Wine takes Linux' host name at each start for its own, also where Windows was given another one.
         named = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', self._dns_name()]
         with (self._place / "boot.log").open("wb") as log:

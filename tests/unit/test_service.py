@@ -45,7 +45,8 @@ class Scm:
             for each in self._requests:
                 take(each)
 
-        threading.Thread(target=ask).start()
+        self.asking = threading.Thread(target=ask)
+        self.asking.start()
 
     def stopped(self, exit_code: int) -> None:
         raise AssertionError(f"it says so itself, with {exit_code}, and its process is ended")
@@ -70,6 +71,7 @@ def test_runs_until_it_is_asked_to_end(end: Control, tmp_path: pathlib.Path) -> 
     assert resident(scm, lambda: True, open_host, _silent) == 0  # type: ignore[arg-type]
     assert scm.heard == ["running", STOP_SECONDS]
     assert opened[:1] == ["running"], "nothing is looked at before Windows knows that it runs"
+    scm.asking.join()
     assert set(threading.enumerate()) <= others, "nothing goes on"
 
 

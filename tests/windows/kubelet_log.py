@@ -26,6 +26,13 @@ OWN_LINE = re.compile(rb"[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ wmcb-log:0\] .*\n
 _places = count(1)
 
 
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:  # not begun yet, or called otherwise since it was listed
+        return b""
+
+
 class Log:
     """A log in a folder of its own on a node, and the runner that writes it."""
 
@@ -54,10 +61,8 @@ class Log:
         return sorted(self.place.glob("kubelet-*.log"))
 
     def everything(self) -> bytes:
-        """What all files hold, the oldest first."""
-        current = self.node.path(self.path)
-        files = [*self.left(), *([current] if current.exists() else [])]
-        return b"".join(file.read_bytes() for file in files)
+        """What all files hold, the oldest first. Of one that is being left just now it may miss some."""
+        return b"".join(map(_content, [*self.left(), self.node.path(self.path)]))
 
     def output(self) -> bytes:
         """The same without what the runner says itself."""

@@ -69,7 +69,8 @@ def test_sources(machine: Machine, secure_web: Web) -> None:
     for name, (url, says) in sources.items():
         machine.node.path(DOCUMENT).write_text(sandboxed.pointer(url, OTHER.pem))
         before = files_below(machine.node.c)
-        refused = bootstrap(machine)
+        # What passes is tried again for as long as that; that nobody is trusted is told at once.
+        refused = machine.bootstrap() if "trusted" in says else bootstrap(machine)
         assert (refused.code, refused.out) == (2, ""), name
         last = refused.err.splitlines()[-1]
         assert "at $.ignition.config.merge.0.source: " in last, name

@@ -19,6 +19,7 @@ from windows.test_bootstrap import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from lab.node import Node
 
@@ -33,8 +34,8 @@ LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 FORMER_LOG = r"C:\ProgramData\wmcb\logs\wmcb.1.log"
 LARGEST_LOG = 5_000_000
 SOON_SECONDS = 60.0
-LATEST_SECONDS = 5.0
-"""Usually a tenth of that; this machine does other things as well."""
+LATEST_SECONDS = 30.0
+"""Usually half of one, on a machine that does nothing else; by itself it would look after ten minutes."""
 FIRST_PAUSE_SECONDS = 0.9
 """As good as the second that a service which stops again is left for."""
 DISABLE = r"""
@@ -130,7 +131,7 @@ def test_a_kubelet_that_does_not_come_to_its_end_is_restarted(node: Node) -> Non
     """It takes the time that a kubelet has to stop, which is ten seconds at least."""
     machine = Machine(node)
     machine.give(stop_until=r"C:\never", wait_hint_milliseconds=3_600_000)
-    done = machine.bootstrap("--start-timeout", "5")
+    done = machine.bootstrap("--start-timeout", "10")
     assert done.code == 0, done.err
     assert machine.wmcb("daemon", "install", "--start").code == 0
     _comes(node, lambda: "keeping kubelet" in _log(node), "it is kept")
@@ -147,6 +148,10 @@ def _metrics() -> dict[str, float]:
         return {each.name: each.value for family in families for each in family.samples if not each.labels}
 
 
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 def test_what_it_does_is_told_to_whoever_asks(kept: Machine) -> None:
     node = kept.node
     assert kept.wmcb("daemon", "install", "--metrics-port", str(METRICS_PORT)).code == 0
@@ -161,7 +166,8 @@ def test_what_it_does_is_told_to_whoever_asks(kept: Machine) -> None:
     with node.path(LOG).open("a") as log:
         log.write("x" * LARGEST_LOG + "\n")
     node.path(CA).write_text("another")
-    until(lambda: 0 < node.path(LOG).stat().st_size < LARGEST_LOG, "it is begun anew", SOON_SECONDS)
+    # For a moment there is none.
+    until(lambda: 0 < _size(node.path(LOG)) < LARGEST_LOG, "it is begun anew", SOON_SECONDS)
     assert node.path(FORMER_LOG).stat().st_size > LARGEST_LOG
 
 
@@ -184,7 +190,7 @@ def test_during_a_pause_it_leaves_the_node_alone_also_after_a_reboot(kept: Machi
     assert reset.code == 0, reset.err
     assert node.service("kubelet") is None
     node.stop_service(SERVICE)
-    node.wait_for_service(SERVICE, State.STOPPED, 5.0)
+    node.wait_for_service(SERVICE, State.STOPPED)
     for path in (r"C:\k", r"C:\etc\kubernetes", r"C:\ProgramData\wmcb", r"C:\var"):
         assert not node.path(path).exists(), path
     assert node.run(DOWNLOADED, "daemon", "uninstall").code == 0

@@ -11,6 +11,7 @@ import pytest
 from agent.release import RELEASE
 from documentation import blocks, on_windows
 from documentation.blocks import Place
+from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from windows.exe import SHIPPED
 from windows.test_bootstrap import DATA, FORMER, RUNTIME
@@ -52,6 +53,7 @@ def with_nssm(node: Node) -> None:
         key = rf"{KUBELET_KEY}\{below}".rstrip("\\")
         assert node.run("reg.exe", "add", key, "/v", name, "/t", kind, "/d", data, "/f").code == 0
     node.start_service("kubelet")
+    node.wait_for_service("kubelet", State.RUNNING)
 
 
 def with_installer(node: Node) -> None:

@@ -502,7 +502,7 @@ def test_a_burst_makes_it_neither_large_nor_lose_anything(log: Log) -> None:
         f"while not pathlib.Path({log.folder!r}, 'seen').exists(): time.sleep(0.01)\n"
     )
     running = log.start(program, "--log-file-size=10M", "--log-file-count=99")
-    until((log.place / "written").exists, "all is written", 60)
+    until((log.place / "written").exists, "all is written", 180)
     (runner,) = log.node.processes(log_runner.NAME)
     status = dict(line.split(":", 1) for line in Path(f"/proc/{runner.pid}/status").read_text().splitlines())
     peak = int(status["VmHWM"].split()[0]) * 1024
@@ -631,17 +631,24 @@ def test_a_service_is_there_again_after_a_reboot(service: Log) -> None:
 # In the place of a program that is no service
 
 
-PLAIN = "import time; print('up', flush=True); time.sleep({seconds})"
+PLAIN = """
+import pathlib, time
+print('up', flush=True)
+while not pathlib.Path({end!r}).exists():
+    time.sleep(0.01)
+"""
+END = r"C:\end"
+"""When this file is there, the program has no more to do."""
 
 
-def register_plain(log: Log, seconds: float) -> None:
-    command = commandline.join([PYTHON, "-c", PLAIN.format(seconds=seconds)])
+def register_plain(log: Log) -> None:
+    command = commandline.join([PYTHON, "-c", PLAIN.format(end=END)])
     log.node.create_service("kubelet", log.line("--as-service", command=command), automatic=False)
 
 
 def test_it_is_the_service_of_a_program_that_is_none(service: Log) -> None:
     node = service.node
-    register_plain(service, 1000)
+    register_plain(service)
     start(service)
     running = node.service("kubelet")
     stop = 0x1
@@ -657,8 +664,9 @@ def test_it_is_the_service_of_a_program_that_is_none(service: Log) -> None:
 
 def test_a_program_that_ends_by_itself_is_a_service_that_failed(service: Log) -> None:
     """Without a word, which is what Windows restarts a service for."""
-    register_plain(service, 0.5)
+    register_plain(service)
     start(service)
+    service.node.path(END).touch()
     service.node.wait_for_service("kubelet", State.STOPPED)
     assert service.said()[-1] == f"{PYTHON} ended with exit code 0"
 

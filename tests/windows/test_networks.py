@@ -77,8 +77,8 @@ ROUTE = {"10.244.3.0/24 over 10.77.0.33": 256}
 FORWARDING = {"eth0": True, "eth0peer": True}
 SOON_SECONDS = 60.0
 OLDER_SECONDS = 5.5
-AT_ONCE_SECONDS = 5.0
-"""Usually a tenth of that; this machine does other things as well."""
+AT_ONCE_SECONDS = 30.0
+"""Usually half of one, on a machine that does nothing else; by itself it would look after ten minutes."""
 
 
 @pytest.fixture
@@ -154,7 +154,8 @@ def test_a_network_is_made_kept_and_taken_back(machine: Machine) -> None:
         )
         assert time.monotonic() - crashed < AT_ONCE_SECONDS
         node.wait_for_service("kube-proxy", State.RUNNING)
-        assert "service kube-proxy was restarted: service hns" in _log(node)
+        told = "service kube-proxy was restarted: service hns"
+        until(lambda: told in _log(node), "it is told", SOON_SECONDS, lambda: _log(node))
 
     node.power_off()
     hns.lose_networks()

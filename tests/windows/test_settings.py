@@ -145,11 +145,11 @@ def test_settings_are_made_kept_and_taken_back(machine: Machine) -> None:
     assert machine.wmcb("daemon", "install").code == 0
     node.start_service(SERVICE)
     log = node.path(r"C:\ProgramData\wmcb\logs\wmcb.log")
-    until(lambda: "keeping kubelet" in log.read_text(), "the node is kept", 30)
+    until(lambda: "keeping kubelet" in log.read_text(), "the node is kept")
     changed = node.python("-c", BY_AN_INSTALLER)
     assert changed.code == 0, changed.err
-    until(lambda: is_made(node), "the settings are as they were made", 30, log.read_text)
-    until(lambda: believed(node) == set(ROOTS), "both are believed again", 30, log.read_text)
+    until(lambda: is_made(node), "the settings are as they were made", explain=log.read_text)
+    until(lambda: believed(node) == set(ROOTS), "both are believed again", explain=log.read_text)
     assert path_of(node)[1].endswith(r";C:\Tools;C:\Installed"), "where it was"
 
     reset = machine.wmcb("reset")
@@ -179,5 +179,5 @@ def test_a_host_name_takes_one_restart_and_the_node_is_made_after_it(machine: Ma
     log = node.path(r"C:\ProgramData\wmcb\logs\wmcb.log")
     until(lambda: node.service("wmcb-continue") is None, "it has been gone on with", 60, log.read_text)
     assert data(node, TCPIP, "Hostname") == "node-7"
-    until(machine.runs, "the kubelet runs", 30, log.read_text)
+    until(machine.runs, "the kubelet runs", explain=log.read_text)
     assert machine.bootstrap("--node-config", DOCUMENT).out.startswith("nothing to do")

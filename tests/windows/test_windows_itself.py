@@ -61,9 +61,9 @@ def test_exclusions_are_made_kept_and_taken_back(machine: Machine) -> None:
     assert rf"defender exclusion path {LAYERS} is gone" in machine.wmcb("status").out
     assert machine.wmcb("daemon", "install").code == 0
     machine.node.start_service(SERVICE)
-    until(lambda: defender.excluded("Paths") == [LAYERS], "it is excluded again", 30)
+    until(lambda: defender.excluded("Paths") == [LAYERS], "it is excluded again")
     take_back_by_hand(machine)
-    until(lambda: defender.excluded("Paths") == [LAYERS], "it is so again, long before it looks at all", 30)
+    until(lambda: defender.excluded("Paths") == [LAYERS], "it is so again, long before it looks at all")
 
     assert machine.wmcb("reset").code == 0
     assert (defender.excluded("Paths"), defender.excluded("Processes")) == ([], [])
