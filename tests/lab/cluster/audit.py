@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,10 +40,13 @@ class AuditLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._from = 0
+        self._since = ""
 
     def forget(self) -> None:
-        """Leaves out of `requests` what was asked until now."""
+        """Leaves out of `requests` what was asked until now, also what is only answered later."""
         self._from = self.path.stat().st_size if self.path.exists() else 0
+        # As the log has it, so that texts compare as their times do.
+        self._since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def requests(self) -> list[Request]:
         """What was asked since, in the order of the answers."""
@@ -52,7 +56,8 @@ class AuditLog:
             log.seek(self._from)
             written = log.read()
         # Its last line may be half written.
-        return list(_once([json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]))
+        events = [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
+        return list(_once([each for each in events if each["requestReceivedTimestamp"] >= self._since]))
 
 
 def _once(events: list[dict[str, object]]) -> Iterator[Request]:

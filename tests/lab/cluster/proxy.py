@@ -36,6 +36,7 @@ class Traffic:
     """What went through, seen from the client."""
 
     connections: int = 0
+    """That were begun; what was sent by older ones counts as well."""
     sent: int = 0
     received: int = 0
 
@@ -43,10 +44,16 @@ class Traffic:
 @dataclass(eq=False)
 class _Connection:
     writer: asyncio.StreamWriter
+    is_new: bool = True
+    """It came since the counts were last set to nothing."""
     client: str = peers.UNKNOWN
     sent: int = 0
     received: int = 0
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @property
+    def traffic(self) -> Traffic:
+        return Traffic(int(self.is_new), self.sent, self.received)
 
 
 class Proxy:
@@ -163,7 +170,7 @@ class Proxy:
     async def _count(self) -> dict[str, Traffic]:
         by_client = defaultdict(list, {client: list(entries) for client, entries in self._ended.items()})
         for connection in self._connections:
-            by_client[connection.client].append(Traffic(1, connection.sent, connection.received))
+            by_client[connection.client].append(connection.traffic)
         return {
             client: Traffic(
                 sum(entry.connections for entry in entries),
@@ -171,12 +178,13 @@ class Proxy:
                 sum(entry.received for entry in entries),
             )
             for client, entries in by_client.items()
+            if any(entry != Traffic() for entry in entries)
         }
 
     async def _forget(self) -> None:
         self._ended.clear()
         for connection in self._connections:
-            connection.sent = connection.received = 0
+            connection.is_new, connection.sent, connection.received = False, 0, 0
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # asyncio does so itself where the socket says that it is TCP; one that was accepted does not.
@@ -196,7 +204,7 @@ class Proxy:
             _reset(writer)
         finally:
             self._connections.discard(connection)
-            self._ended[connection.client].append(Traffic(1, connection.sent, connection.received))
+            self._ended[connection.client].append(connection.traffic)
 
     async def _identify(self, writer: asyncio.StreamWriter) -> str:
         """Looks through all processes, in a thread of its own since that takes some milliseconds."""
