@@ -91,7 +91,10 @@ class Cluster:
         over, restarted = threading.Event(), threading.Event()
 
         def watch() -> None:
-            while not over.wait(0.005):
+            is_last = False
+            while not is_last:
+                # What came about just before the end is seen, too.
+                is_last = over.wait(0.005)
                 if condition():
                     self.restart_api_server()
                     restarted.set()
@@ -281,10 +284,9 @@ class Cluster:
         """Leaves what the next test may rely on: a network without faults, no Node, no request, no token."""
         self.proxy.delay(0)
         self._control_plane.start_api_server()
-        for collection in (NODES, LEASES, REQUESTS):
+        tokens = f"{SECRETS}?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken"
+        for collection in (NODES, LEASES, REQUESTS, tokens):
             self.api.delete(collection)
-        for secret in self.api.items(f"{SECRETS}?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken"):
-            self.api.delete(f"{SECRETS}/{secret['metadata']['name']}")
         # Its content goes in the background; the next test has another namespace.
         self.api.delete(f"/api/v1/namespaces/{self.namespace}")
 
