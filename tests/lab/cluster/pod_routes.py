@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lab.cluster.cluster import Cluster
     from lab.cluster.kubelet_node import KubeletNode
     from lab.node import Node
+    from lab.processes import Process
     from lab.routes import Seen
 
 RIGHTS = str(repository.ROOT / "packaging" / "manifests" / "pod-network")
@@ -170,7 +171,7 @@ class Following:
         *,
         is_there: bool = True,
     ) -> Change:
-        (service,) = self._node.processes(_PROGRAM)
+        service = self._service
         self._cluster.forget_requests()
         cpu = usage.cpu_seconds(service.pid)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -190,5 +191,10 @@ class Following:
 
     @property
     def resident_bytes(self) -> int:
-        (service,) = self._node.processes(_PROGRAM)
-        return service.resident_bytes
+        return self._service.resident_bytes
+
+    @property
+    def _service(self) -> Process:
+        # A command's process may not be quite gone yet.
+        (service,) = (each for each in self._node.processes(_PROGRAM) if "daemon" in each.command)
+        return service
