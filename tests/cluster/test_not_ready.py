@@ -112,7 +112,7 @@ def test_a_kubelet_that_is_killed_reconfigured_or_hangs(kept: Kept, figure: Figu
             os.kill(pid, signal.SIGSTOP)
         kept.another(hung)
     lack = "service kubelet was restarted: http://127.0.0.1:10248/healthz has not answered"
-    until(lambda: lack in kept.log(), "it is told", 10, kept.log)
+    until(lambda: lack in kept.log(), "it is told", explain=kept.log)
 
 
 def test_a_runtime_that_is_down_and_a_reboot(kept: Kept, figure: Figure) -> None:

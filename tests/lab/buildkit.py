@@ -97,7 +97,7 @@ class ImageBuilding:
     def start(self) -> None:
         self._registry.start()
         self._buildkit.start()
-        until(self._answers, "the registry answers", 10, self._registry.last_words)
+        until(self._answers, "the registry answers", explain=self._registry.last_words)
         self._make_base()
 
     def stop(self) -> None:

@@ -45,6 +45,12 @@ _numbers = count(1)
 _BROKEN_PIPE = 109
 
 
+def _content(path: Path) -> bytes:
+    with suppress(FileNotFoundError):  # whoever runs there may have removed it just now
+        return path.read_bytes()
+    return b""
+
+
 class Planted:
     """A library put where nobody should load it from."""
 
@@ -276,7 +282,7 @@ class Node:
         forms = (text.encode(), text.encode("utf-16-le"))
         drive = self._place / "changes" / "drive_c"
         files = (path for path in drive.rglob("*") if path.is_file() and not path.is_symlink())
-        found = [path for path in files if any(form in path.read_bytes() for form in forms)]
+        found = [path for path in files if any(form in _content(path) for form in forms)]
         hives = [hive for hive in ("HKLM", "HKU") if text in (self._export(hive) or "")]
         return sorted("C:\\" + str(path.relative_to(drive)).replace("/", "\\") for path in found) + hives
 

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -94,7 +95,8 @@ def files_below(drive: Path) -> dict[str, Entry]:
     for folder, _, _ in os.walk(drive):
         for entry in os.scandir(folder):
             path = os.path.relpath(entry.path, drive).replace("/", "\\")
-            found[rf"C:\{path}"] = _described(entry)
+            with suppress(FileNotFoundError):  # whoever runs there may have removed it just now
+                found[rf"C:\{path}"] = _described(entry)
     return found
 
 

@@ -117,7 +117,7 @@ class ControlPlane:
         server = self._programs["kube-apiserver"]
         is_anew = not server.running
         server.start()
-        until(self._ready, "the API server is ready", 60, server.last_words)
+        until(self._ready, "the API server is ready", 120, server.last_words)
         for name in _CONTROLLERS if is_anew else ():
             self._programs[name].kill()
             self._programs[name].start()

@@ -172,7 +172,9 @@ class KubeletNode:
             configuration: dict[str, Any] = served["kubeletconfig"]
             return configuration
 
-        return until(answer, f"the kubelet of {self.name} tells its configuration", 20, lambda: refusals[-1])
+        return until(
+            answer, f"the kubelet of {self.name} tells its configuration", explain=lambda: refusals[-1]
+        )
 
     def describe(self) -> str:
         """What is known of it, for a message."""

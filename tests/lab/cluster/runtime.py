@@ -43,7 +43,7 @@ class ContainerRuntime:
 
     def start(self) -> None:
         self._program.start()
-        until(self._answers, "the container runtime answers", 10, self._program.last_words)
+        until(self._answers, "the container runtime answers", explain=self._program.last_words)
 
     def stop(self) -> None:
         self._program.stop()
