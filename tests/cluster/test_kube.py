@@ -20,6 +20,7 @@ from agent.kube.client import Client, Patch, config_map, node
 from agent.kube.discovery import Discovery
 from agent.kube.following import Following, until
 from agent.kube.limits import Limits
+from lab import waiting
 from lab.certificates import Authority
 from lab.cluster.control_plane import HOST
 from lab.web import Page, proxying, serving
@@ -225,7 +226,12 @@ def test_requests_outlive_a_restart(cluster: Cluster, identity: kubeconfig.Kubec
     with Client(identity.access(read_file), notice=notices.append) as client:
         assert client.find(node("win9")) is None
         cluster.stop_api_server()
-        starting = threading.Thread(target=cluster.start_api_server)
+
+        def start() -> None:
+            waiting.until(lambda: notices, "it was asked for in vain")
+            cluster.start_api_server()
+
+        starting = threading.Thread(target=start)
         starting.start()
         assert client.find(node("win9")) is None
         starting.join()
@@ -269,7 +275,7 @@ class Seen:
         except failure.Failed as fault:
             self._states.put(fault)
 
-    def next(self, seconds: float = 30) -> Any:
+    def next(self, seconds: float = 60) -> Any:
         try:
             return self._states.get(timeout=seconds)
         except Empty:
@@ -366,11 +372,14 @@ def test_a_server_that_is_trusted_no_longer_ends_a_watch(cluster: Cluster, seen:
 def test_waiting_for_ones_node(cluster: Cluster, identity: kubeconfig.Kubeconfig) -> None:
     with Client(identity.access(read_file)) as client:
         following = Following(client, "/api/v1/nodes", fields="metadata.name=win9")
-        making = threading.Timer(
-            0.5, lambda: cluster.api.create("/api/v1/nodes", {"metadata": {"name": "win9"}})
-        )
+
+        def make() -> None:
+            waiting.until(lambda: watches(cluster)["watch"], "it is watched for")
+            cluster.api.create("/api/v1/nodes", {"metadata": {"name": "win9"}})
+
+        making = threading.Thread(target=make)
         making.start()
-        state = until(following, lambda state: "win9" in state, 30, "no Node win9")
+        state = until(following, lambda state: "win9" in state, 60, "no Node win9")
         making.join()
     assert list(state) == ["win9"]
     assert watches(cluster) == {"list": 1, "watch": 1}
@@ -379,5 +388,5 @@ def test_waiting_for_ones_node(cluster: Cluster, identity: kubeconfig.Kubeconfig
 def test_waiting_in_vain(identity: kubeconfig.Kubeconfig) -> None:
     with Client(identity.access(read_file)) as client:
         following = Following(client, "/api/v1/nodes", fields="metadata.name=win9")
-        with pytest.raises(failure.NotInTime, match=r"^no Node win9 within 1 seconds$"):
-            until(following, lambda state: "win9" in state, 1, "no Node win9")
+        with pytest.raises(failure.NotInTime, match=r"^no Node win9 within 3 seconds$"):
+            until(following, lambda state: "win9" in state, 3, "no Node win9")
