@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lab import crds, repository
+from lab.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,20 @@ def cluster_api(cluster: Cluster) -> Iterator[Cluster]:
     folder = str(crds.cluster_api())
     cluster.kubectl("apply", "--server-side", "-f", folder)
     cluster.kubectl("wait", "--for=condition=established", "--timeout=60s", "-f", folder)
+    until(lambda: _are_told_of(cluster), "clients are told of them")
     yield cluster
     cluster.kubectl("delete", "-f", folder)
+
+
+def _are_told_of(cluster: Cluster) -> bool:
+    """A moment after they are established."""
+    for each in cluster.api.items("/apis/apiextensions.k8s.io/v1/customresourcedefinitions"):
+        group, plural = each["spec"]["group"], each["spec"]["names"]["plural"]
+        for version in (one["name"] for one in each["spec"]["versions"] if one["served"]):
+            told = cluster.api.find(f"/apis/{group}/{version}") or {"resources": []}
+            if plural not in (one["name"] for one in told["resources"]):
+                return False
+    return True
 
 
 def _apply(cluster: Cluster, text: str) -> str:

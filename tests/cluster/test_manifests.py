@@ -201,6 +201,15 @@ def may(cluster: Cluster, who: tuple[str, ...], *actions: str) -> list[str]:
         ]
 
 
+def until_may(cluster: Cluster, who: tuple[str, ...], actions: tuple[str, ...], allowed: list[str]) -> None:
+    """These of the actions and no others, as soon as the API server has heard of all rights there are."""
+    until(
+        lambda: may(cluster, who, *actions) == allowed,
+        f"{allowed} are allowed",
+        explain=lambda: may(cluster, who, *actions),
+    )
+
+
 @pytest.fixture
 def rights(cluster: Cluster) -> Iterator[Cluster]:
     text = said(cluster, MANIFESTS / "services")
@@ -211,13 +220,13 @@ def rights(cluster: Cluster) -> Iterator[Cluster]:
 
 def test_a_node_lacks_no_more_than_the_manifests_give(cluster: Cluster) -> None:
     given = (*OF_KUBE_PROXY, *OF_FLANNEL)
-    assert may(cluster, NODE, *given) == []
+    until_may(cluster, NODE, given, [])
     assert may(cluster, NODE, *BY_NODE_ANYHOW, PATCHES_ITS_NODE) == [*BY_NODE_ANYHOW, PATCHES_ITS_NODE]
 
 
 def test_kube_proxy_and_flannel_may_do_what_they_need_as_their_node_and_nothing_else(rights: Cluster) -> None:
     needs = (*BY_NODE_ANYHOW, *OF_KUBE_PROXY, *OF_FLANNEL, PATCHES_ITS_NODE)
-    assert may(rights, NODE, *needs, *NOBODYS) == list(needs)
+    until_may(rights, NODE, (*needs, *NOBODYS), list(needs))
 
 
 def test_so_may_kube_proxy_under_the_name_that_every_cluster_knows(cluster: Cluster) -> None:

@@ -101,12 +101,16 @@ def test_what_a_node_may_by_the_manifest_and_no_more(cluster: Cluster) -> None:
         (verb, what) for verb in verbs for what in ("nodes", "nodes/other", "pods", "secrets", "configmaps")
     ]
     before = {each for each in asked if may(cluster, *each)}
+
+    def more() -> set[tuple[str, str]]:
+        return {each for each in asked if may(cluster, *each)} - before
+
+    given = {(verb, what) for verb in ("list", "watch") for what in ("nodes", "nodes/other")}
     cluster.kubectl("apply", "--server-side", "-k", RIGHTS)
     try:
-        more = {each for each in asked if may(cluster, *each)} - before
+        until(lambda: more() == given, "the API server goes by the manifest", explain=more)
     finally:
         cluster.kubectl("delete", "-k", RIGHTS)
-    assert more == {(verb, what) for verb in ("list", "watch") for what in ("nodes", "nodes/other")}
 
 
 def test_a_node_says_itself_what_its_pod_cidr_is(cluster: Cluster) -> None:
@@ -212,7 +216,12 @@ def test_a_service_and_a_pod_have_a_network_again_whatever_hns_has_lost(
         users.until_balanced()
         users.outlive_a_crash(figure, "L3")
         users.outlive_a_start(figure, "L3")
-        assert (routes.made(node), routes.forwarding(node)) == (there, FORWARDING)
+        until(
+            lambda: (routes.made(node), routes.forwarding(node)) == (there, FORWARDING),
+            "there is a route again",
+            SOON_SECONDS,
+            lambda: (routes.made(node), routes.forwarding(node), log(node)),
+        )
         check_joined(joiner)
         assert joiner.wmcb("reset", "--end-pods").code == 0
         assert (hns.networks, hns.load_balancers, dict(routes.made(node))) == ([], [], {})
