@@ -156,8 +156,8 @@ def test_the_next_boot_finishes_it(machine: Joiner, web: Web, when: str) -> None
     cloudbase_init.serve(web, _user_data(machine, "worker-commands.yaml"), "instance", machine.name)
     _add_script(machine)
     running = machine.machine.start(*_command(machine, web, "local-scripts"))
-    until(lambda: running.ended or machine.has(POWER_FAILS[when]), when)
-    assert not running.ended
+    until(lambda: machine.has(POWER_FAILS[when]) or running.ended, when)
+    assert machine.has(POWER_FAILS[when]), _log(machine)
     machine.machine.power_off()
     machine.machine.boot()
     _boot(machine, web, "local-scripts")

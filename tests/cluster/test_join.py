@@ -192,7 +192,7 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     assert gone.code == 0, gone.err
     assert f"the Node {joiner.name} stays in the cluster" in gone.out
     assert list(joiner.machine.path(r"C:\etc\kubernetes").iterdir()) == []
-    assert shim.ended
+    until(lambda: shim.ended, "its pod has ended")
     assert not joiner.has(r"C:\var")
 
 
