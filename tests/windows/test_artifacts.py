@@ -170,6 +170,13 @@ def bomb() -> bytes:
     return gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 20))
 
 
+def refused(machine: Machine, wanted: list[str], *more: str) -> list[str]:
+    """What is told of these, none of which can be had."""
+    result = machine.bootstrap(*wants(machine, *wanted), *more)
+    assert result.code == 1, result.out
+    return [line for line in result.err.splitlines() if "its content cannot be fetched" in line]
+
+
 def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
     machine: Machine, secure_web: Web, web: Web, web_authority: Authority, tmp_path: Path
 ) -> None:
@@ -194,11 +201,9 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
         "link": (tar_gz(special("evil", tarfile.SYMTYPE, "C:\\")), "evil in it is a link", unpack),
         "bomb": (bomb(), "it unpacks to more than 4 GiB", unpack),
         "plain": (b"", "redirects from https to http", "path: 'C:\\tools\\a.exe'"),
-        "short": (TOOL, "breaks off in the middle of TLS", "path: 'C:\\tools\\a.exe'"),
     }
     secure_web.pages |= {f"/{name}": Page(content) for name, (content, _, _) in pages.items()}
     secure_web.pages["/plain"] = Page(status=302, headers={"Location": web.url("/plain")})
-    secure_web.pages["/short"] = Page(TOOL, cut_after=1_024)
     wrong = {"hash": b"wanted", "plain": b"wanted"}
     wanted = [
         artifact(
@@ -212,14 +217,17 @@ def test_what_cannot_be_trusted_is_told_a_line_each_and_changes_nothing(
     pair.write_text(web_authority.server(names, timedelta(days=-1)))
     with serving(pair) as expired:
         wanted.append(artifact("expired", expired.url("/a"), b"", "path: 'C:\\tools\\expired.exe'"))
-        result = machine.bootstrap(*wants(machine, *wanted), "--max-time", "5")
-    assert result.code == 1
-    lines = [line for line in result.err.splitlines() if "its content cannot be fetched" in line]
+        lines = refused(machine, wanted)
     assert len(lines) == len(wanted)
     for at, (name, (_, why, _)) in enumerate(pages.items()):
         (line,) = [line for line in lines if f"$.artifacts.{at}:" in line]
         assert why.replace("a.exe", f"{name}.exe") in line
     assert "certificate of web.test" in next(line for line in lines if f"$.artifacts.{len(pages)}:" in line)
+    # By itself: it is asked for again as long as there is time.
+    secure_web.pages["/short"] = Page(TOOLS, cut_after=1_024)
+    short = artifact("short", secure_web.url("/short"), TOOLS, "path: 'C:\\tools\\short.exe'")
+    (line,) = refused(machine, [short], "--max-time", "5")
+    assert "breaks off in the middle of TLS" in line
     assert machine.node.service("kubelet") is None
     # What came whole is there for a document with another signer, or other members.
     machine.node.path(DOCUMENT).unlink()
