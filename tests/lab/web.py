@@ -125,6 +125,8 @@ def proxying() -> Iterator[Proxy]:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    # With five places, as it is usual, a sixth that asks at the same time is heard a second later.
+    request_queue_size = 128
 
     def handle_error(self, *_: object) -> None:
         """Nothing is said of clients that give up, or do not trust it: tests are about these."""
