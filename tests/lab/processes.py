@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import select
-import time
+import threading
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
@@ -35,21 +35,25 @@ class Ends:
 
     def __init__(self, running: Iterable[Process]) -> None:
         self._waiting = {os.pidfd_open(process.pid): process for process in running}
+        self._ended: list[str] = []
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._watching.start()
 
     def names(self, seconds: float = 60.0) -> list[str]:
         """Of their programs, when the last has ended."""
-        ended: list[str] = []
-        poll, deadline = select.poll(), time.monotonic() + seconds
+        self._watching.join(seconds)
+        assert not self._watching.is_alive(), f"only these have ended: {self._ended}"
+        return self._ended
+
+    def _watch(self) -> None:
+        poll = select.poll()
         for descriptor in self._waiting:
             poll.register(descriptor, select.POLLIN)
         while self._waiting:
-            now = poll.poll(1000 * max(0.0, deadline - time.monotonic()))
-            assert now, f"only these have ended: {ended}"
-            for descriptor, _ in now:
+            for descriptor, _ in poll.poll():
                 poll.unregister(descriptor)
                 os.close(descriptor)
-                ended.append(self._waiting.pop(descriptor).name)
-        return ended
+                self._ended.append(self._waiting.pop(descriptor).name)
 
 
 def of_prefix(prefix: str) -> list[Process]:
