@@ -17,7 +17,7 @@ from agent.engine.run import LOCK, Busy, Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo
+from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Key
 from agent.spec.pod_network import POD_NETWORK
 from service import pausing
@@ -573,7 +573,7 @@ class Keeping:
 
 
 def _named(fields: Sequence[str]) -> str:
-    return ", ".join(field.replace("_", " ") for field in fields)
+    return ", ".join(map(field_in_words, fields))
 
 
 def _was(drift: Drift) -> str:

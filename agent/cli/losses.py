@@ -11,6 +11,7 @@ from agent.engine.planning import differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind
 from agent.records import field, frozen
+from agent.resources.kind import field_in_words
 from agent.resources.trees import inside, of_others
 from agent.spec import Directory, File, Key
 
@@ -58,7 +59,7 @@ class Losses:
         """For a person, before anything goes."""
         yield from (f"goes: {each}" for each in self.data)
         for change, different in self.changed:
-            fields = ", ".join(each.field for each in different)
+            fields = ", ".join(field_in_words(each.field) for each in different)
             yield f"goes: {change.target.key}, which somebody has changed since ({fields})"
         yield from (f"stays: {key.name}, which {why}" for key, why in self.staying.items())
 

@@ -16,6 +16,7 @@ from agent.engine import run as engine
 from agent.engine.planning import Action, hidden_fields, together
 from agent.engine.target import NODE
 from agent.records import frozen
+from agent.resources.kind import field_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -64,7 +65,9 @@ def _not_compared(plan: Plan) -> Iterator[str]:
         if state is not None and (hidden := hidden_fields(target, state, None))
     }
     if found:
-        named = "; ".join(f"{' and '.join(fields)} of {key}" for key, fields in found.items())
+        named = "; ".join(
+            f"{' and '.join(map(field_in_words, fields))} of {key}" for key, fields in found.items()
+        )
         yield f"could not be compared: {named}; {ELEVATE}"
 
 

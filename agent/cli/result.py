@@ -11,6 +11,7 @@ from agent.cli.machine import is_sandbox
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.host.port import ServiceState
+from agent.resources.kind import field_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def _adopted(done: Done) -> Iterator[str]:
 
 def _tell_what_is_kept_otherwise(done: Done) -> None:
     for key, differences in done.kept_otherwise:
-        fields = ", ".join(each.field for each in differences)
+        fields = ", ".join(field_in_words(each.field) for each in differences)
         tell(f"wmcb: warning: this machine keeps {fields} of {key} in its own way")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from agent.resources.kind import veiled
+from agent.resources.kind import field_in_words, veiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +33,8 @@ def lines(
 ) -> Iterator[str]:
     """`details` shows a security descriptor as Windows writes it."""
     for each in differences:
-        label = each.field if details else _LABELS.get(each.field, each.field)
+        label = field_in_words(each.field)
+        label = label if details else _LABELS.get(each.field, label)
         if each.field in _RIGHTS and not details:
             yield f"{label}: {_rights(each)}"
         elif each.found is None and is_there:

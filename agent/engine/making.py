@@ -11,7 +11,7 @@ from agent.engine.target import Record, Target
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo, NotWell, pausable
+from agent.resources.kind import CannotBeSo, NotWell, field_in_words, pausable
 from agent.spec import Specification
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Making:
             if not changes:
                 return
             self.carry_out(again)
-        fields = ", ".join(each.field for each in changes[0].differences)
+        fields = ", ".join(field_in_words(each.field) for each in changes[0].differences)
         raise NotWell(
             f"{changes[0].target.key} does not stay as it is made ({fields}); another program changes it"
         )
@@ -219,7 +219,6 @@ def _checked(target: Target, found: State | None) -> State | None:
     for different in differences(target, found, None):
         if different.field in target.kind.firm:
             # Without the values: a command line can hold a secret.
-            raise NotWell(
-                f"{target.key}: {different.field} reads back as something else; another program changes it"
-            )
+            what = f"{target.key}: {field_in_words(different.field)}"
+            raise NotWell(f"{what} reads back as something else; another program changes it")
     return found

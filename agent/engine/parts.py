@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from agent.engine.target import NODE, Record, Target
 from agent.records import frozen, replaced
-from agent.resources.kind import CannotBeSo
+from agent.resources.kind import CannotBeSo, field_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -144,4 +144,4 @@ def _check(host: Host, want: Want, record: Record, inventory: Inventory, part: s
     fields = {*target.wanted, *known.wanted}
     different = sorted(field for field in fields if target.wanted.get(field) != known.wanted.get(field))
     holder = inventory.title_of(record.parts[0]) or "what made this machine a node"
-    raise Taken(want.key, holder, tuple(field.replace("_", " ") for field in different))
+    raise Taken(want.key, holder, tuple(map(field_in_words, different)))

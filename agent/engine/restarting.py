@@ -13,7 +13,7 @@ from agent.engine.planning import differences
 from agent.engine.target import Target
 from agent.records import replaced
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo
+from agent.resources.kind import CannotBeSo, field_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -82,7 +82,7 @@ def _still(host: Host, target: Target, record: Record) -> str | None:
     kind = target.kind
     for one in differences(target, target.observe(host), record):
         found, wanted = (kind.shown(one.field, value, target.manner) for value in (one.found, one.wanted))
-        return f"{one.field.replace('_', ' ')} is {found}, not {wanted}"
+        return f"{field_in_words(one.field)} is {found}, not {wanted}"
     why = kind.awaits_restart(host, target.key.name)
     return None if why is None else f"it waits again ({why})"
 

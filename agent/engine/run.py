@@ -21,7 +21,7 @@ from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
 from agent.host.errors import AccessDenied, HostError
 from agent.records import field, frozen, replaced
-from agent.resources.kind import CannotBeSo
+from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Specification
 
 if TYPE_CHECKING:
@@ -434,7 +434,7 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
             continue
         if not is_over:
             different = () if record.is_leaving else differences(target, found, record)
-            hidden = " and ".join(hidden_fields(target, found, record)) if found else ""
+            hidden = " and ".join(map(field_in_words, hidden_fields(target, found, record))) if found else ""
             unseen = f"its {hidden} cannot be looked at: access is denied" if hidden else ""
             yield Standing(record, found, different, unseen, bool(hidden))
 

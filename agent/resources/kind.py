@@ -39,7 +39,14 @@ def veiled(value: Value) -> str:
     return f"(hidden, {digest[:12]})"
 
 
+_WORDS = {"sid_type": "SID type"}
+
 NO_FAULTS: Mapping[Key, str] = {}
+
+
+def field_in_words(field: str) -> str:
+    """A field of a state, for a person; programs are told the field itself."""
+    return _WORDS.get(field) or field.replace("_", " ")
 
 
 class CannotBeSo(Exception):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli import main
-from agent.host.port import Recovery, RecoveryAction
+from agent.host.port import Recovery, RecoveryAction, SidType
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
@@ -92,6 +92,20 @@ def test_of_a_long_command_line_the_words_that_differ_are_shown(machine: Machine
     ]
     assert machine.wmcb("plan", *machine.node).out.splitlines()[:4] == says
     assert machine.wmcb("status").out.splitlines()[1:4] == says[1:]
+
+
+def test_fields_have_words_for_people_and_names_for_programs(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    services = machine.host.services
+    installed = services.read("kubelet")
+    assert installed is not None
+    sid = SidType.RESTRICTED
+    services.change(replaced(installed.definition, display_name="Mine", sid_type=sid))
+    for command in (("plan", *machine.node), ("plan", *machine.node, "-v"), ("status",), ("status", "-v")):
+        text = machine.wmcb(*command).out
+        assert "    display name: Mine -> Kubernetes kubelet\n    SID type: RESTRICTED -> NONE\n" in text
+    (change,) = machine.wmcb("plan", *machine.node, "--output=json").document["changes"]
+    assert [each["field"] for each in change["differences"]] == ["display_name", "sid_type"]
 
 
 def test_what_is_to_be_there_is_shown_whole(machine: Machine) -> None:

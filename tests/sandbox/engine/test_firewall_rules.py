@@ -158,7 +158,7 @@ def test_a_change_is_shown_in_words(host: Host) -> None:
     other = replaced(WANTED, action="block", remote_addresses=())
     (change,) = preview(host, specified(other)).changes
     lines = shown_values.lines(change.target, change.differences, is_there=True, details=False)
-    assert list(lines) == ["action: allow -> block", "remote_addresses: 10.0.0.0/8 -> any"]
+    assert list(lines) == ["action: allow -> block", "remote addresses: 10.0.0.0/8 -> any"]
 
 
 def test_without_its_service_the_firewall_is_told_in_one_line(tmp_path: pathlib.Path, host: Host) -> None:
