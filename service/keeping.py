@@ -555,7 +555,7 @@ class Keeping:
 
     def _tell_of_left(self, key: Key, fields: tuple[str, ...], trouble: Sequence[str]) -> None:
         why = self._mending.why(key.name) if self._mending is not None else None
-        why = why or "; ".join(line for line in trouble if key.name in line)
+        why = why or "; ".join(line for line in trouble if key.shown in line)
         text = f"{key} is not as it was made ({_named(fields)}), and could not be put right"
         advice = "make the node again with the options that made it"
         self._telling.tell_once((LEFT, key), Event.NOT_REPAIRED, f"{text}: {why or advice}")

@@ -87,7 +87,7 @@ class Told:
         if not self._taken_back:
             self.remark("taking back what was done")
         self._taken_back.append(step)
-        self._shown.undo(step.key.kind.replace("_", " "), step.key.name)
+        self._shown.undo(step.key.kind.replace("_", " "), step.key.shown)
         self.log.write(f"take back: {step.deed.value} {step.key}")
 
     def taken_back(self) -> list[str]:
@@ -105,7 +105,7 @@ class Told:
         self.log.write(line)
 
     def _step(self, verb: str, key: Key) -> None:
-        self._shown.step(verb, key.kind.replace("_", " "), key.name)
+        self._shown.step(verb, key.kind.replace("_", " "), key.shown)
         self.log.write(f"{verb} {key}")
 
 

@@ -56,7 +56,7 @@ def _files(host: Host, before: Before) -> Iterator[str]:
     if len(others) > _NAMED:
         yield f"{len(others)} files are again what they were"
     else:
-        yield from (f"{key.name} is again what it was" for key in others)
+        yield from (f"{key.shown} is again what it was" for key in others)
 
 
 def _programs_of_running_services(host: Host, before: Before) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
 from agent.cli.failure import BadUsage
+from agent.quoting import in_quotes
 from agent.sources import node_names
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 
@@ -111,10 +112,10 @@ def _addresses(request: Request, option: Option) -> list[Address]:
         try:
             address = ipaddress.ip_address(word.strip())
         except ValueError as fault:
-            raise BadUsage.of(option.name, given, f"{word.strip()!r} is no IP address") from fault
+            raise BadUsage.of(option.name, given, f"{in_quotes(word.strip())} is no IP address") from fault
         if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
             raise BadUsage.of(
-                option.name, given, f"{word.strip()!r} has a zone, which no other machine knows"
+                option.name, given, f"{in_quotes(word.strip())} has a zone, which no other machine knows"
             )
         found.append(address)
     return found

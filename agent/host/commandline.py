@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.command_lines import split
 from agent.host.errors import BadName
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,4 +49,6 @@ def _quoted_program(program: str) -> str:
 
 def _refuse_nul(argument: str) -> None:
     if "\0" in argument:
-        raise BadName("run", repr(argument), _INVALID_PARAMETER, "an argument cannot contain a NUL character")
+        raise BadName(
+            "run", in_quotes(argument), _INVALID_PARAMETER, "an argument cannot contain a NUL character"
+        )

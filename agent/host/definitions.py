@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent.host import commandline
 from agent.host.errors import BadCommand, BadName
 from agent.host.variables import REFERENCE
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from agent.host.port import InstalledService, ServiceDefinition
@@ -35,7 +36,7 @@ _FIELDS = (
 def check_service_name(action: str, name: str) -> None:
     """Raises BadName for what the SCM could not take for a service's name."""
     if not 0 < len(name) <= _LONGEST_NAME or set(name) & {"/", "\\", "\0"}:
-        raise BadName(action, f"service {name[:_LONGEST_NAME]!r}", _INVALID_NAME)
+        raise BadName(action, f"service {in_quotes(name[:_LONGEST_NAME])}", _INVALID_NAME)
 
 
 def image_path(action: str, definition: ServiceDefinition) -> str:

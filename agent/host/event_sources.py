@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ LONGEST_TEXT = 31_000
 def source_key(source: str) -> str:
     """The source's key in the registry."""
     if not source or "\\" in source:
-        raise BadName("use", f"event source {source!r}", _INVALID_NAME)
+        raise BadName("use", f"event source {in_quotes(source)}", _INVALID_NAME)
     return f"{_SOURCES}\\{source}"
 
 

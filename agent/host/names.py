@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.host.errors import BadName
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
@@ -36,14 +37,17 @@ def check_path(action: str, path: PureWindowsPath) -> None:
         )
     for element in path.parts[1:]:
         if fault := _fault(element):
-            raise BadName(action, str(path), _INVALID_NAME, f"{element!r} {fault}")
+            raise BadName(action, str(path), _INVALID_NAME, f"{in_quotes(element)} {fault}")
 
 
 def check_pipe(name: str) -> None:
     """Raises BadName for what cannot be a pipe's name."""
     if not name or set(name) & {"\0", "/", "\\"}:
         raise BadName(
-            "look for", f"pipe {name!r}", _INVALID_NAME, "give its name without what stands before it"
+            "look for",
+            f"pipe {in_quotes(name)}",
+            _INVALID_NAME,
+            "give its name without what stands before it",
         )
 
 
@@ -51,7 +55,7 @@ def _fault(element: str) -> str | None:
     if element == "..":
         return "leads back out of its folder"
     if found := _FORBIDDEN.search(element):
-        return f"contains {found[0]!r}"
+        return f"contains {in_quotes(found[0])}"
     if element.endswith((" ", ".")):
         return "ends with a blank or a dot, which Windows would drop"
     if _DEVICE.fullmatch(element):

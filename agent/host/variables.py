@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,5 +34,5 @@ def kind_of(value: str) -> RegistryKind:
 def check_name(name: str) -> str:
     """The name. Raises BadName for what no variable can be called."""
     if not name or "=" in name or "\0" in name:
-        raise BadName("use", f"environment variable {name!r}", _INVALID_NAME)
+        raise BadName("use", f"environment variable {in_quotes(name)}", _INVALID_NAME)
     return name

@@ -89,8 +89,10 @@ def bounded(entries: Sequence[Entry], room: int = 500) -> Report:
 
 
 def quoted(text: str) -> str:
-    """A user's own word inside a message: on one line, printable everywhere, never long."""
-    return json.dumps(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+    """A user's own word inside a message: on one line, printable everywhere, never long. It is for a person:
+    a backslash stands as it is, as in a path of Windows.
+    """
+    return json.dumps(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...").replace("\\\\", "\\")
 
 
 def _step(step: str | int) -> str:

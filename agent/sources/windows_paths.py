@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.quoting import in_quotes
+
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
@@ -51,7 +53,7 @@ def on_windows(linux: str) -> str:
         raise NotOnWindows(f"{DRIVE}\\{elements[0]} is Windows' own")
     for element in elements:
         if fault := name_fault(element):
-            raise NotOnWindows(f"{element[:40]!r} {fault}", f"a name in it {fault}")
+            raise NotOnWindows(f"{in_quotes(element[:40])} {fault}", f"a name in it {fault}")
     path = f"{DRIVE}\\" + "\\".join(elements)
     if _units(path) > _LONGEST_PATH:
         raise NotOnWindows(f"it is longer than {_LONGEST_PATH} characters")
@@ -65,7 +67,7 @@ def windows_path_fault(path: PureWindowsPath) -> str | None:
         return "it is a whole drive"
     if names[0].lower() == "windows":
         return f"{path.drive}\\{names[0]} is Windows' own"
-    return next((f"{name[:40]!r} {fault}" for name in names if (fault := name_fault(name))), None)
+    return next((f"{in_quotes(name[:40])} {fault}" for name in names if (fault := name_fault(name))), None)
 
 
 def name_fault(element: str) -> str | None:
@@ -73,7 +75,7 @@ def name_fault(element: str) -> str | None:
     if element == "..":
         return "leads back out of its folder"
     if found := _FORBIDDEN.search(element):
-        return f"contains {found[0]!r}, which no Windows name can"
+        return f"contains {in_quotes(found[0])}, which no Windows name can"
     if element.endswith((" ", ".")):
         return "ends with a blank or a dot, which Windows would drop"
     if _DEVICE.fullmatch(element):

@@ -27,7 +27,15 @@ class Key:
         return hash(self._folded())
 
     def __str__(self) -> str:
-        return f"{self.kind.replace('_', ' ')} {self.name}"
+        return f"{self.kind.replace('_', ' ')} {self.shown}"
+
+    @property
+    def shown(self) -> str:
+        """The name for a person, who knows a value of the registry by no other sign than its path."""
+        if self.kind != "registry_value":
+            return self.name
+        path, _, value = self.name.partition("\\\\")
+        return f"{path}\\{value or '(Default)'}"
 
     def _folded(self) -> tuple[str, str]:
         return self.kind, _without_case(self.name)

@@ -305,7 +305,7 @@ PARTS: Mapping[str, Part] = {
         lambda it: it.data(_CONTOSO, "Level"),
         3,
         _set(_CONTOSO, "Level", 4, "DWORD"),
-        rf"registry value {_CONTOSO}\\Level",
+        rf"registry value {_CONTOSO}\Level",
     ),
     "programs' proxy": Part(
         lambda it: it.data(ENVIRONMENT, "HTTPS_PROXY") == it.proxy.url,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agent.host.errors import BadName, NotEmpty, NotFound
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.places import name_key
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +91,9 @@ def _key(key: str) -> str:
 
 def _checked(key: str) -> str:
     if not key.strip("\\") or key.startswith("\\"):
-        raise BadName("use", f"registry key {key!r}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE")
+        raise BadName(
+            "use", f"registry key {in_quotes(key)}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE"
+        )
     return key
 
 

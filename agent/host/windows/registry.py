@@ -14,6 +14,7 @@ from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.windows.api.registry import delete_tree
 from agent.host.windows.failure import Win32Failure, telling
+from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +78,9 @@ def _opened(key: str, access: int = winreg.KEY_READ) -> winreg.HKEYType:
 def _checked(key: str) -> str:
     # An empty name would be the root of all, which to remove would be the end of Windows.
     if not key.strip("\\") or key.startswith("\\"):
-        raise BadName("use", f"registry key {key!r}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE")
+        raise BadName(
+            "use", f"registry key {in_quotes(key)}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE"
+        )
     return key
 
 

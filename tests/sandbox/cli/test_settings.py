@@ -39,7 +39,7 @@ def test_settings_are_made_kept_shown_and_taken_away(machine: Machine) -> None:
     assert planned.code == 0, planned.err
     for line in (
         r"+ create    registry key HKLM\SOFTWARE\Contoso\Agent",
-        r"+ create    registry value HKLM\SOFTWARE\Contoso\Agent\\Level",
+        r"+ create    registry value HKLM\SOFTWARE\Contoso\Agent\Level",
         r"+ create    path entry C:\tools",
     ):
         assert line in planned.out.splitlines()
@@ -53,7 +53,7 @@ def test_settings_are_made_kept_shown_and_taken_away(machine: Machine) -> None:
         r"SOFTWARE\Contoso\Agent", "Password", RegistryValue(RegistryKind.STRING, "other")
     )
     status = machine.wmcb("status", "-v")
-    assert r"~ registry value HKLM\SOFTWARE\Contoso\Agent\\Password" in status.out
+    assert r"~ registry value HKLM\SOFTWARE\Contoso\Agent\Password" in status.out
     assert "swordfish" not in status.out + answer.out + answer.err
     assert machine.wmcb("reset").code == 0
     assert picture(machine) == before

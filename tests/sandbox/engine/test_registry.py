@@ -168,7 +168,7 @@ def test_a_plan_names_them_as_a_person_would(host: Host) -> None:
     run(host, specified(VALUE))
     host.registry.write(DEEP, "Level", Stored(RegistryKind.STRING, "two"))
     (standing,) = [each for each in status(host).resources if each.differences]
-    assert str(standing.record.target.key) == r"registry value HKLM\SOFTWARE\Contoso\Agent\Settings\\Level"
+    assert str(standing.record.target.key) == r"registry value HKLM\SOFTWARE\Contoso\Agent\Settings\Level"
     assert list(
         shown_values.lines(standing.record.target, standing.differences, is_there=True, details=False)
     ) == ["type: REG_SZ -> REG_DWORD", "data: two -> 3"]

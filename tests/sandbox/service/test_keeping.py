@@ -778,7 +778,7 @@ def test_a_setting_is_repaired_as_soon_as_its_key_tells(keeper: Keeper) -> None:
         keeper.happened(Signal(Source.REGISTRY, key))
     assert status(keeper.host).is_well
     assert [text for _, text in keeper.told()] == [
-        r"registry value HKLM\SOFTWARE\Contoso\\Level was gone, and was put right (type, data)",
+        r"registry value HKLM\SOFTWARE\Contoso\Level was gone, and was put right (type, data)",
         r"path entry C:\k was gone, and was put right (is there)",
     ]
 

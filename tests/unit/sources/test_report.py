@@ -39,3 +39,4 @@ def test_warnings_never_hide_errors() -> None:
 def test_a_user_s_word_is_short_and_on_one_line() -> None:
     assert quoted("a\nb") == '"a\\nb"'
     assert len(quoted("x" * 1000)) < 90
+    assert quoted(r"C:\k") == r'"C:\k"'

@@ -283,12 +283,12 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     ),
     "an install directory that is taken": (
         {"placement": replaced(PLACEMENT, install_directory=PureWindowsPath(r"C:\etc\kubernetes"))},
-        'error: the install directory: "C:\\\\etc\\\\kubernetes" cannot be used: it is not for programs: the '
+        'error: the install directory: "C:\\etc\\kubernetes" cannot be used: it is not for programs: the '
         "kubelet's credentials lie in it",
     ),
     "a path of Windows' own": (
         {"configuration": JOIN + "caCertPath: C:\\windows\\ca.crt\n"},
-        'error: caCertPath: "C:\\\\windows\\\\ca.crt": C:\\windows is Windows\' own',
+        'error: caCertPath: "C:\\windows\\ca.crt": C:\\windows is Windows\' own',
     ),
 }
 

@@ -133,7 +133,7 @@ CASES: dict[str, tuple[Any, str]] = {
     ),
     "the same as a generated one but for capitals": (
         _document(_file("/etc/kubernetes/Kubelet.conf")),
-        r'$.storage.files.1.path: Windows takes it for the same file as "C:\\etc\\kubernetes\\kubelet.conf"',
+        r'$.storage.files.1.path: Windows takes it for the same file as "C:\etc\kubernetes\kubelet.conf"',
     ),
     "a file where a folder has to be": (
         _document(_file("/etc/kubernetes/PKI"), _file("/etc/kubernetes/pki/ca.crt")),
