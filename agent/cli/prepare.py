@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _CHECKS = ("administrator", "windows-build", "architecture", "drive-rights")
 _PREPARED = "this machine is prepared: join it, or give it a document, and it is a node"
 _NOTHING = "this machine is prepared as is wanted"
+_UNASKED = "nothing of this machine is asked for"
+_TAKEN_AWAY = f"{_UNASKED} any more: what was asked for before is taken away"
 
 
 def run(request: Request) -> int:
@@ -61,7 +63,9 @@ def run(request: Request) -> int:
     if request.has(options.KUBERNETES_VERSION):
         with running_program(request, host) as program:
             installation.lay_out(host, program, as_kubeadm=True)
-    code = ended(request, host, engine.together(done), _PREPARED, _NOTHING)
+    is_asked = any(stage.specification.wants for stage in wanted)
+    texts = (_PREPARED, _NOTHING) if is_asked else (_TAKEN_AWAY, _UNASKED)
+    code = ended(request, host, engine.together(done), *texts)
     if request.has(options.FOR_IMAGE):
         images.forget_this_machine(host)
     return code

@@ -76,6 +76,21 @@ def test_a_bare_machine_is_prepared_and_again_nothing_changes(bare: Machine, mir
     assert bare.picture() == before
 
 
+UNASKED = "nothing of this machine is asked for"
+NOT_FOR_IT = {"empty": "", "for another node": f"nodes: {{names: [another]}}\n{CONTAINERD}"}
+
+
+@pytest.mark.parametrize("text", NOT_FOR_IT.values(), ids=NOT_FOR_IT)
+def test_a_document_that_asks_for_nothing_prepares_nothing(bare: Machine, text: str) -> None:
+    answer = bare.wmcb("prepare", *given(bare, text))
+    assert (answer.code, answer.out) == (0, f"nothing to do: {UNASKED}\n")
+    bare.wmcb("prepare", *given(bare, CONTAINERD))
+    answer = bare.wmcb("prepare", *given(bare, text))
+    assert answer.code == 0
+    assert answer.out.startswith(f"{UNASKED} any more: what was asked for before is taken away\n")
+    assert bare.host.services.read("containerd") is None
+
+
 def test_it_makes_a_node_then_without_another_kubelet(bare: Machine, mirror: tuple[str, str]) -> None:
     bare.wmcb(*VERSION, *mirror, *given(bare, CONTAINERD))
     answer = bare.wmcb(*bare.node[:2], "--kubelet", KUBELET, "--kubelet-version", "1.36")
