@@ -80,7 +80,14 @@ def of_result(done: Done) -> Iterator[str]:
     yield from done.left
 
 
-def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool, called: str = "wmcb") -> str:
+def of_logs(logs: Logs) -> str:
+    lines: list[str] = []
+    for path, last in logs.items():
+        lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
+    return "\n".join(lines)
+
+
+def of_status(status: Status, colours: Colours, *, details: bool, called: str = "wmcb") -> str:
     """`called` is what a command about this machine begins with."""
     otherwise = [
         each
@@ -88,8 +95,6 @@ def of_status(status: Status, logs: Logs, colours: Colours, *, details: bool, ca
         if each.found is None or each.differences or each.unseen or each.record.is_leaving
     ]
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
-    for path, last in logs.items():
-        lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
     lines += status.awaiting
     if advice := _advice(status, otherwise, called):
         lines.append(advice)

@@ -56,9 +56,11 @@ def show(request: Request) -> int:
         say("wmcb has put nothing on this machine")
     else:
         details = request.has(VERBOSE)
-        say(shown_plan.of_status(status, logs, Colours(sys.stdout), details=details, called=called(request)))
+        say(shown_plan.of_status(status, Colours(sys.stdout), details=details, called=called(request)))
     if not request.wants_json:
         _say_of_the_service(request, resident, pause, following)
+        if logs:
+            say(shown_plan.of_logs(logs))
     return DONE if status.is_well and outstanding(status.title) is None else FAILED
 
 

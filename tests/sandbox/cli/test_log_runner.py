@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -81,13 +82,14 @@ def test_one_that_is_no_program_is_refused(machine: Machine) -> None:
     assert answer.err == f"wmcb: --kubelet {given}: it is a program for ARM64; one for x86-64 is needed\n"
 
 
-def test_status_shows_the_last_lines(machine: Machine) -> None:
+def test_status_shows_the_last_lines_after_all_else(machine: Machine) -> None:
     machine.give("given/kube-log-runner.exe", RUNNER)
     machine.wmcb(*machine.node)
     assert "Last lines" not in machine.wmcb("status").out
     lines = [f"line {number}" for number in range(2000)]
     machine.host.files.append(KUBELET_LOG, "\n".join(lines).encode(), PRIVATE_FILE)
-    *_, heading, one, two, three, four, five, _ = machine.wmcb("status").out.splitlines()
+    verdict, heading, one, two, three, four, five = machine.wmcb("status").out.splitlines()
+    assert re.fullmatch("([0-9]+) of \\1 as wanted, from .*", verdict)
     assert heading == r"Last lines of C:\var\log\kubelet\kubelet.log:"
     assert [one, two, three, four, five] == [f"    {line}" for line in lines[-5:]]
     document = machine.wmcb("status", "--output", "json").document
