@@ -15,30 +15,41 @@ from agent.audit.running import KUBELET, running
 from agent.cli import options
 from agent.cli.colours import Colours
 from agent.cli.documents import document
-from agent.cli.failure import DONE, FAILED, Failure
+from agent.cli.failure import DONE, FAILED, BadUsage, Failure
 from agent.cli.machine import open_as_administrator, open_to_look
 from agent.cli.streams import say
 from agent.cli.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.audit.finding import Finding
     from agent.cli.arguments import Request
+    from agent.engine.target import Record
     from agent.host.port import Host
-    from agent.spec import Want
+    from agent.spec import Key, Want
 
 _PART = "audit"
+_KEPT_OTHERWISE = "this machine keeps what was set in its own way"
+_NOTHING_KNOWN: Mapping[Key, str] = {}
 _COLOURS = {Result.PASS: "green", Result.FAIL: "red", Result.MANUAL: "yellow"}
 
 
 def show(request: Request) -> int:
     """FAILED if a control fails, or still does when all has been mended that can be."""
+    is_look = request.has(options.DRY_RUN)
     fixes = request.has(options.FIX)
-    host = open_as_administrator(request) if fixes else open_to_look(request)
-    found, mended = _audited(host), frozenset[str]()
-    if fixes and (wrong := [each for each in found if each.wants]):
-        _mend(request, host, wrong)
+    if is_look and not fixes:
+        text = f"{options.DRY_RUN.name} goes with {options.FIX.name}: without that, nothing is changed"
+        raise BadUsage(text, where=options.DRY_RUN.name)
+    host = open_as_administrator(request) if fixes and not is_look else open_to_look(request)
+    found, mended, known = _audited(host), frozenset[str](), _NOTHING_KNOWN
+    wrong = [each for each in found if each.wants]
+    if is_look:
+        _foresee(request, host, wrong)
+        return DONE
+    if fixes and wrong:
+        known = _mend(request, host, wrong)
         found = _audited(host)
         still = {each.id for each in found if each.result is Result.FAIL}
         mended = frozenset(each.id for each in wrong if each.id not in still)
@@ -46,7 +57,8 @@ def show(request: Request) -> int:
     if request.wants_json:
         say(_document(found, mended, passed=passed))
     else:
-        say(_table(found, mended, Colours(sys.stdout), fixes=fixes))
+        last = _after_fix(found, mended, known) if fixes else _before_fix(found)
+        say(_table(found, mended, last, Colours(sys.stdout)))
     return DONE if passed else FAILED
 
 
@@ -57,28 +69,73 @@ def _audited(host: Host) -> Sequence[Finding]:
     return audited(kubelet)
 
 
-def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> None:
+def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record], Sequence[Want]]:
     """What wmcb made is made so again; all else becomes a part of its own, which a reset takes back."""
-    from agent.cli.engine_run import recorded
-    from agent.cli.progress import display
     from agent.engine.inventory import Inventory
-    from agent.engine.repairing import repair
-    from agent.engine.run import make_so
     from agent.engine.state_folder import StateFolder
-    from agent.release import RELEASE
-    from agent.spec import Specification
 
     wants = {want.key: want for each in wrong for want in each.wants}
     records = Inventory.load(StateFolder.of(host)).records
-    own = [key for key in wants if key in records and records[key].parts != (_PART,)]
-    others = tuple(want for key, want in wants.items() if key not in own)
+    own = {key: records[key] for key in wants if key in records and records[key].parts != (_PART,)}
+    return own, _in_order([want for key, want in wants.items() if key not in own])
+
+
+def _foresee(request: Request, host: Host, wrong: Sequence[Finding]) -> None:
+    """What a fix would change, on standard output."""
+    from agent.cli.looking import looking
+    from agent.cli.outlook import show_plan
+    from agent.engine.planning import together
+    from agent.engine.repairing import outlook
+    from agent.engine.run import preview
+    from agent.spec import Specification
+
+    with looking(host):
+        own, others = _shared(host, wrong)
+        plans = [outlook(host, own.keys()).plan] if own else []
+        if others:
+            plans.append(preview(host, Specification.of(others), beside=True, part=_PART))
+    if plans or request.wants_json:
+        show_plan(request, host, together(plans), also=_afterwards(others))
+    else:
+        say(f"nothing to do: there is nothing that {options.FIX.name} could put right")
+
+
+def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key, str]:
+    """Why something may still not be right then, where that is known."""
+    from agent.cli.engine_run import recorded
+    from agent.cli.progress import display
+    from agent.engine.planning import differences
+    from agent.engine.repairing import repair
+    from agent.engine.run import make_so
+    from agent.release import RELEASE
+    from agent.spec import Specification
+
+    own, others = _shared(host, wrong)
+    known = {
+        key: _KEPT_OTHERWISE
+        for key, each in own.items()
+        if each.settled and differences(each.target, each.settled, None)
+    }
     with recorded(host, "put right what the audit found", display(request)) as told:
         if own:
-            repair(host, RELEASE, told, own)
+            repaired = repair(host, RELEASE, told, own)
+            for drift in repaired.left:
+                if why := "; ".join(line for line in repaired.trouble if drift.key.shown in line):
+                    known[drift.key] = why
         if others:
-            make_so(host, Specification.of(_in_order(others)), RELEASE, told, beside=True, part=_PART)
-        if _has_configuration(others):
-            told.remark(f"restart the service {KUBELET}: it reads its configuration when it starts")
+            done = make_so(host, Specification.of(others), RELEASE, told, beside=True, part=_PART)
+            known |= {key: _KEPT_OTHERWISE for key, _ in done.kept_otherwise}
+        for remark in _afterwards(others):
+            told.remark(remark)
+    return known
+
+
+def _afterwards(wants: Iterable[Want]) -> Sequence[str]:
+    from agent.spec import File
+
+    if any(isinstance(want, File) and want.content is not None for want in wants):
+        return [f"restart the service {KUBELET}: it reads its configuration when it starts"]
+    return []
 
 
 def _in_order(wants: Sequence[Want]) -> Sequence[Want]:
@@ -86,13 +143,7 @@ def _in_order(wants: Sequence[Want]) -> Sequence[Want]:
     return sorted(wants, key=lambda want: (want.key.kind != "directory", want.key.name))
 
 
-def _has_configuration(wants: Sequence[Want]) -> bool:
-    from agent.spec import File
-
-    return any(isinstance(want, File) and want.content is not None for want in wants)
-
-
-def _table(found: Sequence[Finding], mended: Collection[str], colours: Colours, *, fixes: bool) -> str:
+def _table(found: Sequence[Finding], mended: Collection[str], last: Iterable[str], colours: Colours) -> str:
     lines = []
     for each in found:
         result = f"{each.result.value:<10}"
@@ -102,7 +153,7 @@ def _table(found: Sequence[Finding], mended: Collection[str], colours: Colours, 
         lines.append(f"{each.id:<6}  {result}  {each.title}: {each.reason}{told}")
         if each.remedy:
             lines.append(f"{'':<20}{each.remedy}")
-    return "\n".join([*lines, *(_after_fix(found, mended) if fixes else _before_fix(found))])
+    return "\n".join([*lines, *last])
 
 
 def _before_fix(found: Sequence[Finding]) -> Iterator[str]:
@@ -112,16 +163,21 @@ def _before_fix(found: Sequence[Finding]) -> Iterator[str]:
     yield f"{BENCHMARK}: {many(failed, 'failure')}{advice}"
 
 
-def _after_fix(found: Sequence[Finding], mended: Collection[str]) -> Iterator[str]:
-    """What was done, and what is left to a person, and why."""
+def _after_fix(found: Sequence[Finding], mended: Collection[str], known: Mapping[Key, str]) -> Iterator[str]:
+    """What was done, and what is left to a person, and why as far as that is `known`."""
     failed = [each for each in found if each.result is Result.FAIL]
     remain = "remains" if len(failed) == 1 else "remain"
     yield f"{BENCHMARK}: {len(mended)} put right, {many(len(failed), 'failure')} {remain}"
     for each in failed:
-        why = "something changes it again" if each.wants else f"{options.FIX.name} leaves it to you"
+        why = _why(each, known) if each.wants else f"{options.FIX.name} leaves it to you"
         yield f"  {each.id} remains, {why}: {each.reason}; {each.remedy}"
     if judged := [each.id for each in found if each.result is Result.MANUAL]:
         yield f"  for a person to judge: {', '.join(judged)}"
+
+
+def _why(remaining: Finding, known: Mapping[Key, str]) -> str:
+    reasons = dict.fromkeys(known[want.key] for want in remaining.wants if want.key in known)
+    return "; ".join(reasons) or "it was found again after it had been put right"
 
 
 def _document(found: Sequence[Finding], mended: Collection[str], *, passed: bool) -> str:

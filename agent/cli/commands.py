@@ -102,8 +102,8 @@ COMMANDS = (
         "audit",
         "whether the node is as the CIS benchmark has it",
         run="agent.cli.audit:show",
-        options=(options.FIX, OUTPUT),
-        examples=("wmcb audit", "wmcb audit --fix"),
+        options=(options.FIX, options.DRY_RUN, OUTPUT),
+        examples=("wmcb audit", "wmcb audit --fix --dry-run", "wmcb audit --fix"),
     ),
     Command(
         "support-bundle",

@@ -93,19 +93,19 @@ def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
 
 @frozen
 class Outlook:
-    """What a repair of everything would do now."""
+    """What a repair would do now."""
 
     plan: Plan
     left: tuple[Drift, ...]
     """What it could not put right."""
 
 
-def outlook(host: Host) -> Outlook:
-    """Changes nothing. Raises CannotBeSo, HostError."""
+def outlook(host: Host, keys: Collection[Key] | None = None) -> Outlook:
+    """Of all or of these. Changes nothing. Raises CannotBeSo, HostError."""
     folder = StateFolder.of(host)
     folder.check()
     records = Inventory.load(folder).records
-    drifts = tuple(_Look(host, records).drifts())
+    drifts = tuple(_Look(host, records, keys).drifts())
     planned = _planned(host, folder, records, {drift.key for drift in drifts}, ())
     reached = {change.target.key for change in (*planned.changes, *planned.resumes)}
     return Outlook(planned, tuple(drift for drift in drifts if drift.key not in reached))

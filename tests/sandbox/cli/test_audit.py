@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.host.errors import NotFound
+from agent.engine import planning, repairing, run
+from agent.host.errors import InUse, NotFound
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
+from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
 from sandbox.cli.given import Machine, program
@@ -141,6 +143,73 @@ def test_a_fix_tells_at_its_end_how_many_it_put_right_and_what_is_left_to_a_pers
         "take what is weak out of tlsCipherSuites, and restart the kubelet",
         "  for a person to judge: 4.2.7, 4.2.9",
     ]
+
+
+def test_a_fix_is_foreseen_and_does_nothing_then(machine: Machine, by_hand: Host) -> None:
+    del by_hand
+    before = machine.picture()
+    answer = machine.wmcb("audit", "--fix", "--dry-run")
+    assert answer.code == 0
+    shown = answer.out.splitlines()
+    assert r"~ change    file C:\var\lib\kubelet\config.yaml" in shown
+    assert "  restart the service kubelet: it reads its configuration when it starts" in shown
+    document = machine.wmcb("audit", "--fix", "--dry-run", "--output=json").document
+    assert machine.picture() == before
+    machine.wmcb("audit", "--fix")
+    made = machine.wmcb("reset", "--dry-run", "--output=json").document
+    assert len(made["changes"]) == len(document["changes"])
+
+
+def test_a_fix_of_what_was_made_here_is_foreseen_too(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    nothing = "nothing to do: there is nothing that --fix could put right\n"
+    assert machine.wmcb("audit", "--fix", "--dry-run").out == nothing
+    machine.host.files.set_descriptor(PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf"), AS_BELOW_C)
+    (change,) = machine.wmcb("audit", "--fix", "--dry-run", "--output=json").document["changes"]
+    assert (change["action"], change["resource"]) == ("change", ["file", r"C:\etc\kubernetes\kubelet.conf"])
+
+
+def test_without_a_fix_there_is_nothing_to_foresee(machine: Machine) -> None:
+    answer = machine.wmcb("audit", "--dry-run")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == "wmcb: --dry-run goes with --fix: without that, nothing is changed\n"
+
+
+def test_what_remains_is_told_with_no_more_than_is_known(
+    machine: Machine, by_hand: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system that keeps rights of its own, as Wine's."""
+    del by_hand
+    monkeypatch.setattr(SandboxFiles, "set_descriptor", lambda *_: None)
+    kept = r"this machine keeps what was set in its own way: C:\etc\kubernetes\pki\ca.crt is open to others"
+    told = machine.wmcb("audit", "--fix").out.splitlines()
+    assert [line for line in told if line.startswith(f"  4.1.7 remains, {kept}; ")]
+    # By another program, just after it had been put right.
+    monkeypatch.setattr(repairing, "repair", lambda *_: repairing.Repaired())
+    monkeypatch.setattr(run, "make_so", lambda *_, **__: run.Done(planning.Plan((), (), (), ())))
+    again = "it was found again after it had been put right"
+    told = machine.wmcb("audit", "--fix").out.splitlines()
+    assert [line for line in told if line.startswith(f"  4.1.7 remains, {again}: ")]
+
+
+def test_what_could_not_be_mended_is_told_with_the_reason(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.wmcb(*machine.node)
+    path = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
+    machine.host.files.set_descriptor(path, AS_BELOW_C)
+
+    protect = SandboxFiles.set_descriptor
+
+    def refuse(files: SandboxFiles, place: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
+        if place == path:
+            raise InUse("protect", str(path), 32)
+        protect(files, place, descriptor)
+
+    monkeypatch.setattr(SandboxFiles, "set_descriptor", refuse)
+    told = machine.wmcb("audit", "--fix").out.splitlines()
+    why = rf"file {path}: cannot protect {path}: another program has it open (Windows error 32)"
+    assert [line for line in told if line.startswith(f"  4.1.9 remains, {why}: ")]
 
 
 def test_a_fix_that_had_nothing_to_do(machine: Machine) -> None:
