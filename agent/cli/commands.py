@@ -239,10 +239,31 @@ COMMANDS = (
     ),
 )
 
+_START = "sc.exe start wmcb starts the resident service"
+_STOP = "sc.exe stop wmcb stops the resident service, wmcb daemon pause what it repairs"
+_RESTART = "sc.exe stop wmcb, then sc.exe start wmcb restarts the resident service"
+_REPAIR = (
+    "wmcb status says which command makes the node right again, wmcb daemon install keeps it so;"
+    " wmcb audit --fix puts right what the audit finds"
+)
+_UNDO = "wmcb reset takes back all that was made, wmcb --rollback a run that was interrupted"
+_REMOVE = "wmcb reset takes back all that was made, wmcb daemon uninstall removes the resident service"
 ELSEWHERE = {
     "daemon status": "wmcb status says how the machine is, sc.exe query wmcb whether the service runs",
-    "daemon start": "sc.exe start wmcb starts the service",
-    "daemon stop": "sc.exe stop wmcb stops the service, wmcb daemon pause what it repairs",
-    "daemon restart": "sc.exe stop wmcb, then sc.exe start wmcb restarts the service",
+    "daemon start": _START,
+    "daemon stop": _STOP,
+    "daemon restart": _RESTART,
+    "start": _START,
+    "stop": _STOP,
+    "restart": _RESTART,
+    "repair": _REPAIR,
+    "fix": _REPAIR,
+    "undo": _UNDO,
+    "rollback": _UNDO,
+    "uninstall": _REMOVE,
+    "remove": _REMOVE,
+    "logs": "wmcb status shows the last lines of each, wmcb support-bundle gathers all of them",
 }
-"""What people try, and what does it: the service is Windows' to start and to stop."""
+"""What people try, and what does it: the service is Windows' to start and to stop. A name that only looks
+like another leads nowhere: a restart is no reset.
+"""
