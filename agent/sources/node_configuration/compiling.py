@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 
-_BRINGING = "wmcb prepare --kubernetes-version brings it, or a join: do that first"
+_BRINGING = "the command prepare --kubernetes-version brings it, or a join: do that first"
 
 
 @frozen

@@ -65,8 +65,8 @@ services:
 """
 LOG_RUNNER = r"C:\k\wmcb-log.exe"
 NO_LOG_RUNNER = (
-    "line 4, column 3 at $.services.0.output: there is no C:\\k\\wmcb-log.exe to write it; wmcb prepare "
-    "--kubernetes-version brings it, or a join: do that first"
+    "line 4, column 3 at $.services.0.output: there is no C:\\k\\wmcb-log.exe to write it; the command "
+    "prepare --kubernetes-version brings it, or a join: do that first"
 )
 
 

@@ -22,8 +22,10 @@ _OTHERWISE = {
     rf"{_CONTROL}\control\session manager\environment": (
         "the machine's variables are kept by environmentVariables and pathEntries, which Windows hears of"
     ),
-    r"software\wmcb": "this is what wmcb itself goes by",
-    rf"{_CONTROL}\services\wmcb": "this is the service that does all this; wmcb daemon install changes it",
+    r"software\wmcb": "wmcb keeps here what it goes by itself; choose another key",
+    rf"{_CONTROL}\services\wmcb": (
+        "this is the service that does all this; the command daemon install changes it"
+    ),
 }
 """Who looks after what is there."""
 

@@ -137,7 +137,7 @@ def _service(checking: Checking, given: Fields, place: Place) -> Service:
     name = text(given["name"])
     if name.lower() == _OWN_SERVICE:
         checking.wrong(
-            (*place, "name"), "this is the service that does all this; wmcb daemon install changes it"
+            (*place, "name"), "this is the service that does all this; the command daemon install changes it"
         )
     program, arguments = PureWindowsPath(text(given["program"])), texts(given.get("arguments"))
     log = path(given, "log")
