@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lab.node import Node
     from lab.running import Result
 
+_LIMIT_SECONDS = 240
+"""As a node's programs have."""
 _EXIT_CODE = "echo %ERRORLEVEL%"
 _RESTART = "shutdown /r /t 0"
 """Which Wine refuses: the machine is switched off and on."""
@@ -82,7 +84,7 @@ def there(text: str, environment: Mapping[str, str]) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=120,
+        timeout=_LIMIT_SECONDS,
         check=False,
     )
     return done.returncode, done.stdout.decode(errors="replace")
