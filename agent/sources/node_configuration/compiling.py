@@ -41,7 +41,7 @@ class Compiled:
     """None where the report is fatal."""
     report: Report
     origins: Mapping[Key, Origin] = field(default_factory=dict)
-    """Where each of the resources was said, but for folders on the way to others."""
+    """Where each of the resources was said; of what is on the way to others, where the first of these was."""
     artifacts: tuple[Artifact, ...] = ()
     """All that has to be fetched, unless nothing of it is needed."""
     unwritten: tuple[Entry, ...] = ()
@@ -76,7 +76,9 @@ def compile_node(documents: Iterable[NodeConfiguration], obtain: Obtain, title: 
     work.check()
     specification = None if work.entries else work.specification(title)
     report = Report(tuple(work.entries))
-    return Compiled(specification, report, work.origins, tuple(work.artifacts), tuple(work.unwritten()))
+    return Compiled(
+        specification, report, work.origins_of_all(), tuple(work.artifacts), tuple(work.unwritten())
+    )
 
 
 class _Work:
@@ -132,6 +134,13 @@ class _Work:
                 if reference not in self._wants and not self._may_hold(reference):
                     self._wrong(origin, f"it refers to {reference}, which is not wanted of this node")
 
+    def origins_of_all(self) -> Mapping[Key, Origin]:
+        found = dict(self.origins)
+        for key, want in self._wants.items():
+            for above in (*_folders_to(want), *(each.key for each in want.on_the_way)):
+                found.setdefault(above, self.origins[key])
+        return found
+
     def unwritten(self) -> Iterator[Entry]:
         runner = Key(File.kind, str(LOG_RUNNER))
         if runner in self._wants or self._may_hold(runner):
@@ -185,6 +194,15 @@ class _Work:
 
     def _wrong(self, origin: Origin, message: str) -> None:
         self.entries.append(origin.error(message))
+
+
+def _folders_to(want: Want) -> Iterator[Key]:
+    if isinstance(want, Artifact) and isinstance(want.place, Unpacking):
+        yield Key(Directory.kind, str(want.place.into))
+        path: PureWindowsPath | None = want.place.into
+    else:
+        path = want.path if isinstance(want, Directory) else want.file
+    yield from (Key(Directory.kind, str(above)) for above in (path.parents if path else ()))
 
 
 def _references(want: Want) -> tuple[Key, ...]:

@@ -258,6 +258,14 @@ MISSING = {
             rf"line 5, column 3 at $.files.1: C:\k\tool.log {ABSENT}",
         ],
     ),
+    "a drive": (
+        ["prepare"],
+        "files:\n- {path: 'Q:\\tools\\tool.conf', text: a}\n",
+        [
+            r"line 4, column 3 at $.files.0: cannot create Q:\tools: it does not exist (Windows error 3);"
+            " a sandbox has no drive but C:; the machine is as it was before"
+        ],
+    ),
     "a service's program": (
         ["prepare"],
         "services:\n- {name: tool, program: 'C:\\k\\tool.exe'}\n",

@@ -305,7 +305,8 @@ BAD = {
     ),
     "what stands in the way": (
         HEAD + "files: [{path: 'C:\\k\\kubelet.exe\\x', text: a}]\n",
-        r"ConfigMap nodes/windows: C:\k\kubelet.exe is a file, where a folder is to be; move it away",
+        "ConfigMap nodes/windows, key node.yaml line 3, column 9 at $.files.0: "
+        r"C:\k\kubelet.exe is a file, where a folder is to be; move it away",
     ),
 }
 
