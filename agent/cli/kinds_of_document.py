@@ -21,6 +21,12 @@ _JOIN_IN_JSON = re.compile(rb'"kind"\s*:\s*"JoinConfiguration"')
 _IGNITION_IN_JSON = re.compile(rb'"ignition"\s*:')
 _NODE = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?NodeConfiguration\b""", re.MULTILINE)
 _NODE_IN_JSON = re.compile(rb'"kind"\s*:\s*"NodeConfiguration"')
+_OF_A_CLUSTER = re.compile(
+    rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(Secret|ConfigMap)\b|"kind"\s*:\s*"(Secret|ConfigMap)\"""",
+    re.MULTILINE,
+)
+_IN_BASE64 = re.compile(rb"[A-Za-z0-9+/\r\n]{40,}={0,2}\s*")
+_PROGRAM = b"MZ"
 _CALLED = {
     options.IGNITION: "an Ignition",
     options.KUBEADM_CONFIG: "a JoinConfiguration",
@@ -34,10 +40,29 @@ def refuse_another_kind(file: GivenFile, wanted: Option, host: Host) -> None:
     found = _kind(file.head(_LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip())
     # User data may be an Ignition: Cluster API writes it in that format, too.
     is_meant = found is wanted or (found is options.IGNITION and wanted is options.USER_DATA)
+    if found is None:
+        _refuse_what_none_takes(file, wanted)
     if found is None or is_meant:
         return
     command = f"{host.called} prepare" if found is options.NODE_CONFIG else host.called
     raise file.objection(f"it is {_CALLED[found]}; {command} {found.name} {found.placeholder} takes that")
+
+
+def _refuse_what_none_takes(file: GivenFile, wanted: Option) -> None:
+    """What a document was to be taken out of, and a file that was mixed up with it."""
+    head = file.head(_LOOKED_AT)
+    if head.startswith(_PROGRAM):
+        raise file.objection(f"it is a Windows program; {_CALLED[wanted]} is expected")
+    if found := _OF_A_CLUSTER.search(head):
+        kind = (found[1] or found[2]).decode()
+        base64 = ", in base64" if kind == "Secret" else ""
+        raise file.objection(
+            f"it is a {kind} of a cluster; {_CALLED[wanted]} is expected, "
+            f"which may be a value of its data{base64}: write that alone into a file"
+        )
+    # User data may come so: clouds take it in that form.
+    if wanted is not options.USER_DATA and _IN_BASE64.fullmatch(head):
+        raise file.objection("it is base64; decode it first")
 
 
 def _kind(beginning: bytes) -> Option | None:

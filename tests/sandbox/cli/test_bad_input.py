@@ -124,6 +124,12 @@ NODE_IN_JSON = '{"apiVersion": "wmcb.internal/v1beta1", "kind": "NodeConfigurati
 USER_DATA = "#cloud-config\nwrite_files: []\n"
 TEMPLATE = "## template: jinja\n#cloud-config\n"
 MULTIPART = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
+SECRET = "apiVersion: v1\ndata:\n  userData: e30K\nkind: Secret\n"
+SECRET_IN_JSON = '{"apiVersion": "v1", "data": {"value": "e30K"}, "kind": "Secret"}'
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\ndata:\n  node.yaml: |\n    files: []\n"
+ENCODED = base64.b64encode(ignition().encode()).decode()
+PROGRAM = "MZ\x90 and more"
+IN_A_SECRET = "which may be a value of its data, in base64: write that alone into a file"
 MISTAKEN = [
     (options.IGNITION, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
     (options.IGNITION, JOIN_IN_JSON, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
@@ -140,6 +146,21 @@ MISTAKEN = [
     ),
     (options.NODE_CONFIG, ignition(), "it is an Ignition; {called} --ignition FILE takes that"),
     (options.NODE_CONFIG, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
+    (options.IGNITION, SECRET, f"it is a Secret of a cluster; an Ignition is expected, {IN_A_SECRET}"),
+    (
+        options.USER_DATA,
+        SECRET_IN_JSON,
+        f"it is a Secret of a cluster; cloud-init user data is expected, {IN_A_SECRET}",
+    ),
+    (
+        options.NODE_CONFIG,
+        CONFIG_MAP,
+        "it is a ConfigMap of a cluster; a NodeConfiguration is expected, which may be a value of its data: "
+        "write that alone into a file",
+    ),
+    (options.IGNITION, ENCODED, "it is base64; decode it first"),
+    (options.IGNITION, PROGRAM, "it is a Windows program; an Ignition is expected"),
+    (options.KUBEADM_CONFIG, PROGRAM, "it is a Windows program; a JoinConfiguration is expected"),
 ]
 
 
