@@ -155,8 +155,9 @@ def parse(
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
-    if instead := elsewhere.get(" ".join(words)):
-        raise BadUsage(f"there is no command {' '.join(words)}: {instead}")
+    for tried in (" ".join(words), *words[:1]):
+        if instead := elsewhere.get(tried):
+            raise BadUsage(f"there is no command {tried}: {instead}")
     return _request(words, values, commands, common, program)
 
 

@@ -8,7 +8,7 @@ from agent.cli.arguments import OUTPUT, Command
 COMMANDS = (
     Command(
         "",
-        "make this machine a node, of --ignition and --kubelet",
+        "make this machine a node, by --ignition and --kubelet",
         shown="(none)",
         run="agent.cli.beginning:make_node",
         options=(
@@ -62,7 +62,7 @@ COMMANDS = (
     ),
     Command(
         "plan",
-        "show what that would do, and do nothing",
+        "show what making a node would do, and do nothing",
         run="agent.cli.bootstrap:plan",
         options=(*options.FORESEEABLE, *options.CONFIGURATION, options.IGNORE),
         unlisted=options.OF_USER_DATA,
@@ -73,7 +73,7 @@ COMMANDS = (
     ),
     Command(
         "preflight",
-        "whether this machine is fit for it; exit code 3 if not",
+        "whether this machine can be a node; exit code 3 if not",
         run="agent.cli.preflight:show",
         options=(*options.FORESEEABLE, options.IMAGE, options.IGNORE),
         unlisted=options.OF_USER_DATA,
@@ -262,6 +262,7 @@ ELSEWHERE = {
     "rollback": _UNDO,
     "uninstall": _REMOVE,
     "remove": _REMOVE,
+    "kubeadm": "leave kubeadm out: wmcb join, wmcb upgrade and wmcb reset stand in the place of its commands",
     "logs": "wmcb status shows the last lines of each, wmcb support-bundle gathers all of them",
 }
 """What people try, and what does it: the service is Windows' to start and to stop. A name that only looks

@@ -86,7 +86,7 @@ class Changed(Failed):
 
 class Fetcher:
     def __init__(self, clock: Clock | None = None, notice: Callable[[str], None] = lambda _: None) -> None:
-        """`notice` is told, in a line for a person, of each failure after which it is tried again."""
+        """`notice` is told, in a line for a person, of a failure after which it is asked again and again."""
         self._clock = clock or SystemClock()
         self._notice = notice
         self._contexts: dict[tuple[bytes, ...], ssl.SSLContext] = {}
@@ -243,6 +243,7 @@ class _Effort:
         self._end = self._began + seconds
         self._pause = _FIRST_PAUSE
         self._attempts = 1
+        self._told = ""
 
     def again(self, fault: Failed) -> None:
         """Waits until it is time to ask again; raises `fault` where that is no use."""
@@ -251,10 +252,16 @@ class _Effort:
         pause = max(self._pause, fault.wait)
         if self._clock.monotonic() + pause >= self._end:
             raise self._final(fault) from None
-        self._notice(f"{fault}; asking again in {pause:.1f} seconds")
+        self._tell(str(fault))
         self._clock.sleep(pause)
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         self._attempts += 1
+
+    def _tell(self, fault: str) -> None:
+        """Once, however often it comes again."""
+        if fault != self._told:
+            self._notice(f"{fault}; asking again for {self._end - self._clock.monotonic():.0f} seconds")
+            self._told = fault
 
     def _final(self, fault: Failed) -> Failed:
         seconds = round(self._clock.monotonic() - self._began)

@@ -127,8 +127,8 @@ def _without_discovery(options: JoinOptions) -> Iterator[Entry]:
         yield Entry(Severity.ERROR, message, "--discovery-file")
     elif not options.endpoint and not options.discovery_file:
         message = (
-            "it is missing: say which cluster to join, by HOST:PORT with --token and "
-            "--discovery-token-ca-cert-hash, by --discovery-file or by --config"
+            "it is missing; `kubeadm token create --print-join-command` on a control-plane machine prints it, "
+            "with --token and --discovery-token-ca-cert-hash; or give --discovery-file or --config"
         )
         yield Entry(Severity.ERROR, message, "HOST:PORT")
     elif options.endpoint and not (options.token or options.discovery_token):
