@@ -155,10 +155,14 @@ def parse(
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
+    _refuse_what_is_elsewhere(words, elsewhere)
+    return _request(words, values, commands, common, program)
+
+
+def _refuse_what_is_elsewhere(words: Sequence[str], elsewhere: Mapping[str, str]) -> None:
     for tried in (" ".join(words), *words[:1]):
         if instead := elsewhere.get(tried):
             raise BadUsage(f"there is no command {tried}: {instead}")
-    return _request(words, values, commands, common, program)
 
 
 def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str, Option]:

@@ -262,7 +262,7 @@ ELSEWHERE = {
     "rollback": _UNDO,
     "uninstall": _REMOVE,
     "remove": _REMOVE,
-    "kubeadm": "leave kubeadm out: wmcb join, wmcb upgrade and wmcb reset stand in the place of its commands",
+    "kubeadm": "leave it out: wmcb join, wmcb upgrade and wmcb reset stand in the place of its commands",
     "logs": "wmcb status shows the last lines of each, wmcb support-bundle gathers all of them",
 }
 """What people try, and what does it: the service is Windows' to start and to stop. A name that only looks

@@ -68,7 +68,7 @@ WRONG = [
     Wrong("a force of another", ("status", "-f"), "status has no option --force"),
     Wrong("the service's state", ("daemon", "status"), "there is no command daemon status: wmcb status says"),
     Wrong("the service's start", ("daemon", "start"), "there is no command daemon start: sc.exe start wmcb"),
-    Wrong("kubeadm's line after it", ("kubeadm", "join", "a:1"), "there is no command kubeadm: leave kubeadm"),
+    Wrong("kubeadm's line after it", ("kubeadm", "join", "a:1"), "there is no command kubeadm: leave it out"),
     Wrong("a repair", ("repair",), "there is no command repair: wmcb status says which command makes the"),
     Wrong("a restart, no reset", ("restart",), "there is no command restart: sc.exe stop wmcb, then"),
     Wrong("all taken away", ("uninstall",), "there is no command uninstall: wmcb reset takes back all that"),

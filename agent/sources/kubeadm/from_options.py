@@ -127,7 +127,7 @@ def _without_discovery(options: JoinOptions) -> Iterator[Entry]:
         yield Entry(Severity.ERROR, message, "--discovery-file")
     elif not options.endpoint and not options.discovery_file:
         message = (
-            "it is missing; `kubeadm token create --print-join-command` on a control-plane machine prints it, "
+            "it is missing; `kubeadm token create --print-join-command` on a control-plane machine prints it "
             "with --token and --discovery-token-ca-cert-hash; or give --discovery-file or --config"
         )
         yield Entry(Severity.ERROR, message, "HOST:PORT")

@@ -124,12 +124,12 @@ NODE_IN_JSON = '{"apiVersion": "wmcb.internal/v1beta1", "kind": "NodeConfigurati
 USER_DATA = "#cloud-config\nwrite_files: []\n"
 TEMPLATE = "## template: jinja\n#cloud-config\n"
 MULTIPART = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
-SECRET = "apiVersion: v1\ndata:\n  userData: e30K\nkind: Secret\n"
-SECRET_IN_JSON = '{"apiVersion": "v1", "data": {"value": "e30K"}, "kind": "Secret"}'
+FROM_CLUSTER = "apiVersion: v1\ndata:\n  userData: e30K\nkind: Secret\n"
+FROM_CLUSTER_IN_JSON = '{"apiVersion": "v1", "data": {"value": "e30K"}, "kind": "Secret"}'
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\ndata:\n  node.yaml: |\n    files: []\n"
 ENCODED = base64.b64encode(ignition().encode()).decode()
 PROGRAM = "MZ\x90 and more"
-IN_A_SECRET = "which may be a value of its data, in base64: write that alone into a file"
+IN_ITS_DATA = "which may be a value of its data, in base64: write that alone into a file"
 MISTAKEN = [
     (options.IGNITION, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
     (options.IGNITION, JOIN_IN_JSON, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
@@ -146,11 +146,11 @@ MISTAKEN = [
     ),
     (options.NODE_CONFIG, ignition(), "it is an Ignition; {called} --ignition FILE takes that"),
     (options.NODE_CONFIG, JOIN, "it is a JoinConfiguration; {called} --kubeadm-config FILE takes that"),
-    (options.IGNITION, SECRET, f"it is a Secret of a cluster; an Ignition is expected, {IN_A_SECRET}"),
+    (options.IGNITION, FROM_CLUSTER, f"it is a Secret of a cluster; an Ignition is expected, {IN_ITS_DATA}"),
     (
         options.USER_DATA,
-        SECRET_IN_JSON,
-        f"it is a Secret of a cluster; cloud-init user data is expected, {IN_A_SECRET}",
+        FROM_CLUSTER_IN_JSON,
+        f"it is a Secret of a cluster; cloud-init user data is expected, {IN_ITS_DATA}",
     ),
     (
         options.NODE_CONFIG,

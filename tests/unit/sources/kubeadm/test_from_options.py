@@ -68,8 +68,9 @@ def test_no_token_is_shown() -> None:
     [
         (
             JoinOptions(),
-            "HOST:PORT: it is missing; `kubeadm token create --print-join-command` on a control-plane machine "
-            "prints it, with --token and --discovery-token-ca-cert-hash; or give --discovery-file or --config",
+            "HOST:PORT: it is missing; `kubeadm token create --print-join-command` on a control-plane "
+            "machine prints it with --token and --discovery-token-ca-cert-hash; "
+            "or give --discovery-file or --config",
         ),
         (
             replaced(GIVEN, token=""),
