@@ -73,7 +73,7 @@ def test_rules_are_made_kept_and_taken_back(machine: Machine) -> None:
     assert changed_by_hand(machine) == f"[('{KUBELET}', 'wmcb', '*')]\n"
     told = machine.wmcb("status")
     assert told.code == 1
-    assert "remote_addresses: any -> 10.0.0.0/8, 192.0.2.1" in told.out
+    assert "remote addresses: any -> 10.0.0.0/8, 192.0.2.1" in told.out
     assert f"firewall rule {PINGS} is gone" in told.out
     assert machine.bootstrap("--node-config", DOCUMENT).code == 0
     assert firewall.rules == MADE

@@ -247,9 +247,9 @@ def test_without_the_feature_it_is_said_in_one_line_what_to_do(machine: Machine)
     result = machine.bootstrap("--node-config", DOCUMENT)
     assert result.code == 1
     (line,) = [line for line in result.err.splitlines() if line.startswith("wmcb: ")]
-    assert line.startswith(
-        "wmcb: cannot list container networks: this version of Windows does not support it"
-    )
+    place, _, told = line.partition(" at $.networks.0: ")
+    assert place == rf"wmcb: {DOCUMENT} line 4, column 3"
+    assert told.startswith("cannot list container networks: this version of Windows does not support it")
     assert "; install the Windows feature Containers; " in line
     assert machine.node.service("kubelet") is None
 

@@ -98,7 +98,7 @@ def test_features_are_enabled_by_a_restart_and_go_when_asked(machine: Machine) -
             Defender,
             EXCLUSIONS,
             {"ConnectServer": ABSENT},
-            "this Windows has no Microsoft Defender to exclude",
+            "this Windows has no Microsoft Defender to exclude path ",
         ),
         (Defender, EXCLUSIONS, {"ReturnValue": 0x80070005}, "access is denied (Windows error 5)"),
         (Defender, EXCLUSIONS, {"swallow": 1}, "tamper protection or a group policy does not let it"),
