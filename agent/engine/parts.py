@@ -13,11 +13,13 @@ may want it otherwise. A kubelet.exe is upgraded; a ConfigMap changes what a fil
 
 from __future__ import annotations
 
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.engine.target import NODE, Record, Target
 from agent.records import frozen, replaced
 from agent.resources.kind import CannotBeSo, field_in_words
+from agent.spec import File
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -35,6 +37,12 @@ CONFIGURED = "configured"
 """What a NodeConfiguration says that somebody gave on the machine."""
 YIELDING = (PREPARED, CONFIGURED)
 """Each to those after it, and to all others."""
+
+
+_SAY_WHAT_IS_IN_FILES = frozenset({"credentials", "certificates", "containerd_configuration"})
+"""By their names, so that none is loaded for this. A file's content beside one of them would be no other
+resource: what the kubelet was admitted with would be gone, or two would change one file for ever.
+"""
 
 
 def is_somebodys(part: str) -> bool:
@@ -102,8 +110,27 @@ def share(
             _check(host, want, record, inventory, str(part))
             others[key] = replaced(record, parts=(*left, str(part)))
             met.add(key)
+    if part is not None:
+        _refuse_anothers_files(specification, others, inventory, part)
     wants = tuple(want for want in specification.wants if want.key not in met)
     return Share(replaced(specification, wants=wants), mine, others)
+
+
+def _refuse_anothers_files(
+    specification: Specification, others: Mapping[Key, Record], inventory: Inventory, part: str
+) -> None:
+    held = {
+        PureWindowsPath(key.name): record.parts[0]
+        for key, record in others.items()
+        if key.kind in _SAY_WHAT_IS_IN_FILES and part not in record.parts
+    }
+    for want in specification.wants:
+        # One whose content nobody gives, as an audit's, is only closed to others.
+        if not held or not isinstance(want, File) or want.content is None:
+            continue
+        for place in (want.path, *want.path.parents):
+            if place in held:
+                raise Taken(want.key, _holder(inventory, held[place]), ())
 
 
 def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
@@ -143,5 +170,9 @@ def _check(host: Host, want: Want, record: Record, inventory: Inventory, part: s
         return
     fields = {*target.wanted, *known.wanted}
     different = sorted(field for field in fields if target.wanted.get(field) != known.wanted.get(field))
-    holder = inventory.title_of(record.parts[0]) or "what made this machine a node"
+    holder = _holder(inventory, record.parts[0])
     raise Taken(want.key, holder, tuple(map(field_in_words, different)))
+
+
+def _holder(inventory: Inventory, part: str) -> str:
+    return inventory.title_of(part) or "what made this machine a node"

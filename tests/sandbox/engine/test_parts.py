@@ -25,7 +25,18 @@ from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
-from agent.spec import Directory, EnvironmentVariable, File, Inline, Protection, Service, Specification
+from agent.spec import (
+    Certificates,
+    Credentials,
+    Directory,
+    EnvironmentVariable,
+    File,
+    Inline,
+    Protection,
+    Service,
+    Specification,
+)
+from agent.spec.containerd_configuration import ContainerdConfiguration
 from sandbox.engine import nodes
 from sandbox.engine.nodes import CONFIG, ETC, K
 from sandbox.engine.world import Killed, Power, picture, powered
@@ -40,6 +51,8 @@ if TYPE_CHECKING:
 PART = "followed"
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
 TOOLS = PureWindowsPath(r"C:\tools")
+ADMITTED = CONFIG.with_name("admitted.conf")
+TOML = PureWindowsPath(r"C:\containerd\config.toml")
 TOOL, TEXT = TOOLS / "tool.exe", TOOLS / "text.txt"
 
 
@@ -189,6 +202,32 @@ def test_what_is_wanted_otherwise_is_refused_before_anything_changes(
     assert str(refused.value) == line
     assert refused.value.faults == {want.key: line}
     assert picture(host) == made
+
+
+HOLDS = {
+    "what the kubelet is admitted with": (Credentials(ADMITTED), ADMITTED),
+    "a certificate of the kubelet's": (Certificates(nodes.PKI), nodes.CERTIFICATE),
+    "single values of a configuration": (ContainerdConfiguration(TOML, 3, sandbox_image="pause:1"), TOML),
+}
+
+
+@pytest.mark.parametrize(("holds", "path"), HOLDS.values(), ids=HOLDS)
+def test_a_file_is_refused_where_another_kind_of_the_nodes_says_what_is_in_it(
+    host: Host, holds: Want, path: PureWindowsPath
+) -> None:
+    folders = [Directory(folder) for folder in (nodes.PKI, TOML.parent)]
+    node(host, Specification.of([*nodes.wants(), *folders, holds], title="a small node"))
+    host.files.write(path, b"there", PRIVATE_FILE)
+    made = picture(host)
+    given = File(PureWindowsPath(str(path).upper()), Inline(b"mine"))
+    with pytest.raises(Taken) as refused:
+        part(host, Specification.of([given], title="t"))
+    assert str(refused.value) == (
+        f"{given.key} is wanted otherwise than by a small node, which made it; only that can change it"
+    )
+    assert picture(host) == made
+    part(host, Specification.of([File(path, None)], title="an audit"))
+    assert host.files.read(path) == b"there"
 
 
 def test_folders_on_the_way_are_shared_with_whoever_has_them(host: Host) -> None:
