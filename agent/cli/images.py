@@ -28,7 +28,7 @@ def findings(request: Request, host: Host, ignored: Collection[str]) -> Sequence
     """Whether this machine can be copied as it is; errors that are to be ignored are warnings."""
     title = title_of(host)
     reset = f"{called(request)} reset"
-    text = f"this machine is one ({title}); {reset} takes it out of that" if title else "it is none"
+    text = f"it is a node ({title}); {reset} takes it out of that" if title else "it is no node"
     is_one = Finding(image.NODE, Verdict.ERROR if title else Verdict.GOOD, text)
     found = [is_one, *image.findings(host)]
     return [each.forgiven() if each.check in ignored else each for each in found]

@@ -65,7 +65,7 @@ _DEEPEST = 4
 def identity(host: Host) -> tuple[Verdict, str]:
     """What a node has of its own: its credentials, its arguments, and which addresses its pods have."""
     if found := of_a_node(host):
-        return Verdict.ERROR, f"{', '.join(found)}: of a node that this machine was; an image would have it"
+        return Verdict.ERROR, f"{', '.join(found)}: left from a node; each copy would have it"
     return Verdict.GOOD, "nothing of a node is here"
 
 
@@ -118,7 +118,7 @@ def logs(host: Host) -> tuple[Verdict, str]:
         count += 1
     if unread:
         return Verdict.WARNING, unread
-    return Verdict.GOOD, f"no token and no key in {count} logs"
+    return Verdict.GOOD, "no log holds a token or a key"
 
 
 def networks(host: Host) -> tuple[Verdict, str]:

@@ -252,8 +252,8 @@ def test_a_kubelet_that_is_not_in_its_place(machine: Machine, cluster: Cluster) 
     code, line = refused(machine, cluster)
     assert (code, line) == (
         2,
-        rf"wmcb: there is no {KUBELET}: put the kubelet.exe of this node there, "
-        "or name one with --kubelet FILE",
+        rf"wmcb: there is no {KUBELET}: put the kubelet.exe of this node there; "
+        f"{machine.called} prepare --kubernetes-version V fetches it, --kubelet FILE names another",
     )
     assert cluster.server.targets == []
 

@@ -161,8 +161,8 @@ def test_without_a_kubelet_nothing_is_done(windows: Machine, given: str) -> None
     answer = carry_out(windows, data)
     assert answer.code == 2
     assert answer.error_lines == [
-        f"wmcb: there is no {KUBELET}: put the kubelet.exe of this node there, "
-        "or name one with --kubelet FILE"
+        f"wmcb: there is no {KUBELET}: put the kubelet.exe of this node there; "
+        f"{windows.called} prepare --kubernetes-version V fetches it, --kubelet FILE names another"
     ]
     named = windows.wmcb("--user-data", given, "--kubelet", windows.give("notes.txt", "none"))
     assert named.code == 2
