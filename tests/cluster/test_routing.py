@@ -63,7 +63,7 @@ kind: NodeConfiguration
 podNetwork: {name: cbr0, type: transparent, adapter: eth0peer, within: [10.244.0.0/16, 10.245.0.0/16]}
 """
 FORWARDING = {"eth0": True, "eth0peer": True}
-AT_MOST_SECONDS = 10.0
+AT_MOST_SECONDS = 30.0
 BY_A_PERSON = """
 import sys
 sys.path.insert(0, r"Z:\\repo")
