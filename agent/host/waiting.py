@@ -26,6 +26,9 @@ FIRST_WORD_SECONDS = 30.0
 _NET_SECONDS = 5.0
 """Below the SCM's notifications: on a busy machine one has been seen to stay away."""
 
+_SEES_WITHIN_SECONDS = 10.0
+"""The SCM the end of a process, on a machine however busy."""
+
 _PENDING = {
     ServiceState.START_PENDING,
     ServiceState.STOP_PENDING,
@@ -52,18 +55,40 @@ def wait_for(
     """`Services.wait`."""
     deadline = clock.monotonic() + seconds
     progress = _Progress(clock)
+    end = _UnseenEnd(clock)
     while True:
         status, process_exit = _look(view)
         if status.state is wanted:
             return status
-        if _is_over(status, process_exit):
-            if wanted is ServiceState.STOPPED:
-                return stopped_without_a_word(status)
+        if wanted is ServiceState.STOPPED and end.is_seen(status, process_exit):
+            return stopped_without_a_word(status)
+        if wanted is not ServiceState.STOPPED and _is_over(status, process_exit):
             raise _failure(ServiceFailed, name, wanted, status, process_exit)
         left = min(deadline - clock.monotonic(), progress.seconds_left(status))
         if left <= 0:
             raise _failure(TimedOut, name, wanted, status, process_exit)
         view.wait(min(left, _NET_SECONDS))
+
+
+class _UnseenEnd:
+    """Of a service's process, until the SCM sees it. To that the service runs until then, and is not started;
+    one that is asked to stop once more says under Wine for ever that it runs.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._process: int | None = None
+        self._since = 0.0
+
+    def is_seen(self, status: ServiceStatus, process_exit: int | None) -> bool:
+        """Or will not be, or no longer matters: the service has another process."""
+        if self._process is not None and status.pid != self._process:
+            return True
+        if process_exit is None or status.state is ServiceState.STOP_PENDING:
+            return _is_over(status, process_exit)
+        if self._process is None:
+            self._process, self._since = status.pid, self._clock.monotonic()
+        return self._clock.monotonic() - self._since >= _SEES_WITHIN_SECONDS
 
 
 class _Progress:

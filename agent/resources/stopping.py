@@ -43,8 +43,10 @@ def ask_shared_to_stop(host: Host, name: str, seconds: float) -> None:
     """The same of one whose process is others', too, and stays."""
     try:
         host.services.stop(name, seconds)
-    except (ServiceNotRunning, NotFound):
+    except NotFound:
         return
+    except ServiceNotRunning:
+        pass  # or its process has ended, which the SCM has yet to see
     except ServiceCannotAccept:
         # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
         with suppress(ServiceFailed, ServiceNotRunning):

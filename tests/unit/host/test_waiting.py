@@ -86,7 +86,19 @@ class Scripted:
             Scripted({0: status(STOPPING, pid=None)}), STOPPED, 0, id="stop-pending-without-a-process"
         ),
         pytest.param(
-            Scripted({0: status(RUNNING)}, {7: (3, 1)}), STOPPED, 3, id="killed-while-stop-was-wanted"
+            Scripted({0: status(RUNNING), 4: status(STOPPED)}, {7: (3, 1)}),
+            STOPPED,
+            4,
+            id="killed-while-stop-was-wanted",
+        ),
+        pytest.param(
+            Scripted({0: status(RUNNING), 4: status(STARTING, pid=8)}, {7: (3, 1)}),
+            STOPPED,
+            4,
+            id="killed-and-restarted-by-the-scm",
+        ),
+        pytest.param(
+            Scripted({0: status(RUNNING)}, {7: (3, 1)}), STOPPED, 13, id="killed-and-never-seen-by-the-scm"
         ),
         pytest.param(
             Scripted({0: status(STARTING, pid=7), 3: status(RUNNING, pid=8)}, {7: (3, 1)}),
