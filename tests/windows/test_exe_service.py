@@ -116,7 +116,7 @@ def test_it_ends_when_asked_within_its_hint(node: Node) -> None:
     node.stop_service(SERVICE)
     stopped = node.wait_for_service(SERVICE, State.STOPPED, seconds=HINT_SECONDS)
     assert (stopped.exit_code, stopped.specific_exit_code) == (0, 0)
-    until(lambda: not node.processes("wmcb.exe"), "its process has ended", HINT_SECONDS)
+    until(lambda: not node.processes("wmcb.exe"), "its process has ended")
 
 
 def test_it_wants_to_be_told_before_windows_shuts_down(node: Node) -> None:
