@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent.spec import Key, Want
 
 _PART = "audit"
+RESTART = f"restart the service {KUBELET}: it reads its configuration when it starts"
 _KEPT_OTHERWISE = "this machine keeps what was set in its own way"
 _NOTHING_KNOWN: Mapping[Key, str] = {}
 _COLOURS = {Result.PASS: "green", Result.FAIL: "red", Result.MANUAL: "yellow"}
@@ -134,7 +135,7 @@ def _afterwards(wants: Iterable[Want]) -> Sequence[str]:
     from agent.spec import File
 
     if any(isinstance(want, File) and want.content is not None for want in wants):
-        return [f"restart the service {KUBELET}: it reads its configuration when it starts"]
+        return [RESTART]
     return []
 
 

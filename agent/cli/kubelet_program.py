@@ -106,7 +106,9 @@ def release_of(result: Callable[[], Completed], file: GivenFile, asking: Asking)
         why = _NOT_RUNNABLE if fault.code == _BAD_EXE_FORMAT else str(fault)
         asking.object_to(CHECK, file.objection(why))
         return Kubelet()
-    told = Kubelet.of_version(answer.output.decode(errors="replace"))
+    # Other programs answer with a number alone, or with another name before it, as containerd does.
+    said = answer.output.decode(errors="replace").partition("Kubernetes v")[2]
+    told = Kubelet.of_version(said)
     if answer.exit_code or told is None:
         asking.object_to(CHECK, file.objection("it does not answer --version as a kubelet does"))
         return Kubelet()

@@ -15,6 +15,7 @@ from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
 from agent.resources.container_processes import SHIM
 from agent.resources.trees import remove_tree
+from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agent.kube.client import Client
     from agent.kube.kubeconfig import Kubeconfig
 
+_KUBELET = "kubelet"
 _PATIENCE = 60.0
 _END_SECONDS = 10.0
 
@@ -130,7 +132,9 @@ class Leaving:
     def left(self) -> Iterator[str]:
         """A line for each thing that stays."""
         files = self._host.files
-        if self._name and not self._deletes_node:
+        if self._name and self._goes_on():
+            yield f"the kubelet that was here before wmcb goes on as the Node {self._name}"
+        elif self._name and not self._deletes_node:
             before = ", unless the run that was cut off deleted it" if self._is_cut_off else ""
             yield f"the Node {self._name} stays in the cluster{before}: kubectl delete node {self._name}"
         if shims := _shims(self._host):
@@ -144,6 +148,13 @@ class Leaving:
         with suppress(HostError):
             if files.observe(_CNI_CONFIGURATION) is not None:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"
+
+    def _goes_on(self) -> bool:
+        """Somebody else had made this the Node: a reset gives that back, or an audit's fixes were all."""
+        with suppress(HostError):
+            has_credentials = self._host.files.observe(KUBELET_CONF) is not None
+            return has_credentials and self._host.services.read(_KUBELET) is not None
+        return False
 
     def _check_name(self) -> None:
         if self._request.has(options.DELETE_AS):

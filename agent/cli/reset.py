@@ -20,7 +20,7 @@ from agent.engine.parts import YIELDING
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
-from agent.spec import Command, Specification
+from agent.spec import Command, Key, Specification
 from service import continuing
 from service.installation import SERVICE, place
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from agent.engine.run import Done
     from agent.host.port import Host
     from agent.resources.kind import State
-    from agent.spec import Key
 
 
 def run(request: Request) -> int:
@@ -65,7 +64,12 @@ def run(request: Request) -> int:
         told.log.remove()
     if done.plan.changes:
         leaving.when_done()
-        elsewhere = (*_not_run(request, done), *leaving.left(), *_resident(request, host))
+        elsewhere = (
+            *_not_run(request, done),
+            *_unread(host, done),
+            *leaving.left(),
+            *_resident(request, host),
+        )
         done = replaced(done, left=(*done.left, *elsewhere))
     done = replaced(done, left=(*staying, *done.left))
     if request.wants_json:
@@ -117,6 +121,20 @@ def _without(done: Done, staying: Collection[Key]) -> Done:
 def _not_run(request: Request, done: Done) -> Iterator[str]:
     if is_sandbox(request) and any(change.target.key.kind == Command.kind for change in done.plan.changes):
         yield "of commands nothing: a sandbox has none of Windows' shells, and did not run them"
+
+
+def _unread(host: Host, done: Done) -> Iterator[str]:
+    """Of a kubelet that others made, and that an audit's fixes were about: nobody stops it for a reset."""
+    contents = {each.target.key for each in done.plan.changes if "sha256" in each.target.wanted}
+    if not contents or any(each.target.key == Key("service", "kubelet") for each in done.plan.changes):
+        return
+    from agent.audit.running import KUBELET, running
+    from agent.cli.audit import RESTART
+
+    with suppress(HostError):
+        kubelet = running(host, KUBELET)
+        if kubelet and Key("file", str(kubelet.configuration_path)) in contents:
+            yield RESTART
 
 
 def _resident(request: Request, host: Host) -> Iterator[str]:

@@ -55,5 +55,7 @@ def test_a_kubelet_that_lets_anybody_in_is_found_and_put_right(ready_node: Kubel
     assert served["authentication"]["anonymous"]["enabled"] is False
     assert "readOnlyPort" not in served
 
-    assert node.run(DOWNLOADED, "reset").code == 0
+    gone = node.run(DOWNLOADED, "reset")
+    assert gone.code == 0
+    assert f"the kubelet that was here before wmcb goes on as the Node {ready_node.name}" in gone.out
     assert place.read_text() == wrong

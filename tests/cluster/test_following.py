@@ -164,8 +164,10 @@ def test_changes_faults_and_the_end(follower: Follower, figure: Figure) -> None:
     follower.comes(lambda: follower.state("refused"), "it is refused")
     assert "line 3, column" in follower.told()["error"]
     assert follower.following()["error"] == follower.told()["error"]
-    follower.say(f"{HEAD}files: [{{path: 'C:\\etc\\kubernetes\\pki\\ca.crt', text: mine}}]\n")
-    follower.comes(lambda: "which made it" in follower.told().get("error", ""), "it is refused")
+    for name in (r"pki\ca.crt", "kubelet.conf"):
+        follower.say(f"{HEAD}files: [{{path: 'C:\\etc\\kubernetes\\{name}', text: mine}}]\n")
+        refused = rf"{name} is wanted otherwise"
+        follower.comes(lambda: refused in follower.told().get("error", ""), "it is refused")  # noqa: B023
     assert follower.holds("four")
     follower.wait_until_ready()
 

@@ -119,9 +119,15 @@ def test_what_can_be_is_put_right_and_given_back(machine: Machine, by_hand: Host
     assert machine.read(r"C:\k\StartKubelet.ps1") == SCRIPT.encode()
     again = machine.wmcb("audit", "--fix")
     assert "(put right just now)" not in again.out
-    assert machine.wmcb("reset").code == 0
+    gone = machine.wmcb("reset")
+    assert gone.code == 0
     assert machine.picture() == before
     assert by_hand.services.read("kubelet") is not None
+    name = by_hand.facts.host_name().lower()
+    assert gone.out.splitlines()[1:] == [
+        "  restart the service kubelet: it reads its configuration when it starts",
+        f"  the kubelet that was here before wmcb goes on as the Node {name}",
+    ], "and nobody is told to delete the Node of a kubelet that runs"
 
 
 def test_a_fix_tells_what_it_did(machine: Machine, by_hand: Host) -> None:

@@ -64,3 +64,15 @@ def test_one_that_windows_cannot_run_is_said_in_plain_words(tmp_path: Path, kube
 
     with pytest.raises(BadUsage, match="Windows cannot run it: it is damaged, or was cut short; fetch it"):
         release_of(damaged, file(tmp_path, kubelet, host), Asking())
+
+
+@pytest.mark.parametrize(
+    "says",
+    ["wmcb 0.1.0 (1234567)\nPython 3.14.2\n", "containerd github.com/containerd v1.7.27 05044ec\n"],
+)
+def test_another_program_that_knows_its_version_is_no_kubelet(
+    says: str, tmp_path: Path, kubelet: str, host: Host
+) -> None:
+    told = Completed(0, says.encode(), b"")
+    with pytest.raises(BadUsage, match="it does not answer --version as a kubelet does"):
+        release_of(lambda: told, file(tmp_path, kubelet, host), Asking())
