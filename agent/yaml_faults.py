@@ -16,6 +16,8 @@ _INSIDE = {
     "block mapping": "this line is indented otherwise than those of the mapping that it belongs to",
     "block collection": "this line is indented otherwise than those of the list that it belongs to",
     "simple key": "a colon and a space are missing behind the name",
+    "block scalar": "behind | or > the line ends, and the text begins on the next one",
+    "next token": "a text that begins with this character needs quotes",
     "anchor": "a name is missing behind &, and quotes around a text that begins so",
     "alias": "a name is missing behind *, and quotes around a text that begins so",
 }

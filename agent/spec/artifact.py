@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 _WEAKER = (
-    "its digest comes over TLS from beside it: weaker than one in the document, since whoever can change the"
-    " one can change the other"
+    "its digest is fetched from beside it, and whoever can change the one there can change the other;"
+    " a sha256 in the document rules that out"
 )
 _UNKNOWN = "what is in it is known once it has been fetched"
 

@@ -133,7 +133,7 @@ def test_checksums_from_beside_it_are_said_to_be_weaker(machine: Machine) -> Non
     text = "{name: a, source: 'https://a/b.exe', checksums: 'https://a/b.sha256', path: 'C:\\b.exe'}"
     document = machine.give("node.yaml", f"{HEAD}artifacts: [{text}]\n")
     plan = machine.wmcb("plan", "--node-config", document)
-    assert "warning  artifact a: its digest comes over TLS from beside it: weaker than one in the" in plan.out
+    assert "warning  artifact a: its digest is fetched from beside it, and whoever can change" in plan.out
 
 
 @pytest.mark.parametrize("changes", range(1, 60, 8))

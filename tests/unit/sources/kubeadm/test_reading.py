@@ -179,6 +179,15 @@ CASES: dict[str, tuple[str | bytes, str]] = {
         "join.yaml line 2, column 4: it is not YAML: it goes on with the text of a line above: indent it as "
         "that is, or end that with its colon",
     ),
+    "a character that begins no text": (
+        "a: @b\n",
+        "join.yaml line 1, column 4: it is not YAML: a text that begins with this character needs quotes",
+    ),
+    "a block on its own line": (
+        "a: |b\n",
+        "join.yaml line 1, column 5: it is not YAML: behind | or > the line ends, and the text begins on the "
+        "next one",
+    ),
     "another indentation": (
         "a:\n  b: c\n d: e\n",
         "join.yaml line 3, column 2: it is not YAML: this line is indented otherwise than those of the "
