@@ -82,7 +82,8 @@ class RunLog:
         for folder in (self._folder.parent, self._folder):
             with suppress(AlreadyExists):
                 self._host.files.make_directory(folder, PRIVATE_DIRECTORY)
-        self._rotate()
+        with suppress(HostError):  # whoever has it open may keep it where it is: then it grows
+            self._rotate()
         self._ready = True
 
     def _rotate(self) -> None:
