@@ -36,6 +36,7 @@ EXAMPLE = (Path(__file__).parents[1] / "data" / "certificates" / "example-root.p
 THUMBPRINT = "F793B9AFDADEF1099F17694239BE478D8B336074"
 SOON_SECONDS = 60.0
 LARGEST_LOG = 1_000_000
+FILLING = "x" * LARGEST_LOG
 
 FIRST = {"name": "first", "path": r"C:\k\first.exe --windows-service", "bootstrap": True, "priority": 0}
 SECOND = {
@@ -148,11 +149,17 @@ class OfOperator(Joiner):
         return [line.removesuffix(".exe") for line in lines]
 
     def comes(self, condition: Callable[[], object], what: str) -> None:
-        until(condition, what, SOON_SECONDS, self.log)
+        until(condition, what, SOON_SECONDS, self.describe)
 
     def log(self) -> str:
         log = self.machine.path(rf"{LOGS}\wmcb.log")
         return log.read_text() if log.exists() else "no log"
+
+    def describe(self) -> str:
+        """With its logs, but for what a test has filled them with."""
+        logs = sorted(self.machine.path(LOGS).iterdir())
+        told = [f"{log.name}: {log.read_text().replace(FILLING, '...')}" for log in logs]
+        return "\n".join([super().describe(), f"{self.machine.service(SERVICE)}", *told])
 
 
 @pytest.fixture
@@ -241,7 +248,7 @@ def test_a_restart_that_the_operator_is_asked_for_and_the_order_of_services(oper
     # What a script prints becomes part of a command; before it prints anything all stays as it is.
     powershell = PowerShell(operated.machine)
     with operated.machine.path(rf"{LOGS}\wmcb.log").open("a") as log:
-        log.write("x" * LARGEST_LOG + "\n")
+        log.write(f"{FILLING}\n")
     operated.say("5", SCRIPTED, files=[THIRD_EXE], SITE="lab")
     operated.ask_for("5")
     operated.comes(lambda: "the script of service third ended with exit code 1" in operated.log(), "it fails")
