@@ -241,7 +241,8 @@ def _request(
                 if not name and (others := _commands_with(option, commands)):
                     raise BadUsage(f"{option} goes with {program} {' or '.join(others)}", where=option)
                 near = _near_option(option, words, commands, common, program)
-                raise BadUsage(f"{command.shown} has no option {option}{near}", where=option)
+                but = _but_others(option, commands)
+                raise BadUsage(f"{command.shown} has no option {option}{but}{near}", where=option)
         return Request(words, command, values, operand)
     below = [each.name for each in commands if not name or each.name.startswith(name + " ")]
     if HELP.name in values and below:
@@ -269,6 +270,15 @@ def _refuse_half_a_path(words: Sequence[str], values: Mapping[str, str]) -> None
 
 def _commands_with(option: str, commands: Sequence[Command]) -> list[str]:
     return [each.name for each in commands if option in [known.name for known in each.options]]
+
+
+def _but_others(option: str, commands: Sequence[Command]) -> str:
+    """Which have it, unless they are many: an option with a name like it may be for something else."""
+    names = [name or "wmcb without a command" for name in _commands_with(option, commands)]
+    if not 1 <= len(names) <= _FEW:
+        return ""
+    *first, last = names
+    return f", but {', '.join(first)} and {last} have" if first else f", but {last} has"
 
 
 def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> None:
@@ -305,6 +315,7 @@ def suggestion(wrong: str, known: Iterable[str], program: str = "wmcb") -> str:
     return f"; did you mean {near}?" if near else f"; see {program} --help"
 
 
+_FEW = 4
 _CLOSE = 0.62
 """How alike a name has to be to be suggested, of 1: drift is 0.6 like audit, --out 0.67 like --output."""
 

@@ -58,6 +58,7 @@ COMMANDS = (
         "another kubelet, and the cluster's present configuration",
         run="agent.cli.upgrade:run",
         options=join_options.UPGRADE,
+        unlisted=(options.KUBERNETES_VERSION,),
         examples=(r"wmcb upgrade --kubelet C:\downloads\kubelet.exe",),
     ),
     Command(

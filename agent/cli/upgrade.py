@@ -15,7 +15,7 @@ from agent.cli import join_options, joined_node, options, vacating
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
-from agent.cli.failure import Refused
+from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
@@ -36,6 +36,12 @@ _TIMEOUTS = Timeouts(kubelet_health_check=Placement(None).well_within_seconds)
 def run(request: Request) -> int:
     from agent.cli import bootstrap
 
+    if request.has(options.KUBERNETES_VERSION):
+        text = (
+            f"upgrade has no option {options.KUBERNETES_VERSION.name}, since it fetches nothing: bring the "
+            f"kubelet.exe of that release, and name it by {options.KUBELET.name} FILE"
+        )
+        raise BadUsage(text, where=options.KUBERNETES_VERSION.name)
     is_look = request.has(options.DRY_RUN)
     host = open_or_imagine(request) if is_look else open_machine(request)
     values = {**_as_it_is(host), **request.values}

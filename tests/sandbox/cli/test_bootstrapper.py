@@ -73,7 +73,12 @@ FAILURES: list[tuple[int, str, tuple[str, ...]]] = [
         (*BOTH, "--install-dir", "foo"),
     ),
     (2, "--kubelet-path FILE is needed", ("--ignition-file", "{ignition}")),
-    (2, "initialize-kubelet has no option --ignition; did you mean --ignition-file?", ("--ignition=x",)),
+    (
+        2,
+        "initialize-kubelet has no option --ignition, but wmcb without a command, plan and preflight have; "
+        "did you mean --ignition-file?",
+        ("--ignition=x",),
+    ),
     (2, "--ignition-file {nowhere}: there is no such file", ("--ignition-file={nowhere}", *BOTH[2:])),
     (2, "--node-ip x: 'x' is no IP address", (*BOTH, "--node-ip", "x")),
 ]
