@@ -238,7 +238,7 @@ def test_a_failed_upgrade_is_taken_back(machine: Machine, behaviour: Behaviour, 
     before = machine.node.snapshot()
     failing: Behaviour = {"version": "1.32.0", **behaviour}
     machine.give(**failing)
-    result = machine.bootstrap("--start-timeout", "5")
+    result = machine.bootstrap("--start-timeout", "10")
     assert result.code == 1
     assert told in result.err
     assert rf"{KUBELET} is again Kubernetes v1.31.0" in result.err
