@@ -92,7 +92,7 @@ _SETTINGS = {
 }
 
 CONTROLS: Sequence[tuple[str, str, Judge]] = (
-    ("4.1.1", "what the kubelet's service runs can be changed by nobody else", files.programs),
+    ("4.1.1", "only administrators can change what the kubelet's service runs", files.programs),
     ("4.1.2", "what the kubelet's service runs belongs to no single account", files.ownership_of_programs),
     ("4.1.3", "kube-proxy's kubeconfig is private", _private(_proxy_files)),
     ("4.1.4", "kube-proxy's kubeconfig belongs to no single account", _owned(_proxy_files)),
