@@ -407,7 +407,7 @@ DOCUMENTS = [
     ("kubelet", ("--kubelet", "{arm}"), "it is a program for ARM64; one for x86-64 is needed"),
     ("kubelet", ("--kubelet", "{nowhere}"), "there is no such file"),
     ("ignition", ("--ignition", "{nowhere}"), "there is no such file"),
-    ("ignition", ("--ignition", "{arm}"), "it is not UTF-8"),
+    ("ignition", ("--ignition", "{arm}"), "it is a Windows program"),
 ]
 
 
