@@ -221,6 +221,8 @@ class Watcher:
         self._keep = keep
         self._allowed_by = allowed_by
         self._over = threading.Event()
+        self._taking = threading.Lock()
+        """Who stops it waits for what is being taken, and nothing is taken after that."""
         self._way: tuple[str, Access, Proxies] | None = None
         self._following: Following | None = None
         self.trouble: str | None = None
@@ -233,7 +235,8 @@ class Watcher:
 
     def stop(self) -> None:
         """What it says from now on is not heard."""
-        self._over.set()
+        with self._taking:
+            self._over.set()
         if self._following is not None:
             self._following.stop()
 
@@ -260,10 +263,11 @@ class Watcher:
         is_seen = False
         try:
             for state in self._following.states(SAME_CREDENTIALS_SECONDS):
-                if self._over.is_set():
-                    return
                 self._following.let_go()  # for minutes nothing else is asked
-                self._take(identity[0], state)
+                with self._taking:
+                    if self._over.is_set():
+                        return
+                    self._take(identity[0], state)
                 self._cluster.rest()
                 is_seen = True
         except Forbidden:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
+from agent.kube.following import Following
 from lab.waiting import until
 from sandbox.service.live_api import CONFIG_MAPS, NODES, LiveApi, own
 from service.cluster import Cluster, Node, Seen
@@ -243,6 +245,22 @@ def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster
     cluster.follow(PureWindowsPath(r"C:\elsewhere.conf"))
     assert (cluster.config_map, cluster.node) == (None, None)
     until(lambda: "elsewhere.conf is not there yet" in (cluster.trouble or ""), "it is told")
+
+
+def test_what_was_on_its_way_when_another_is_followed_is_not_heard(
+    host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_credentials(host, api.server.url)
+    heard: list[threading.Thread] = []
+
+    def another_is_followed(_: Following) -> None:
+        cluster.follow(None)
+        heard.append(threading.current_thread())
+
+    monkeypatch.setattr(Following, "let_go", another_is_followed)
+    cluster.follow(CONF)
+    until(lambda: heard and not heard[0].is_alive(), "whoever heard of it is at an end")
+    assert (cluster.config_map, cluster.node) == (None, None)
 
 
 # What is told
