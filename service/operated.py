@@ -136,9 +136,8 @@ class OperatorCluster:
             self._of_config_map = Watcher(self, lambda _: (path, name), take)
 
     def _take_config_map(self, asked: Asked, thing: Object | None) -> None:
-        if asked.version == self.asked.version:
-            self.asked = replaced(asked, config_map=Seen(thing))
-            self.tell()
+        self.asked = replaced(asked, config_map=Seen(thing))
+        self.tell()
 
 
 def _lasting(thing: Object) -> dict[str, Json]:
