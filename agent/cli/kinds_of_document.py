@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1 << 16
 _USER_DATA = re.compile(
-    rb"#cloud-config\b|##\s*template:|#ps1|#include\b|(?:content-type|mime-version):", re.I
+    rb"#cloud-|##\s*template:|#ps1|#!|#include\b|#part-handler|<powershell>|<script>|rem\s+cmd\s|"
+    # A message's headers, one of which is MIME's.
+    rb"(?:[!-9;-~]+:.*\n|[ \t].*\n|From .*\n)*?(?:content-type|mime-version)[ \t]*:",
+    re.I,
 )
+"""What may hold other documents is known before these are looked for."""
 _JOIN = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?JoinConfiguration\b""", re.MULTILINE)
 _JOIN_IN_JSON = re.compile(rb'"kind"\s*:\s*"JoinConfiguration"')
 _IGNITION_IN_JSON = re.compile(rb'"ignition"\s*:')
@@ -25,7 +29,7 @@ _OF_A_CLUSTER = re.compile(
     rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(Secret|ConfigMap)\b|"kind"\s*:\s*"(Secret|ConfigMap)\"""",
     re.MULTILINE,
 )
-_IN_BASE64 = re.compile(rb"[A-Za-z0-9+/\r\n]{40,}={0,2}\s*")
+_IN_BASE64 = re.compile(rb"[A-Za-z0-9+/\r\n]{40,}+={0,2}\s*")
 _PROGRAM = b"MZ"
 _CALLED = {
     options.IGNITION: "an Ignition",

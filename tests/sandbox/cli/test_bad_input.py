@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from agent.cli import fetching, main, options
+from agent.cli.failure import BadInput
+from agent.cli.given import GivenFile
+from agent.cli.kinds_of_document import refuse_another_kind
 from agent.host.errors import AccessDenied, NoSpace
 from agent.host.sandbox.files import SandboxFiles
 from sandbox.cli.given import Machine, program
@@ -20,7 +23,7 @@ from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, closed_port, ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent.cli.arguments import Option
 
@@ -171,6 +174,33 @@ def test_a_document_of_another_option(option: Option, document: str, says: str, 
     words = machine.node if option is options.NODE_CONFIG else words
     line = left_alone(machine, lambda: machine.wmcb(option.name, given, *words))
     assert line == f"wmcb: {option.name} {given}: {says.format(called=machine.called)}"
+
+
+BEGIN_AS_USER_DATA = {
+    "PowerShell": "<powershell>\n",
+    "PowerShell for cloudbase-init": "#ps1_sysnative\n",
+    "cmd": "rem cmd\n",
+    "an interpreter's": "#!/usr/bin/env powershell\n",
+    "multipart, with another header first": "From nobody\nSubject: a node\nContent-Type: multipart/mixed\n\n",
+}
+
+
+class Held(GivenFile):
+    def __init__(self, text: str) -> None:
+        super().__init__("--file", "given.txt")
+        self._text = text
+
+    def _blocks(self) -> Iterator[bytes]:
+        yield self._text.encode()
+
+
+@pytest.mark.parametrize("document", [CONFIG_MAP, JOIN, FROM_CLUSTER], ids=["ConfigMap", "join", "Secret"])
+@pytest.mark.parametrize("beginning", BEGIN_AS_USER_DATA.values(), ids=BEGIN_AS_USER_DATA)
+def test_user_data_may_hold_what_is_no_user_data(beginning: str, document: str, machine: Machine) -> None:
+    file = Held(f"{beginning}@'\n{document}'@ | Set-Content it.yaml\n")
+    refuse_another_kind(file, options.USER_DATA, machine.host)
+    with pytest.raises(BadInput, match="it is cloud-init user data"):
+        refuse_another_kind(file, options.IGNITION, machine.host)
 
 
 def test_a_document_in_the_place_of_an_address(machine: Machine) -> None:
