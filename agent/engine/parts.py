@@ -119,18 +119,24 @@ def share(
 def _refuse_anothers_files(
     specification: Specification, others: Mapping[Key, Record], inventory: Inventory, part: str
 ) -> None:
-    held = {
-        PureWindowsPath(key.name): record.parts[0]
-        for key, record in others.items()
-        if key.kind in _SAY_WHAT_IS_IN_FILES and part not in record.parts
-    }
+    foreign = {key: record for key, record in others.items() if part not in record.parts}
+    inside = {PureWindowsPath(key.name): key for key in foreign if key.kind in _SAY_WHAT_IS_IN_FILES}
+    files = {PureWindowsPath(key.name): key for key, record in foreign.items() if _has_content(key, record)}
     for want in specification.wants:
         # One whose content nobody gives, as an audit's, is only closed to others.
-        if not held or not isinstance(want, File) or want.content is None:
+        if inside and isinstance(want, File) and want.content is not None:
+            there = next((inside[each] for each in (want.path, *want.path.parents) if each in inside), None)
+        elif files and want.key.kind in _SAY_WHAT_IS_IN_FILES:
+            path = PureWindowsPath(want.key.name)
+            there = next((key for each, key in files.items() if path in (each, *each.parents)), None)
+        else:
             continue
-        for place in (want.path, *want.path.parents):
-            if place in held:
-                raise Taken(want.key, _holder(inventory, held[place]), ())
+        if there is not None:
+            raise Taken(want.key, _holder(inventory, foreign[there].parts[0]), ())
+
+
+def _has_content(key: Key, record: Record) -> bool:
+    return key.kind == File.kind and "sha256" in record.target.wanted
 
 
 def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:

@@ -230,6 +230,22 @@ def test_a_file_is_refused_where_another_kind_of_the_nodes_says_what_is_in_it(
     assert host.files.read(path) == b"there"
 
 
+@pytest.mark.parametrize(("holds", "path"), HOLDS.values(), ids=HOLDS)
+def test_another_kind_of_the_nodes_is_refused_where_a_file_is_somebodys(
+    host: Host, holds: Want, path: PureWindowsPath
+) -> None:
+    folders = [Directory(folder) for folder in (ETC, CONFIG.parent, nodes.PKI, TOML.parent)]
+    given = File(PureWindowsPath(str(path).upper()), Inline(b"mine"))
+    part(host, Specification.of([*folders, given], title="a ConfigMap"))
+    made = picture(host)
+    with pytest.raises(Taken) as refused:
+        node(host, Specification.of([*folders, holds], title="a small node"))
+    assert str(refused.value) == (
+        f"{holds.key} is wanted otherwise than by a ConfigMap, which made it; only that can change it"
+    )
+    assert picture(host) == made
+
+
 def test_folders_on_the_way_are_shared_with_whoever_has_them(host: Host) -> None:
     node(host)
     made = machine(host)
