@@ -52,6 +52,7 @@ PAUSED = "wmcb/paused"
 """An annotation of the Node: nothing is changed or repaired while it has a value other than false."""
 
 _MOST_CUT_OFF = 3
+_MOST_OBSTACLES = 10
 _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
 _UNWELL_SECONDS = 30.0
@@ -349,7 +350,7 @@ class Adopting:
     def _at_its_place(self, fault: CannotBeSo, compiled: Compiled) -> str:
         origins = {key: compiled.origins.get(key) for key in fault.faults}
         if entries := [origin.error(fault.faults[key]) for key, origin in origins.items() if origin]:
-            return told(entries)
+            return told(entries, _MOST_OBSTACLES)
         return f"{self._followed}: {fault}"
 
     def _try_to_fetch_again(self) -> None:

@@ -14,7 +14,7 @@ class Refused(Exception):
     """One line: where in it, and what is wrong. Nothing was changed."""
 
 
-def told(entries: Sequence[Entry]) -> str:
-    """The first of them, and how many more there are."""
-    more = f" (and {len(entries) - 1} more)" if entries[1:] else ""
-    return f"{entries[0].where}: {entries[0].message}{more}"
+def told(entries: Sequence[Entry], most: int = 1) -> str:
+    """The first `most` of them, and how many more there are."""
+    more = f" (and {len(entries) - most} more)" if entries[most:] else ""
+    return "; ".join(f"{each.where}: {each.message}" for each in entries[:most]) + more

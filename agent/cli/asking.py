@@ -61,10 +61,11 @@ class Asking:
 
 
 def last_of(failures: Sequence[Failure]) -> Failure:
-    """The one to be raised, with the others."""
-    *others, last = failures
-    last.others = others
-    return last
+    """The one to be raised, with the others, as far as anybody reads them."""
+    *others, last = failures[:MOST_LINES]
+    left_out = len(failures[MOST_LINES:])
+    more = f" (and {left_out} more)" if left_out else ""
+    return type(last)(f"{last}{more}", where=last.where, others=others, details=last.details)
 
 
 def tell_report(report: Report, asking: Asking) -> None:
@@ -74,8 +75,5 @@ def tell_report(report: Report, asking: Asking) -> None:
     if more:
         asking.notice(f"and {more} more warnings")
     if report.fatal:
-        errors = [
-            BadInput(str(error).removeprefix("error: "), where=error.where)
-            for error in report.errors[:MOST_LINES]
-        ]
+        errors = [BadInput(str(error).removeprefix("error: "), where=error.where) for error in report.errors]
         raise last_of(errors)

@@ -125,8 +125,7 @@ def recorded(host: Host, what: str, shown: Display, foresight: Foresight = _noth
             for line in told.taken_back():
                 shown.remark(line)
         ending = _ending(failure)
-        text = (ending or _of_cause(failure)).with_details()
-        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {text}")
+        log.event(EventLevel.ERROR, EventId.FAILED, f"{what}: {(ending or _of_cause(failure)).whole()}")
         if ending is None:
             raise
         raise ending from failure

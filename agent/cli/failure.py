@@ -56,6 +56,10 @@ class Failure(Exception):
     def with_details(self) -> str:
         return "\n    ".join([str(self), *self.details])
 
+    def whole(self) -> str:
+        """For a log."""
+        return "\n    ".join([*map(str, self.others), self.with_details()])
+
 
 class Interrupted(Failure):
     """By whoever called it."""

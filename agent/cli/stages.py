@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cli.asking import MOST_LINES, last_of
+from agent.cli.asking import last_of
 from agent.cli.contents import Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
@@ -110,7 +110,7 @@ def _at_its_place(fault: CannotBeSo, stage: Stage) -> Failure:
     """All that stands in the way, each where it was asked for."""
     as_what = BadInput if isinstance(fault, Taken) else Failure
     failures = [_told_at(stage.origins.get(key), text, as_what) for key, text in fault.faults.items()]
-    return last_of(failures[:MOST_LINES]) if failures else Failure(str(fault))
+    return last_of(failures) if failures else Failure(str(fault))
 
 
 def _step_at_its_place(failure: engine.TakenBack, stage: Stage) -> Failure | None:

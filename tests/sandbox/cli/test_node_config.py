@@ -278,6 +278,17 @@ MISSING = {
 }
 
 
+def test_of_many_things_that_are_missing_the_first_are_told_and_all_are_counted(bare: Machine) -> None:
+    entries = [f"- {{path: 'C:\\k\\{number}.conf', existing: true}}\n" for number in range(25)]
+    answer = bare.wmcb("prepare", *given(bare, f"files:\n{''.join(entries)}"))
+    assert answer.code == 1
+    told = [line for line in answer.error_lines if ABSENT in line]
+    assert len(told) == 20
+    assert rf"C:\k\19.conf {ABSENT} (and 5 more)" in told[-1]
+    log = bare.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
+    assert all(rf"C:\k\{number}.conf {ABSENT}" in log for number in range(20))
+
+
 @pytest.mark.parametrize(("commands", "text", "lines"), MISSING.values(), ids=MISSING)
 def test_what_is_missing_is_told_where_the_document_asks_for_it(
     bare: Machine, commands: list[str], text: str, lines: list[str]
