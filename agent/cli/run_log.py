@@ -90,11 +90,19 @@ class RunLog:
         there = self._host.files.observe(self._folder / "wmcb.log")
         if there is None or there.size < self._largest:
             return
+        # Whoever has it open keeps it where it is: that is seen before a former one goes.
+        aside = self._former(0)
+        if not self._is_there(aside):
+            self._host.files.move(self._folder / "wmcb.log", aside)
+        # A rotation that was cut off has left a place free.
+        free = next((each for each in range(1, _FORMER) if not self._is_there(self._former(each))), _FORMER)
         with suppress(NotFound):
-            self._host.files.remove(self._former(_FORMER))
-        for number in range(_FORMER - 1, -1, -1):
-            with suppress(NotFound):
-                self._host.files.move(self._former(number), self._former(number + 1))
+            self._host.files.remove(self._former(free))
+        for number in range(free - 1, -1, -1):
+            self._host.files.move(self._former(number), self._former(number + 1))
+
+    def _is_there(self, path: PureWindowsPath) -> bool:
+        return self._host.files.observe(path) is not None
 
     def _former(self, number: int) -> PureWindowsPath:
-        return self._folder / (f"wmcb.{number}.log" if number else "wmcb.log")
+        return self._folder / f"wmcb.{number}.log"
