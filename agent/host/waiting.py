@@ -64,7 +64,11 @@ def wait_for(
             return stopped_without_a_word(status)
         if wanted is not ServiceState.STOPPED and _is_over(status, process_exit):
             raise _failure(ServiceFailed, name, wanted, status, process_exit)
-        left = min(deadline - clock.monotonic(), progress.seconds_left(status))
+        left = deadline - clock.monotonic()
+        if process_exit is None:
+            left = min(left, progress.seconds_left(status))
+        elif left <= 0:
+            return stopped_without_a_word(status)
         if left <= 0:
             raise _failure(TimedOut, name, wanted, status, process_exit)
         view.wait(min(left, _NET_SECONDS))

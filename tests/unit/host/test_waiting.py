@@ -101,6 +101,18 @@ class Scripted:
             Scripted({0: status(RUNNING)}, {7: (3, 1)}), STOPPED, 13, id="killed-and-never-seen-by-the-scm"
         ),
         pytest.param(
+            Scripted({0: status(RUNNING)}, {7: (25, 1)}),
+            STOPPED,
+            30,
+            id="killed-and-not-seen-within-the-limit",
+        ),
+        pytest.param(
+            Scripted({0: status(STARTING, checkpoint=1, hint=2000), 5: status(STOPPED)}, {7: (1, 1)}),
+            STOPPED,
+            5,
+            id="killed-as-it-started-and-seen-after-its-hint",
+        ),
+        pytest.param(
             Scripted({0: status(STARTING, pid=7), 3: status(RUNNING, pid=8)}, {7: (3, 1)}),
             RUNNING,
             3,
