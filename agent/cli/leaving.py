@@ -132,8 +132,10 @@ class Leaving:
     def left(self) -> Iterator[str]:
         """A line for each thing that stays."""
         files = self._host.files
-        if self._name and self._goes_on():
-            yield f"the kubelet that was here before wmcb goes on as the Node {self._name}"
+        if self._name and self._has_former_kubelet():
+            former = "the kubelet that was here before wmcb stays"
+            again = f"{former}, and makes the Node {self._name} anew when its service {_KUBELET} is restarted"
+            yield again if self._deletes_node else f"{former}, as the Node {self._name}"
         elif self._name and not self._deletes_node:
             before = ", unless the run that was cut off deleted it" if self._is_cut_off else ""
             yield f"the Node {self._name} stays in the cluster{before}: kubectl delete node {self._name}"
@@ -149,7 +151,7 @@ class Leaving:
             if files.observe(_CNI_CONFIGURATION) is not None:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"
 
-    def _goes_on(self) -> bool:
+    def _has_former_kubelet(self) -> bool:
         """Somebody else had made this the Node: a reset gives that back, or an audit's fixes were all."""
         with suppress(HostError):
             has_credentials = self._host.files.observe(KUBELET_CONF) is not None

@@ -57,5 +57,5 @@ def test_a_kubelet_that_lets_anybody_in_is_found_and_put_right(ready_node: Kubel
 
     gone = node.run(DOWNLOADED, "reset")
     assert gone.code == 0
-    assert f"the kubelet that was here before wmcb goes on as the Node {ready_node.name}" in gone.out
+    assert f"the kubelet that was here before wmcb stays, as the Node {ready_node.name}" in gone.out
     assert place.read_text() == wrong

@@ -126,7 +126,7 @@ def test_what_can_be_is_put_right_and_given_back(machine: Machine, by_hand: Host
     name = by_hand.facts.host_name().lower()
     assert gone.out.splitlines()[1:] == [
         "  restart the service kubelet: it reads its configuration when it starts",
-        f"  the kubelet that was here before wmcb goes on as the Node {name}",
+        f"  the kubelet that was here before wmcb stays, as the Node {name}",
     ], "and nobody is told to delete the Node of a kubelet that runs"
 
 
