@@ -12,7 +12,7 @@ from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.cli.arguments import Request
+    from agent.cli.arguments import Option, Request
 
 _OF_ONE_RUN = {each.name for each in (*COMMON, OUTPUT, options.IGNORE, join_options.KUBEADM_VERBOSITY)}
 _SECRET = {
@@ -54,11 +54,16 @@ def here(request: Request, command: str) -> str:
     return " ".join([command, *_place(request)]) if command else ""
 
 
+def words_of(request: Request, option: Option) -> Sequence[str]:
+    """An option as it was given, to be given once more; none where it was not."""
+    return (option.name, _quoted(request.value(option, ""))) if request.has(option) else ()
+
+
 def _place(request: Request) -> Sequence[str]:
     if not request.has(SANDBOX):
         return ()
     running = (SANDBOX_RUN.name,) if request.has(SANDBOX_RUN) else ()
-    return (SANDBOX.name, _quoted(request.value(SANDBOX, "")), *running)
+    return (*words_of(request, SANDBOX), *running)
 
 
 def _quoted(word: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.command_line import called
+from agent.cli.command_line import called, words_of
 from agent.cli.executables import HEAD, begin_to_ask, fault_of_program, kubelet_in_place
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
@@ -71,7 +71,8 @@ def _require_there(place: str, request: Request, host: Host, asking: Asking) -> 
         return  # which is told when it is read
     if not is_there:
         has_option = request.command is not None and asking.kubelet in request.command.options
-        prepare = f"{called(request)} prepare {options.KUBERNETES_VERSION.name} V"
+        into = words_of(request, options.INSTALL_DIRECTORY)
+        prepare = " ".join([called(request), "prepare", options.KUBERNETES_VERSION.name, "V", *into])
         otherwise = f"; {prepare} fetches it, {asking.kubelet.name} FILE names another" if has_option else ""
         raise BadInput(f"there is no {place}: put the kubelet.exe of this node there{otherwise}", where=place)
 

@@ -258,6 +258,12 @@ def test_a_kubelet_that_is_not_in_its_place(machine: Machine, cluster: Cluster) 
     assert cluster.server.targets == []
 
 
+def test_what_fetches_a_kubelet_puts_it_where_it_is_looked_for(machine: Machine, cluster: Cluster) -> None:
+    _, line = refused(machine, cluster, more=("--install-dir", r"D:\my k"))
+    assert line.startswith(r"wmcb: there is no D:\my k\kubelet.exe: put the kubelet.exe of this node there; ")
+    assert r"prepare --kubernetes-version V --install-dir 'D:\my k' fetches it" in line
+
+
 def test_an_unfit_machine_is_refused_before_the_cluster_is_asked(bare: Machine, cluster: Cluster) -> None:
     bare.put(KUBELET, program())
     bare.facts(host_name="WIN1")
