@@ -176,7 +176,7 @@ def _steps(encoding: Node | None, subject: str, findings: Findings) -> Iterable[
 
 def _shown(path: str) -> str:
     """On one line, and with Windows' separators as a person writes them."""
-    return quoted(path)[1:-1].replace("\\\\", "\\")
+    return quoted(path)[1:-1]
 
 
 def _mode(permissions: Node | None, subject: str, findings: Findings) -> int:
