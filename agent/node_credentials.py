@@ -6,6 +6,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
+from agent.host.port import FileKind
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.kube import kubeconfig
@@ -35,7 +36,16 @@ def own_kubeconfig(host: Host, path: PureWindowsPath) -> Kubeconfig | None:
     own = kubeconfig.read(host.files.read(path), str(path))
     user = own.user()
     named = [path.parent / each for each in (user.certificate_path, user.key_path) if each]
-    return None if any(host.files.observe(each) is None for each in named) else own
+    return None if any(host.files.observe(_in_use(host, each)) is None for each in named) else own
+
+
+def _in_use(host: Host, path: PureWindowsPath) -> PureWindowsPath:
+    """The kubelet's current certificate is a link to a dated one beside it. No other link is followed."""
+    there = host.files.observe(path)
+    if there is None or there.kind is not FileKind.LINK:
+        return path
+    target = path.parent / host.files.link_target(path)
+    return target if target.parent == path.parent else path
 
 
 def reader(host: Host, config: PureWindowsPath) -> ReadFile:
@@ -43,7 +53,7 @@ def reader(host: Host, config: PureWindowsPath) -> ReadFile:
 
     def read(path: str) -> bytes:
         try:
-            return host.files.read(config.parent / PureWindowsPath(path))
+            return host.files.read(_in_use(host, config.parent / PureWindowsPath(path)))
         except HostError as fault:
             raise OSError(fault.code, str(fault)) from fault
 

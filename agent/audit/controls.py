@@ -9,6 +9,7 @@ from agent.audit import files, settings
 from agent.audit.finding import Finding, Result
 from agent.audit.running import PROXY, local_path, running
 from agent.host.errors import HostError, NotFound
+from agent.host.port import FileKind
 from agent.records import replaced
 
 if TYPE_CHECKING:
@@ -32,10 +33,13 @@ def _kubeconfig_files(kubelet: Running) -> Iterator[PureWindowsPath]:
         yield path
     folder = local_path(kubelet.flags.get("cert-dir", r"C:\var\lib\kubelet\pki"))
     try:
-        names = kubelet.host.files.list(folder)
+        entries = [*kubelet.host.files.entries(folder)]
     except NotFound:
         return
-    yield from (folder / name for name in names if name.lower().endswith((".pem", ".key")))
+    for each in entries:
+        # The one in use is a link to a dated one, which is there as well.
+        if each.kind is FileKind.FILE and each.name.lower().endswith((".pem", ".key")):
+            yield folder / each.name
 
 
 def _authority_files(kubelet: Running) -> Sequence[PureWindowsPath]:

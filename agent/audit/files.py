@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.audit.finding import Result
-from agent.host.errors import HostError
+from agent.host.errors import NotFound
 from agent.host.port import FileKind
 from agent.host.protection import granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
@@ -77,8 +77,8 @@ def is_open(host: Host, path: PureWindowsPath, beyond: int = 0) -> bool:
     """To anybody who is no administrator, for more than this. Who runs the audit is one of them."""
     try:
         return bool(granted_to_others(host.files.descriptor(path), caller="") & ~beyond)
-    except HostError:
-        return False  # what is not there is told elsewhere
+    except NotFound:
+        return False  # that is told elsewhere
 
 
 def _with_folders(files: Sequence[PureWindowsPath], host: Host) -> Iterable[PureWindowsPath]:

@@ -123,6 +123,11 @@ class Files(Protocol):
     def entries(self, path: PureWindowsPath) -> Iterator[Entry]:
         """What is in a folder. What is removed meanwhile may be left out."""
 
+    def link_target(self, path: PureWindowsPath) -> PureWindowsPath:
+        """Where the symbolic link that lies there leads, as it says itself: perhaps from its own folder on,
+        perhaps to nothing.
+        """
+
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         """The whole content, or its first `limit` bytes."""
 

@@ -117,6 +117,7 @@ EVERY_CALL: dict[str, Callable[[Files, PureWindowsPath], object]] = {
     "observe": lambda files, path: files.observe(path),
     "examine": lambda files, path: files.examine(path, content=True),
     "entries": lambda files, path: list(files.entries(path)),
+    "link_target": lambda files, path: files.link_target(path),
     "read": lambda files, path: files.read(path),
     "blocks": lambda files, path: list(files.blocks(path)),
     "tail": lambda files, path: files.tail(path, 1),
@@ -724,6 +725,21 @@ def test_a_link_is_told_as_such(world: World) -> None:
 
 
 @wine_cannot(NO_LINKS)
+@pytest.mark.parametrize("target", ["real", "nothing"])
+def test_a_link_says_where_it_leads(world: World, target: str) -> None:
+    world.plant_file(world.folder / "real")
+    world.plant_link(world.folder / "link", world.folder / target)
+    assert world.host.files.link_target(world.folder / "link") == world.folder / target
+
+
+def test_what_is_no_link_leads_nowhere(world: World) -> None:
+    world.plant_file(world.folder / "file")
+    with pytest.raises(HostError, match="cannot read the link") as refused:
+        world.host.files.link_target(world.folder / "file")
+    assert refused.value.code != 2
+
+
+@wine_cannot(NO_LINKS)
 @pytest.mark.parametrize("name", EVERY_CALL)
 def test_no_link_is_followed_on_the_way(world: World, name: str) -> None:
     world.plant_folder(world.folder / "real")
@@ -736,7 +752,11 @@ def test_no_link_is_followed_on_the_way(world: World, name: str) -> None:
 
 @wine_cannot(NO_LINKS)
 @pytest.mark.parametrize(
-    "name", sorted(EVERY_CALL.keys() - {"observe", "examine", "remove", "make_directory", "remove_at_reboot"})
+    "name",
+    sorted(
+        EVERY_CALL.keys()
+        - {"observe", "examine", "link_target", "remove", "make_directory", "remove_at_reboot"}
+    ),
 )
 def test_no_link_is_followed_at_the_end(world: World, name: str) -> None:
     world.plant_folder(world.folder / "real")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import contextmanager
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind
+from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
 from agent.host.replacing import added, patiently, put_by_moving, put_in_place
@@ -19,7 +20,6 @@ from agent.host.sddl import READ_CONTROL, WRITE_DAC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
     from agent.host.sandbox.access import SandboxAccess
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 _ASK = "ask for the protection of"
 _BLOCK = 1 << 20
+_FILE_NOT_FOUND = 2
 _ACCESS_DENIED = 5
 _ALREADY_EXISTS = 183
 _DIR_NOT_EMPTY = 145
 _DIRECTORY = 267
 _DIRECTORY_NOT_SUPPORTED = 336
+_NOT_A_LINK = 4390
 
 
 class SandboxFiles:
@@ -88,6 +90,15 @@ class SandboxFiles:
             if state is not None:
                 descriptor = None if state.kind is FileKind.LINK else self._descriptor(place)
                 yield Entry(name, state.kind, descriptor)
+
+    def link_target(self, path: PureWindowsPath) -> PureWindowsPath:
+        place = self._drive.locate("read the link", path)
+        if not place.is_link:
+            code = _FILE_NOT_FOUND if place.state is None else _NOT_A_LINK
+            raise host_error("read the link", str(path), code)
+        target = os.readlink(place.file)  # noqa: PTH115 - it may be a path of Windows
+        inside = self._drive.path_of(target) if os.path.isabs(target) else None  # noqa: PTH117
+        return inside or PureWindowsPath(target)
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:

@@ -9,11 +9,13 @@ assert sys.platform == "win32"
 import math
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, NotFound, ProgramRunning
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
+from agent.host.reparse_points import symbolic_target
 from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
@@ -24,7 +26,6 @@ from agent.host.windows.walking import expect, folder_of, kind_of, opened, refus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
 
@@ -35,6 +36,7 @@ _LARGEST_BLOCK = 1 << 18
 _FILE_NOT_FOUND = 2
 _ACCESS_DENIED = 5
 _SHARING_VIOLATION = 32
+_NOT_A_LINK = 4390
 _NEEDS_PRIVILEGE = {_ACCESS_DENIED, 1307}
 """The other is INVALID_OWNER: only with SeRestorePrivilege may a file be given to anybody."""
 
@@ -105,6 +107,13 @@ class WindowsFiles:
         if examined is None:
             raise NotFound("look at", str(path / name), _FILE_NOT_FOUND)
         return Entry(name, examined.state.kind, examined.descriptor)
+
+    def link_target(self, path: PureWindowsPath) -> PureWindowsPath:
+        with telling("read the link", str(path)), opened(path, 0) as handle:
+            target = symbolic_target(api.reparse_data(handle))
+            if target is None:
+                raise Win32Failure(_NOT_A_LINK, "DeviceIoControl")
+            return PureWindowsPath(target)
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
         with telling("read", str(path)), _file(path, api.SHARE_ALL) as handle:

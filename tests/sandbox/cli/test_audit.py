@@ -43,7 +43,7 @@ FILES = {
     r"C:\etc\kubernetes\pki\ca.crt": b"a certificate",
     r"C:\var\lib\kubelet\config.yaml": CONFIGURATION.encode(),
     r"C:\var\lib\kubelet\kubeadm-flags.env": b'KUBELET_KUBEADM_ARGS="--node-labels=a=b"\n',
-    r"C:\var\lib\kubelet\pki\kubelet-client-current.pem": b"a key",
+    r"C:\var\lib\kubelet\pki\kubelet-client-2026-11-19-08-00-00.pem": b"a key",
 }
 NSSM = r"C:\Program Files\nssm\nssm.exe"
 PARAMETERS = r"SYSTEM\CurrentControlSet\Services\kubelet\Parameters"
@@ -71,6 +71,8 @@ def by_hand(machine: Machine) -> Host:
             if host.files.observe(folder) is None:
                 host.files.make_directory(folder, AS_BELOW_C)
         host.files.write(place, content, AS_BELOW_C)
+    (pki,) = machine.place.rglob("kubelet/pki")
+    (pki / "kubelet-client-current.pem").symlink_to("kubelet-client-2026-11-19-08-00-00.pem")
     host.services.create(ServiceDefinition("kubelet", (NSSM,)))
     for name, value in {
         "Application": r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe",
@@ -104,7 +106,7 @@ def test_a_node_made_by_hand(machine: Machine, by_hand: Host) -> None:
     }
     assert r"C:\k\StartKubelet.ps1 can be changed by others" in found["4.1.1"]["reason"]
     assert r"C:\k can be changed by others" in found["4.1.1"]["reason"]
-    assert "kubelet-client-current.pem is open to others" in found["4.1.5"]["reason"]
+    assert "kubelet-client-2026-11-19-08-00-00.pem is open to others" in found["4.1.5"]["reason"]
     assert found["4.2.1"]["reason"] == "authentication.anonymous.enabled is true"
     assert found["4.2.7"]["result"] == "manual"
     assert all(each["remedy"] for each in found.values() if each["result"] in ("fail", "manual"))

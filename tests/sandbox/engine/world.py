@@ -28,6 +28,9 @@ def picture(host: Host, *, but: tuple[PureWindowsPath, ...] = ()) -> dict[str, o
     for path, kind in _everything(host, C):
         if any(path == place or place in path.parents for place in but):
             continue
+        if kind is FileKind.LINK:
+            seen[f"{kind.value} {path}"] = host.files.link_target(path)
+            continue
         content = ""
         if kind is FileKind.FILE:
             content = hashlib.sha256(host.files.read(path)).hexdigest()[:8]

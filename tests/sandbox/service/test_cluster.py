@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CONF = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 CERTIFICATE = PureWindowsPath(r"C:\pki\current.pem")
+DATED = CERTIFICATE.with_name("kubelet-client-2026-11-19-08-00-00.pem")
 TEXT = """\
 apiVersion: v1
 kind: Config
@@ -143,6 +144,42 @@ def test_credentials_that_come_later_and_are_renewed(
     until(lambda: api.config_maps.lists > lists, "it is asked with the new ones")
     api.say("two")
     until(lambda: text_of(cluster) == "two", "it is seen")
+
+
+@pytest.mark.parametrize(
+    "target", [DATED.name, "{folder}/pki/" + DATED.name], ids=["beside", "as kubelets do"]
+)
+def test_the_certificate_in_use_is_a_link_to_a_dated_one(
+    tmp_path: Path, host: Host, api: LiveApi, cluster: Cluster, target: str
+) -> None:
+    write_credentials(host, api.server.url)
+    host.files.move(CERTIFICATE, DATED)
+    (tmp_path / "pki" / CERTIFICATE.name).symlink_to(target.format(folder=tmp_path))
+    api.say("one")
+    cluster.follow(CONF)
+    until(lambda: text_of(cluster) == "one", "it is seen")
+
+
+def test_a_link_to_no_certificate_yet_is_none(
+    tmp_path: Path, host: Host, api: LiveApi, cluster: Cluster
+) -> None:
+    write_credentials(host, api.server.url)
+    host.files.remove(CERTIFICATE)
+    (tmp_path / "pki" / CERTIFICATE.name).symlink_to(DATED.name)
+    cluster.follow(CONF)
+    until(lambda: cluster.trouble == f"{CONF} is not there yet: the kubelet has no credentials", "told")
+
+
+def test_a_link_to_another_folder_is_not_followed(
+    tmp_path: Path, host: Host, api: LiveApi, cluster: Cluster
+) -> None:
+    write_credentials(host, api.server.url)
+    elsewhere = CONF.with_name("elsewhere.pem")
+    host.files.move(CERTIFICATE, elsewhere)
+    (tmp_path / "pki" / CERTIFICATE.name).symlink_to(tmp_path / "etc" / "kubernetes" / elsewhere.name)
+    cluster.follow(CONF)
+    until(lambda: "there is a link or junction on the way" in (cluster.trouble or ""), "it is told")
+    assert api.server.asked == []
 
 
 def test_the_same_credentials_cost_no_list(

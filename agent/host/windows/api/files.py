@@ -77,6 +77,8 @@ _RENAME_FLAGS = 0x02 | 0x40  # POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
 _REPLACE = 0x01
 _NO_MORE_FILES = 0x8000_0006
 _DELAY_UNTIL_REBOOT = 4
+_GET_REPARSE_POINT = 0x0009_00A8
+_LARGEST_REPARSE_DATA = 16 * 1024
 
 # Server 2019 and newer know these on NTFS; without them, the old way refuses what is open or read-only.
 _UNKNOWN_CLASS = {0xC000_0002, 0xC000_0003, 0xC000_000D, 0xC000_00BB}
@@ -166,6 +168,10 @@ _write = succeeding(
 _flush = succeeding(_kernel32, "FlushFileBuffers", _BOOL, _HANDLE)
 _seek = succeeding(
     _kernel32, "SetFilePointerEx", _BOOL, _HANDLE, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), _DWORD
+)
+_control = succeeding(
+    _kernel32, "DeviceIoControl", _BOOL,
+    _HANDLE, _DWORD, _POINTER, _DWORD, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER,
 )
 _move = succeeding(_kernel32, "MoveFileExW", _BOOL, wintypes.LPCWSTR, wintypes.LPCWSTR, _DWORD)
 # fmt: on
@@ -318,6 +324,13 @@ def flush(handle: int) -> None:
 
 def seek(handle: int, offset: int) -> None:
     _seek(handle, offset, None, 0)
+
+
+def reparse_data(handle: int) -> bytes:
+    """REPARSE_DATA_BUFFER."""
+    buffer, count = ctypes.create_string_buffer(_LARGEST_REPARSE_DATA), _DWORD()
+    _control(handle, _GET_REPARSE_POINT, None, 0, buffer, len(buffer), count, None)
+    return buffer.raw[: count.value]
 
 
 def remove_at_reboot(path: str) -> None:
