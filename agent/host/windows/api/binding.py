@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Failure, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +27,15 @@ def succeeding(library: ctypes.WinDLL, name: str, result: Any, *arguments: Any) 
 
     def check(value: Any, *_: Any) -> Any:
         if not value:
-            raise Win32Failure(ctypes.get_last_error(), name)
+            raise last_failure(name)
         return value
 
     return _declared(library, name, result, arguments, check)
+
+
+def last_failure(call: str) -> Win32Failure:
+    """By GetLastError, which is signed here: the HRESULTs that crypt32 leaves there would be below zero."""
+    return Win32Failure(code_of(ctypes.get_last_error()), call)
 
 
 def coded(library: ctypes.WinDLL, name: str, *arguments: Any) -> Callable[..., None]:

@@ -16,9 +16,8 @@ from contextlib import contextmanager
 from ctypes import wintypes
 from typing import TYPE_CHECKING
 
-from agent.host.windows.api.binding import dll, judged, succeeding
+from agent.host.windows.api.binding import dll, judged, last_failure, succeeding
 from agent.host.windows.api.processes import Process, close
-from agent.host.windows.failure import Win32Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +112,7 @@ def _attributes(job: int, streams: Sequence[int]) -> Iterator[int]:
     room = ctypes.create_string_buffer(size.value)
     attributes = ctypes.addressof(room)
     if not _initialize_list(attributes, 2, 0, size):
-        raise Win32Failure(ctypes.get_last_error(), "InitializeProcThreadAttributeList")
+        raise last_failure("InitializeProcThreadAttributeList")
     # Windows keeps the addresses of these. A handle may be named once only.
     jobs, handles = (_HANDLE * 1)(job), (_HANDLE * len({*streams}))(*{*streams})
     try:

@@ -12,7 +12,7 @@ import time
 from ctypes import wintypes
 from typing import TYPE_CHECKING, Self
 
-from agent.host.windows.api.binding import dll, succeeding
+from agent.host.windows.api.binding import dll, last_failure, succeeding
 from agent.host.windows.failure import Win32Failure
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _Entry(ctypes.Structure):
 
 def _check_wait(value: int, *_: object) -> int:
     if value == _INFINITE:
-        raise Win32Failure(ctypes.get_last_error(), "WaitForMultipleObjectsEx")
+        raise last_failure("WaitForMultipleObjectsEx")
     return value
 
 
@@ -188,7 +188,7 @@ def snapshot() -> Iterator[tuple[int, int]]:
     """Each process and its parent. The parent may be gone, and its id another's by now."""
     handle = _snapshot(_ALL_PROCESSES, 0)
     if handle in (None, _INVALID_HANDLE):
-        raise Win32Failure(ctypes.get_last_error(), "CreateToolhelp32Snapshot")
+        raise last_failure("CreateToolhelp32Snapshot")
     entry = _Entry(size=ctypes.sizeof(_Entry))
     step = _first
     try:
