@@ -42,7 +42,8 @@ class Inventory:
     records: Mapping[Key, Record] = field(default_factory=dict)
     """In the order in which they were made."""
     run: str = ""
-    """Which run wrote it: that run's journal, should it still be there, is no longer of use."""
+    """Which run wrote it, or was taken back to it: that run's journal, should it still be there, is no longer
+    of use."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
     """Of each part that there is something of."""
 

@@ -145,7 +145,7 @@ def repair(
             again = _Look(host, inventory.records, keys)
             return Repaired(tuple(again.drifts()), (*repairing.trouble, *again.troubles()))
         finally:
-            clean_up(host, folder, inventory.records, journal)
+            clean_up(host, folder, inventory, journal)
 
 
 class _Look:

@@ -250,15 +250,16 @@ def make_so(
             origins = _origins(
                 inventory, mine.specification, all_of_it, command, part, beside=beside, but=but
             )
-            Inventory(records, journal.run, origins).save(folder)
+            made = Inventory(records, journal.run, origins)
+            made.save(folder)
         except BaseException as failure:
             if _is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
-                clean_up(host, folder, records, journal)
+                clean_up(host, folder, made, journal)
                 raise
             undone = _take_back(host, folder, inventory, journal, progress)
             raise TakenBack(undone, making.at) from failure
-        clean_up(host, folder, records, journal)
+        clean_up(host, folder, made, journal)
         kept_otherwise = tuple(_kept_otherwise(planned, records))
         return Done(planned, tuple(making.left), kept_otherwise, adopted, waiting, put_off)
 
@@ -584,7 +585,7 @@ def _take_back(
 ) -> Undone:
     outcome = undone(host, folder, journal, progress)
     if not outcome.trouble:
-        clean_up(host, folder, inventory.records, journal)
+        clean_up(host, folder, inventory, journal)
     return outcome
 
 
@@ -599,23 +600,38 @@ def end_properly(host: Host, folder: StateFolder, inventory: Inventory, *, but_g
     """A run that had done everything, and was cut off while it put its things away."""
     journal = Journal.unfinished(folder)
     if journal is not None and _is_over(journal, inventory):
-        clean_up(host, folder, inventory.records, journal)
+        clean_up(host, folder, inventory, journal)
     elif journal is None and not inventory.records:
         folder.dissolve(but_given=but_given)
 
 
-def clean_up(host: Host, folder: StateFolder, records: Mapping[Key, Record], journal: Journal) -> None:
-    """The inventory is in place: the run has come to its end, whatever still holds one of these files."""
+def clean_up(host: Host, folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
+    """The run has come to its end, or is taken back, whatever still holds one of these files.
+
+    `inventory` is what is remembered now.
+    """
     tidy(host, (step.key for step in journal.steps))
     with suppress(HostError):
         folder.copy_inventory()
     with suppress(HostError):
-        journal.end()
+        _end(folder, inventory, journal)
     with suppress(HostError):
-        folder.forget_but(needed_contents(records))
-    if records:
+        folder.forget_but(needed_contents(inventory.records))
+    if inventory.records:
         with suppress(HostError):
             folder.keep_reserve()
     else:
         with suppress(HostError):
             folder.dissolve()
+
+
+def _end(folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
+    """A journal that somebody holds open stays, and would seem to be of a run that is still to be taken back:
+    the inventory says that it is not.
+    """
+    try:
+        journal.end()
+    except HostError:
+        if not _is_over(journal, inventory):
+            replaced(inventory, run=journal.run).save(folder)
+            folder.copy_inventory()

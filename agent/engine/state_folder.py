@@ -259,8 +259,8 @@ class StateFolder:
                 remove_tree(self.host.files, folder)
         if not but_given:
             self.forget_given()
-        # The copy first: alone it would count.
-        own = (self.inventory_copy, self.inventory, self.journal, self._reserve, self.pause, self.following)
+        # A journal counts as long as no inventory says that its run is over; so does a copy that is alone.
+        own = (self.journal, self.inventory_copy, self.inventory, self._reserve, self.pause, self.following)
         for path in (*own, self.continuing):
             self.remove(path)
         for folder in (self._kept, self.path):

@@ -75,6 +75,41 @@ def test_nor_by_a_later_run_that_fails(host: Host) -> None:
     assert status(host).is_well
 
 
+def test_nor_a_finished_reset_and_the_next_run_begins_anew(host: Host) -> None:
+    bare = picture(host)
+    run(host, nodes.node())
+    reset(holding_the_journal(host), "test", Silent())
+    assert not status(host).interrupted
+    assert take_back(holding_the_journal(host), Silent()) is None
+    host.environment.set("NODE_ROLE", "of somebody else")
+    run(host, nodes.node())
+    reset(host, "test", Silent())
+    assert host.environment.get("NODE_ROLE") == "of somebody else"
+    host.environment.remove("NODE_ROLE")
+    assert picture(host) == bare
+
+
+@pytest.mark.parametrize("former", [None, b"MZ 0"], ids=["the first run", "a later one"])
+def test_what_was_taken_back_is_not_taken_back_again_because_its_journal_is_held(
+    host: Host, former: bytes | None
+) -> None:
+    if former is not None:
+        run(host, without_variable(former))
+    with pytest.raises(TakenBack):
+        run(holding_the_journal(ill(host)), nodes.node())
+    assert not status(host).interrupted
+    assert take_back(holding_the_journal(host), Silent()) is None
+    host.environment.set("NODE_ROLE", "of somebody else")
+    run(host, nodes.node())
+    reset(host, "test", Silent())
+    assert host.environment.get("NODE_ROLE") == "of somebody else"
+
+
+def without_variable(program: bytes) -> Specification:
+    folder = Directory(nodes.K, Protection.PROGRAM)
+    return Specification.of([folder, File(nodes.KUBELET, Inline(program), Protection.PROGRAM)])
+
+
 GARBAGE = {
     "cut short": b'{"deed": "cha',
     "zeros": bytes(100),
