@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.engine.journal import Deed, Step
+from agent.engine.looking import seen_at_once
 from agent.engine.planning import Action, Change, differences, plan
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
@@ -15,11 +16,12 @@ from agent.resources.kind import CannotBeSo, NotWell, field_in_words, pausable
 from agent.spec import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
-    from agent.engine.planning import Plan
+    from agent.engine.planning import Match, Plan
     from agent.engine.progress import Progress
     from agent.engine.state_folder import StateFolder
     from agent.host.port import Host
@@ -52,6 +54,8 @@ class Making:
         """What has been made, and waits for a restart of Windows; and why."""
         self.put_off: set[Key] = set()
         """What has to wait with it, and had no step."""
+        self.regained: list[Change] = []
+        """What was as wanted, until what was not wanted any more was taken away."""
         self.staying: dict[Key, str] = {}
         """What was to go and could not, and why; with what it needs, which has no step."""
         self._needed: dict[Key, str] = {}
@@ -66,7 +70,7 @@ class Making:
             self._pause(target)
         if stopped is not None:
             stopped()
-        for change in planned.changes:
+        for change in self._in_turn(planned):
             if change.is_over or self._puts_off(change):
                 continue  # its turn comes when all is well
             if self._goes_on and change.target.want is None:
@@ -79,6 +83,29 @@ class Making:
         for change in planned.changes:
             if change.target.key in self.put_off and change.target in planned.pauses:
                 self._resume(replaced(change, before=change.found))
+
+    def _in_turn(self, planned: Plan) -> Iterator[Change]:
+        """As planned; and before what is wanted anew, what went with that which was not wanted."""
+        removals = [change for change in planned.changes if change.target.want is None]
+        yield from removals
+        for change in self._gone_with({each.target.key.kind for each in removals}, planned.unchanged):
+            self.regained.append(change)
+            yield change
+        yield from (change for change in planned.changes if change.target.want is not None)
+
+    def _gone_with(self, kinds: AbstractSet[str], matches: Sequence[Match]) -> Iterator[Change]:
+        """One thing may be wanted under several kinds: a file as such before, and now the settings in it."""
+        doubtful = [each for each in matches if not each.is_over and _may_go_with(kinds, each.target)]
+        seen = seen_at_once(self._host, [each.target.key for each in doubtful])
+        for each in doubtful:
+            target = each.target
+            found = seen[target.key] if target.key in seen else target.observe(self._host)
+            if found == each.found:
+                continue
+            if different := differences(target, found, None):
+                yield Change(Action.CHANGE if found else Action.CREATE, target, found, different)
+            else:
+                self.settled[target.key] = found
 
     def _try(self, change: Change, planned: Plan) -> None:
         """Each comes before what it needs."""
@@ -213,6 +240,12 @@ class Making:
     def _leave(self, remark: str | None) -> None:
         if remark:
             self.left.append(remark)
+
+
+def _may_go_with(kinds: AbstractSet[str], target: Target) -> bool:
+    """At what runs is looked in the end."""
+    only_in_the_end = target.kind.comes_later or pausable(target.kind) is not None
+    return bool(kinds - {target.key.kind}) and not only_in_the_end
 
 
 def _checked(target: Target, found: State | None) -> State | None:

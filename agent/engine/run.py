@@ -137,6 +137,12 @@ def _but(planned: Plan, stays: Mapping[Key, str]) -> Plan:
     return replaced(planned, changes=changes, stays={**planned.stays, **stays})
 
 
+def _with(regained: Sequence[Change], planned: Plan) -> Plan:
+    keys = {change.target.key for change in regained}
+    unchanged = tuple(match for match in planned.unchanged if match.target.key not in keys)
+    return replaced(planned, changes=(*planned.changes, *regained), unchanged=unchanged)
+
+
 def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
     """What a run that was cut off may have left stopped."""
     return {step.key for step in journal.steps if step.deed is Deed.PAUSE} if journal else set()
@@ -212,11 +218,6 @@ def make_so(
             progress.resuming(len(journal.steps))
         mine, planned = _planned(host, mine, part, journal)
         progress.planned(planned)
-        adopted = tuple(
-            each.target.key
-            for each in planned.unchanged
-            if each.found is not None and each.target.key not in known
-        )
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
         mine, but = _with_what_stays(mine, planned.stays, but)
@@ -225,7 +226,8 @@ def make_so(
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
             records = restarting.asked(host, records, waiting)
             if records == inventory.records and _are_known(origins, inventory):
-                return Done(planned, adopted=adopted, awaiting=waiting, put_off=_put_off(whole, mine))
+                put_off = _put_off(whole, mine)
+                return Done(planned, adopted=_adopted(planned, known), awaiting=waiting, put_off=put_off)
         if prepare is not None and journal is None and planned.pauses:
             prepare()
         folder.ensure()
@@ -235,7 +237,7 @@ def make_so(
             tidy(host, (change.target.key for change in planned.changes))
             making.carry_out(planned, stopped)
             mine = restarting.without(mine, {*making.put_off, *making.staying})
-            planned = _but(planned, making.staying)
+            planned = _with(making.regained, _but(planned, making.staying))
             mine, but = _with_what_stays(mine, making.staying, but)
             making.make_sure(mine.specification, inventory)
             put_off = _put_off(whole, mine)
@@ -261,6 +263,7 @@ def make_so(
             raise TakenBack(undone, making.at) from failure
         clean_up(host, folder, made, journal)
         kept_otherwise = tuple(_kept_otherwise(planned, records))
+        adopted = _adopted(planned, known)
         return Done(planned, tuple(making.left), kept_otherwise, adopted, waiting, put_off)
 
 
@@ -499,6 +502,11 @@ def _to_go_on_from(
     if outcome.trouble:
         raise TakenBack(outcome) from CannotBeSo("a run that was interrupted could not be taken back")
     return None
+
+
+def _adopted(planned: Plan, known: Mapping[Key, Record]) -> tuple[Key, ...]:
+    unchanged = [match.target.key for match in planned.unchanged if match.found is not None]
+    return tuple(key for key in unchanged if key not in known)
 
 
 def _put_off(whole: Iterable[Want], mine: Share) -> tuple[Key, ...]:

@@ -12,11 +12,14 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, take_back
 from agent.host.port import Principal, ServiceDefinition, ServiceState
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
-from agent.spec import Directory, File, Inline, Protection, Specification, Want
+from agent.spec import Directory, File, Inline, Protection, Service, Specification, Want
+from agent.spec.containerd_configuration import ContainerdConfiguration
+from agent.spec.dns_suffixes import DnsSuffixes
+from agent.spec.registry_value import RegistryType, RegistryValue
 from sandbox.engine import nodes
 from sandbox.engine.world import MUTATIONS, C, Killed, Power, changed, picture, powered, stopped
 
@@ -243,6 +246,55 @@ def test_what_is_no_longer_wanted_goes(host: Host) -> None:
     run(host, Specification.of([*nodes.wants(), more]))
     run(host, nodes.node())
     assert host.files.observe(more.path) is None
+
+
+TOML = PureWindowsPath(r"C:\k\config.toml")
+PAUSE = "registry.example/pause:3.10.1"
+RESOLVER = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
+
+
+def configured(*, single: bool) -> Specification:
+    """The same, once as whole things and once as single settings; and a service that is ill without it."""
+    config = File(TOML, Inline(WRITTEN), Protection.PROGRAM)
+    settings = ContainerdConfiguration(TOML, 2, sandbox_image=PAUSE)
+    value = RegistryValue(RESOLVER, "SearchList", RegistryType.STRING, "a.example")
+    of_it = [settings, DnsSuffixes(("a.example",))] if single else [config, *value.on_the_way, value]
+    program = File(nodes.KUBELET, Inline(b"MZ 1"), Protection.PROGRAM)
+    service = Service("containerd", nodes.KUBELET, reads=(of_it[0].key,))
+    return Specification.of([Directory(nodes.K, Protection.PROGRAM), program, *of_it, service])
+
+
+WRITTEN = f"""version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = "{PAUSE}"
+""".encode()
+
+
+@pytest.mark.parametrize("before", [None, WRITTEN.replace(b"pause", b"other")], ids=["none", "another"])
+def test_what_is_wanted_under_another_kind_of_resource_stays(host: Host, before: bytes | None) -> None:
+    if before is not None:
+        host.files.make_directory(nodes.K, PROGRAM_DIRECTORY)
+        host.files.write(TOML, before, PROGRAM_FILE)
+    bare = picture(host)
+    run(host, configured(single=False))
+
+    def start(name: str) -> None:
+        assert PAUSE.encode() in host.files.read(TOML), "it is there again before what reads it starts"
+        host.services.start(name)
+
+    done = make_so(changed(host, services={"start": start}), configured(single=True), "test", Silent())
+    assert status(host).is_well
+    found = host.registry.read(RESOLVER, "SearchList")
+    assert found is not None
+    assert found.data == "a.example"
+    regained = {"containerd_configuration", "dns_suffixes"}
+    assert regained < {change.target.key.kind for change in done.plan.changes}
+    assert regained.isdisjoint(match.target.key.kind for match in done.plan.unchanged)
+    assert done.adopted == ()
+    assert run(host, configured(single=True)) == []
+    reset(host, "test", Silent())
+    assert picture(host) == bare
+    assert host.registry.read(RESOLVER, "SearchList") is None
 
 
 def test_what_was_there_comes_back(host: Host) -> None:
