@@ -65,7 +65,7 @@ class Connection:
         with _own_failures():
             with self._deadline.within(_SEND_SECONDS, f"{self._place} does not take the request"):
                 self._wire.send(head + request.body)
-            with self._deadline.within(limits.answer, f"no answer from {self._place}"):
+            with self._deadline.within(limits.answer_to(request.method), f"no answer from {self._place}"):
                 return Answer(self._wire, request.method, self._place)
 
     def rest(self, answer: Answer, limits: Limits) -> Reply:

@@ -123,7 +123,7 @@ class Transport:
         self, connection: Connection, request: Request, limits: Limits, share: Callable[[float], float]
     ) -> Reply:
         try:
-            return connection.ask(request, limits, share(limits.attempt))
+            return connection.ask(request, limits, share(limits.attempt_at(request.method)))
         finally:
             if connection.open:
                 self._kept.put(self._way, connection)

@@ -6,6 +6,7 @@ import json
 import os
 import ssl
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler
@@ -40,10 +41,18 @@ if TYPE_CHECKING:
 
 NODE = node("win1")
 OTHER = issue("other", authority=True)
-ONCE = Limits(patience=0, attempt=2, answer=0.5, silence=0.5)
+ONCE = Limits(patience=0, attempt=2, answer=0.5, change=0.5, silence=0.5)
 BROKEN: dict[str, Any] = {"token": "a\r\nX: hidden"}
 WITH_PASSWORD: dict[str, Any] = {"user": "u", "password": "p"}
-PATIENT = Limits(patience=60, attempt=2, answer=0.5, silence=0.5)
+PATIENT = Limits(patience=60, attempt=2, answer=0.5, change=0.5, silence=0.5)
+
+
+def answer_late(handler: BaseHTTPRequestHandler, seconds: float) -> None:
+    time.sleep(seconds)
+    handler.send_response(200)
+    handler.send_header("Content-Length", "2")
+    handler.end_headers()
+    handler.wfile.write(b"{}")
 
 
 def access(of: ApiServer, **more: Any) -> Access:
@@ -482,6 +491,27 @@ def test_a_creation_is_asked_again_only_where_it_cannot_be_done(
             with pytest.raises(failure.Failed):
                 asking.create("/api/v1/nodes", {})
     assert len(server.asked) == times
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda asking: asking.patch(NODE, {}), id="PATCH"),
+        pytest.param(lambda asking: asking.create(NODE, {}), id="POST"),
+        pytest.param(lambda asking: asking.delete(NODE), id="DELETE"),
+    ],
+)
+def test_a_change_is_waited_for_until_the_server_gives_up_its_webhooks(
+    server: ApiServer, change: Callable[[Client], object]
+) -> None:
+    server.at(NODE, lambda handler: answer_late(handler, 0.8))
+    with client(server, Limits(patience=0, attempt=0.6, answer=0.4, change=20)) as asking:
+        change(asking)
+        with pytest.raises(failure.Unreachable, match=r"no answer from .* within 0\.4 seconds"):
+            asking.get(NODE)
+    assert [asked.method for asked in server.asked if asked.method != "GET"] == [server.asked[0].method]
+    # A webhook has 10 seconds where nothing is said, and 30 at most.
+    assert Limits().change > 30
 
 
 # What is refused
