@@ -234,6 +234,15 @@ def test_many_threads_share_a_client(server: ApiServer) -> None:
 # Who asks
 
 
+@pytest.fixture
+def temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for what is there for a moment only."""
+    folder = tmp_path / "temp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
 def test_a_client_certificate(tmp_path: Path) -> None:
     context = serving(tmp_path, issue("api", ROOT))
     context.load_verify_locations(cadata=ROOT.pem.decode())
@@ -263,10 +272,9 @@ def test_a_certificate_and_its_key_in_one_file(server: ApiServer, monkeypatch: p
 
 
 def test_a_key_is_written_where_nobody_else_can_read_it(
-    monkeypatch: pytest.MonkeyPatch, server: ApiServer, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, server: ApiServer, temp: Path
 ) -> None:
     own = issue("system:node:win1", ROOT, names=[])
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen: list[tuple[int, int]] = []
     made: list[int] = []
     true, mkdir = ssl.SSLContext.load_cert_chain, os.mkdir
@@ -281,13 +289,57 @@ def test_a_key_is_written_where_nobody_else_can_read_it(
 
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", watched)
     monkeypatch.setattr(os, "mkdir", making)
-    before = set(tmp_path.iterdir())
     with client(server, certificate=own.pem, key=key_of(own)) as asking:
         asking.find(NODE)
     # That mode is what Python makes a DACL of on Windows, where no other mode means anything.
     assert made == [0o700]
     assert sys.platform == "win32" or seen == [(0o700, 0o600)]
-    assert set(tmp_path.iterdir()) == before
+    assert list(temp.iterdir()) == []
+
+
+@pytest.mark.parametrize("times", [3, 1000])
+def test_a_virus_scanner_that_holds_the_key_fails_no_request(
+    monkeypatch: pytest.MonkeyPatch, server: ApiServer, temp: Path, times: int
+) -> None:
+    own = issue("system:node:win1", ROOT, names=[])
+    unlink, held, slept = os.unlink, [PermissionError(13, "in use")] * times, list[float]()
+
+    def held_for_a_while(path: Path, **more: Any) -> None:
+        if held:
+            raise held.pop()
+        unlink(path, **more)
+
+    monkeypatch.setattr(os, "unlink", held_for_a_while)
+    monkeypatch.setattr("agent.kube.access.time.sleep", slept.append)
+    server.at(NODE, ok({}))
+    with client(server, certificate=own.pem, key=key_of(own)) as asking:
+        asking.get(NODE)
+    assert len(list(temp.iterdir())) == (1 if held else 0)
+    assert 0 < sum(slept) < 2
+
+
+def test_a_key_that_was_left_goes_when_the_next_is_written(server: ApiServer, temp: Path) -> None:
+    ours, in_use, others = (temp / f"wmcb_key-{'0' * 15}{last}" for last in "01x")
+    for folder in (ours, in_use, others):
+        folder.mkdir()
+        (folder / "wmcb_key.pem").write_bytes(b"a key")
+    os.utime(ours, (0, 0))
+    os.utime(others, (0, 0))
+    own = issue("system:node:win1", ROOT, names=[])
+    with client(server, certificate=own.pem, key=key_of(own)) as asking:
+        asking.find(NODE)
+    assert set(temp.iterdir()) == {in_use, others}
+
+
+def test_no_room_for_a_key(server: ApiServer, temp: Path) -> None:
+    own = issue("system:node:win1", ROOT, names=[])
+    temp.rmdir()
+    says = r"node\.conf: its client certificate and key cannot be used, .*wmcb_key\.pem: No such file"
+    with (
+        pytest.raises(failure.NotUsable, match=says),
+        client(server, certificate=own.pem, key=key_of(own)) as asking,
+    ):
+        asking.get(NODE)
 
 
 @pytest.mark.parametrize(
