@@ -46,12 +46,16 @@ class ContainerPrograms:
             return None
         return _AGAIN_SECONDS
 
-    def end_bereft(self, records: Mapping[Key, Record], renewals: Renewals) -> Iterator[tuple[Key, str]]:
+    def note(self, records: Mapping[Key, Record], renewals: Renewals) -> None:
+        """Whom HNS has forgotten, since nobody else remembers that it has started anew."""
+        for key in records:
+            if renewals.has_forgotten(HNS, partial(running, self._host, key.name)):
+                self._bereft[key] = f"service {HNS}, which it depends on, has started anew"
+
+    def end_bereft(self, records: Mapping[Key, Record]) -> Iterator[tuple[Key, str]]:
         """Whoever was ended, and why. Raises HostError."""
         networks = self._networks()
         for key, record in records.items():
-            if renewals.has_forgotten(HNS, partial(running, self._host, key.name)):
-                self._bereft[key] = f"service {HNS}, which it depends on, has started anew"
             if networks is not None:
                 self._compare(key, record, networks)
         for key in [key for key in self._bereft if key not in records]:

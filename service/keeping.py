@@ -58,6 +58,7 @@ _FIRST_STEP_ASIDE_SECONDS = 0.1
 _LONGEST_STEP_ASIDE_SECONDS = 2.0
 _TROUBLE_SECONDS = 60.0
 _NOT_TAKEN_BACK = "not taken back"
+_NOT_RESTARTED = "not restarted"
 
 
 class Errand(enum.Enum):
@@ -244,6 +245,7 @@ class Keeping:
             hung = self._without_what_a_change_harmed(hung)
         self._renewals.look(self._records)
         bereft = self._renewals.due(self._records)
+        self._note_bereft_containers()  # before the look, which may come to nothing
         if Errand.ALL in due:
             self._tell_what_is_kept()
         keys = self._chosen(due)
@@ -450,24 +452,49 @@ class Keeping:
             restart={*hung, *bereft},
             is_ending=lambda: self._signals.has_ended,
         )
-        for key, each in hung.items():
-            self._telling.tell(Event.HUNG, f"{key} was restarted: {each.how}")
-        for key, why in bereft.items():
-            self._telling.tell(Event.BEREFT, f"{key} was restarted: {why}")
+        self._tell_of_restarts(Event.HUNG, {key: each.how for key, each in hung.items()}, repaired)
+        self._tell_of_restarts(Event.BEREFT, bereft, repaired)
         self._tell_of(chosen, ends, repaired)
         if self._mending is not None:
             self._mending.tidy()
 
-    def _end_bereft_containers(self) -> None:
-        """After the look: what stands in their way is gone, and networks of ours are there."""
-        records = {key: record for key, record in self._records.items() if key.kind == _CONTAINER_PROGRAM}
-        if not records and self._containers is None:
-            return
-        if self._containers is None:
+    def _tell_of_restarts(self, event: Event, whys: Mapping[Key, str], repaired: Repaired) -> None:
+        for key, why in whys.items():
+            if key in repaired.restarted:
+                self._renewals.restarted(key)
+                self._telling.is_over((_NOT_RESTARTED, key))
+                self._telling.tell(event, f"{key} was restarted: {why}")
+            elif not self._signals.has_ended:
+                self._tell_not_restarted(key, why, repaired.trouble)
+
+    def _tell_not_restarted(self, key: Key, why: str, trouble: Sequence[str]) -> None:
+        again = self._host.clock.monotonic() + _TROUBLE_SECONDS
+        self._renewals.put_off(key, again)
+        self._agenda.at(key, again)
+        if not self._telling.stands((_NOT_RESTARTED, key)):
+            lines = "; ".join(line for line in trouble if key.shown in line)
+            text = f"{key} has to be restarted ({why}), and could not be"
+            self._telling.tell_once(
+                (_NOT_RESTARTED, key), Event.TROUBLE, f"{text}: {lines or 'it cannot be looked at'}"
+            )
+
+    def _container_records(self) -> Mapping[Key, Record]:
+        return {key: record for key, record in self._records.items() if key.kind == _CONTAINER_PROGRAM}
+
+    def _note_bereft_containers(self) -> None:
+        records = self._container_records()
+        if records and self._containers is None:
             from service.container_programs import ContainerPrograms  # few documents have one
 
             self._containers = ContainerPrograms(self._host)
-        for key, why in self._containers.end_bereft(records, self._renewals):
+        if self._containers is not None:
+            self._containers.note(records, self._renewals)
+
+    def _end_bereft_containers(self) -> None:
+        """After the look: what stands in their way is gone, and networks of ours are there."""
+        if self._containers is None:
+            return
+        for key, why in self._containers.end_bereft(self._container_records()):
             self._telling.tell(Event.BEREFT, f"{key} was ended, and starts anew: {why}")
         if self._containers.again_seconds is not None:
             self._agenda.after(self._containers.again_seconds, Errand.NETWORKS)
@@ -491,6 +518,8 @@ class Keeping:
                 for topic in ("stops", "again", LEFT):
                     self._telling.is_over((topic, key))
                 self._attempts.forget(key)
+                if not self._renewals.awaits(key):
+                    self._telling.is_over((_NOT_RESTARTED, key))
                 if key in self._starts:
                     self._starts[key].runs()
 

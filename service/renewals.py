@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
+from agent.records import frozen, replaced
 from agent.resources import kind_named
 
 if TYPE_CHECKING:
@@ -23,8 +24,17 @@ _MAY_HAVE_STARTED_IT_SECONDS = 5.0
 """Windows starts such a service when a program asks it for the first time, soon after that began itself."""
 
 
+@frozen
+class _Bereft:
+    """Of our services, one that has not been restarted yet."""
+
+    why: str
+    pid: int | None
+    not_before: float = 0.0
+
+
 class Renewals:
-    """Remembers in which process each of these services runs."""
+    """Remembers in which process each of these services runs, and who is to be restarted for it."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -32,6 +42,7 @@ class Renewals:
         self._renewed: Collection[str] = ()
         self._first_seen: Mapping[str, float] = {}
         """When those began that the last look saw for the first time."""
+        self._bereft: dict[Key, _Bereft] = {}
 
     @staticmethod
     def services(records: Mapping[Key, Record]) -> Iterable[str]:
@@ -53,13 +64,26 @@ class Renewals:
         self._first_seen = {name: time for name in new if (time := self._began(self._now(name)[1]))}
 
     def due(self, records: Mapping[Key, Record]) -> Mapping[Key, str]:
-        """Which of our services are to be restarted because of that, and why."""
-        found = {}
+        """Which of our services are to be restarted because of that, and why: each until that is done."""
+        for key in [key for key in self._bereft if key not in records or self._has_ended(key)]:
+            del self._bereft[key]
         for key, record in records.items():
             causes = [name for name in _restarts_with(record) if self._has_forgotten_service(name, key.name)]
             if causes:
-                found[key] = f"service {', '.join(sorted(causes))}, which it depends on, has started anew"
-        return found
+                why = f"service {', '.join(sorted(causes))}, which it depends on, has started anew"
+                self._bereft[key] = _Bereft(why, self._now(key.name)[1])
+        now = self._host.clock.monotonic()
+        return {key: each.why for key, each in self._bereft.items() if each.not_before <= now}
+
+    def awaits(self, key: Key) -> bool:
+        return key in self._bereft
+
+    def restarted(self, key: Key) -> None:
+        self._bereft.pop(key, None)
+
+    def put_off(self, key: Key, until: float) -> None:
+        if key in self._bereft:
+            self._bereft[key] = replaced(self._bereft[key], not_before=until)
 
     def has_forgotten(self, name: str, processes: Callable[[], Iterable[int]]) -> bool:
         """Whether that service knows nothing of what these processes have told it."""
@@ -73,6 +97,11 @@ class Renewals:
     def _has_forgotten_service(self, name: str, ours: str) -> bool:
         runs, pid = self._now(ours)
         return runs and self.has_forgotten(name, lambda: [] if pid is None else [pid])
+
+    def _has_ended(self, key: Key) -> bool:
+        """The process that was to; another one knows what there is to know."""
+        runs, pid = self._now(key.name)
+        return pid != self._bereft[key].pid or (pid is None and not runs)
 
     def _began(self, pid: int | None) -> float | None:
         try:

@@ -81,6 +81,8 @@ class Repaired:
     """What still is not as it was made."""
     trouble: tuple[str, ...] = ()
     """A line for each step that failed."""
+    restarted: Collection[Key] = frozenset()
+    """What was stopped and has been started again."""
 
 
 def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
@@ -143,7 +145,8 @@ def repair(
         try:
             repairing.carry_out(planned, is_ending)
             again = _Look(host, inventory.records, keys)
-            return Repaired(tuple(again.drifts()), (*repairing.trouble, *again.troubles()))
+            trouble = (*repairing.trouble, *again.troubles())
+            return Repaired(tuple(again.drifts()), trouble, frozenset(repairing.restarted))
         finally:
             clean_up(host, folder, inventory, journal)
 
@@ -297,6 +300,7 @@ class _Repairing:
         self._folder = folder
         self._making = making
         self._trouble: list[str] = []
+        self.restarted: set[Key] = set()
 
     @property
     def trouble(self) -> Sequence[str]:
@@ -304,26 +308,30 @@ class _Repairing:
 
     def carry_out(self, planned: Plan, is_ending: Callable[[], bool]) -> None:
         for target in planned.pauses:
-            if not is_ending():
-                self._attempt(target, Plan((target,), (), (), ()))
+            if not is_ending() and self._attempt(target, Plan((target,), (), (), ())):
+                self.restarted.add(target.key)
         for change in planned.changes:
             if not is_ending() and (possible := self._possible(change)) is not None:
                 self._attempt(change.target, Plan((), (possible,), (), ()))
         for start in planned.resumes:
             self._start(start.target)
 
-    def _attempt(self, target: Target, plan: Plan) -> None:
+    def _attempt(self, target: Target, plan: Plan) -> bool:
+        remarks = len(self._making.left)
         try:
             self._making.carry_out(plan)
         except (HostError, CannotBeSo, NotWell) as fault:
             self._trouble.append(f"{target.key}: {fault}")
+            return False
+        return len(self._making.left) == remarks
 
     def _start(self, target: Target) -> None:
         kind, found = pausable(target.kind), target.observe(self._host)
         if kind is not None and found is not None and target.wanted.get(_STATE) and not kind.is_active(found):
             # As it is found: a start that was not running before is not waited for.
             start = Change(Action.RESTART, target, found, before=found)
-            self._attempt(target, Plan((), (), (start,), ()))
+            if not self._attempt(target, Plan((), (), (start,), ())):
+                self.restarted.discard(target.key)
 
     def _possible(self, change: Change) -> Change | None:
         """None where the content that was at hand cannot be lent any more."""

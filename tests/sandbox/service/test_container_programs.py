@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.host.errors import HostError
 from agent.host.networks import ContainerNetwork, NetworkEndpoint, Subnet
 from agent.host.port import ProcessInfo, ServiceDefinition
 from agent.host.protection import PROGRAM_FILE
@@ -133,6 +134,21 @@ def test_when_hns_has_started_anew_those_of_containers_are_ended_once(
     keeper.happened(HNS_ITSELF)
     keeper.pass_time(3600)
     assert processes.taken() == []
+
+
+def test_so_they_are_where_the_look_before_came_to_nothing(
+    keeper: Keeper, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise HostError("look at", "everything", 1450)
+
+    with monkeypatch.context() as hindered:
+        hindered.setattr("service.keeping.drifted", failing)
+        keeper.signals.put(Signal(Source.ASKED))
+        crash(keeper)
+    assert processes.taken() == []
+    keeper.pass_time(60)
+    assert processes.taken() == [FLANNEL_PID, PROXY_PID]
 
 
 def test_so_they_are_when_that_was_while_nobody_looked(

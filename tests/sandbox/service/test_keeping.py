@@ -419,6 +419,23 @@ def test_a_hung_service_is_restarted_once_its_limit_is_over(keeper: Keeper) -> N
     assert len(keeper.starts) == 1
 
 
+def test_one_that_could_not_be_restarted_is_not_told_to_have_been(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise HostError("stop", "service kubelet", 5)
+
+    (keeper._folder / ".sandbox" / "facts.json").write_text(json.dumps({"answers": {"10248": 500}}))
+    with monkeypatch.context() as hindered:
+        hindered.setattr("agent.resources.service._stop", refused)
+        keeper.pass_time(85)
+    ((event, text),) = keeper.told()
+    assert event is Event.TROUBLE
+    assert text.startswith("service kubelet has to be restarted (http://127.0.0.1:10248/healthz has answered")
+    keeper.pass_time(85)
+    assert [event for event, _ in keeper.told()] == [Event.HUNG]
+
+
 @pytest.mark.parametrize("state", [ServiceState.START_PENDING, ServiceState.STOP_PENDING])
 def test_one_that_stays_on_its_way_is_restarted_as_well(
     tmp_path: pathlib.Path, host: Host, state: ServiceState

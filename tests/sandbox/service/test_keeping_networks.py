@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.progress import Silent
+from agent.engine.run import Unfinished, make_so, take_back
+from agent.host.errors import host_error
 from agent.host.port import ServiceDefinition, ServiceStatus
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
@@ -17,8 +20,8 @@ from agent.spec import Directory, File, Inline, Protection, Service, Specificati
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
 from agent.spec.route import Route
-from sandbox.engine.world import changed
-from sandbox.service.keeper import Keeper
+from sandbox.engine.world import Killed, Power, changed, powered
+from sandbox.service.keeper import OWN, Keeper
 from service.signals import Signal, Source
 from service.telling import Event
 
@@ -33,6 +36,10 @@ NETWORK = HnsNetwork("cbr0", NetworkType.L2BRIDGE, (Subnet("10.244.7.0/24", "10.
 ENDPOINT = HnsEndpoint("cbr0_ep", "cbr0", "10.244.7.2")
 ROUTE = Route("10.244.3.0/24", "192.0.2.33")
 HNS_ITSELF = Signal(Source.SERVICE, "hns")
+BEREFT = (
+    Event.BEREFT,
+    "service kube-proxy was restarted: service hns, which it depends on, has started anew",
+)
 
 
 @pytest.fixture
@@ -90,12 +97,7 @@ def test_when_hns_starts_anew_who_told_it_something_is_restarted_once(keeper: Ke
     keeper.started.clear()
     keeper.happened(HNS_ITSELF)
     assert keeper.started == ["kube-proxy"]
-    assert keeper.told() == [
-        (
-            Event.BEREFT,
-            "service kube-proxy was restarted: service hns, which it depends on, has started anew",
-        )
-    ]
+    assert keeper.told() == [BEREFT]
     keeper.happened(HNS_ITSELF)
     keeper.pass_time(3600)
     assert keeper.started == ["kube-proxy"]
@@ -110,6 +112,86 @@ def test_when_hns_starts_after_this_service_nobody_is_restarted(keeper: Keeper) 
     keeper.started.clear()
     keeper.happened(HNS_ITSELF)
     assert keeper.started == []
+
+
+def hns_starts_anew(keeper: Keeper) -> None:
+    keeper.crash("hns")
+    keeper.host.services.start("hns")
+    keeper.started.clear()
+    keeper.told()
+    keeper.happened(HNS_ITSELF)
+
+
+@pytest.mark.parametrize("fault", [host_error("add to", "journal", 32), Unfinished("cut off")], ids=str)
+def test_who_cannot_be_restarted_at_once_is_restarted_when_that_is_over(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def in_vain(*_: Any, **__: Any) -> None:
+        raise fault
+
+    with monkeypatch.context() as hindered:
+        hindered.setattr("service.keeping.repair", in_vain)
+        hns_starts_anew(keeper)
+        keeper.pass_time(300)
+    assert BEREFT not in keeper.told(), "it was not"
+    keeper.pass_time(3600)
+    assert keeper.started == ["kube-proxy"]
+    assert keeper.told() == [BEREFT]
+
+
+def test_nor_is_that_forgotten_while_somebodys_run_is_unfinished(keeper: Keeper) -> None:
+    folder = PureWindowsPath("C:/x")
+    files = [File(folder / name, Inline(b"1")) for name in ("a", "b")]
+    with pytest.raises(Killed):
+        wanted = Specification.of([Directory(folder), *files])
+        make_so(powered(keeper.host, Power(6)), wanted, "test", Silent(), beside=True)
+    hns_starts_anew(keeper)
+    assert keeper.started == []
+    take_back(keeper.host, Silent())
+    keeper.happened(OWN)
+    keeper.pass_time(60)
+    assert keeper.started == ["kube-proxy"]
+
+
+def test_who_was_restarted_by_somebody_else_meanwhile_is_left_alone(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_vain(*_: Any, **__: Any) -> None:
+        raise host_error("add to", "journal", 32)
+
+    with monkeypatch.context() as hindered:
+        hindered.setattr("service.keeping.repair", in_vain)
+        hns_starts_anew(keeper)
+        keeper._services.stop("kube-proxy")
+        keeper.happened(Signal(Source.SERVICE, "kube-proxy"))
+    keeper._services.start("kube-proxy")
+    keeper.pass_time(3600)
+    assert keeper.started == []
+
+
+def test_one_that_does_not_let_itself_be_stopped_is_told_and_tried_again(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[float] = []
+
+    def refused(*_: Any) -> None:
+        tried.append(keeper.clock.time)
+        raise host_error("stop", "service kube-proxy", 5)
+
+    with monkeypatch.context() as hindered:
+        hindered.setattr("agent.resources.service._stop", refused)
+        hns_starts_anew(keeper)
+        keeper.happened(HNS_ITSELF)
+        assert len(tried) == 1, "not for every reason to look"
+        keeper.pass_time(180)
+        assert len(tried) == 4
+    ((event, text),) = keeper.told()
+    assert event is Event.TROUBLE
+    assert text.startswith("service kube-proxy has to be restarted (service hns, which it depends on, has")
+    assert text.endswith(": cannot stop service kube-proxy: access is denied (Windows error 5)")
+    keeper.pass_time(3600)
+    assert keeper.started == ["kube-proxy"]
+    assert keeper.told() == [BEREFT]
 
 
 PROXY_PID, HNS_PID = 20, 30
