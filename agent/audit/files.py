@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from agent.audit.finding import Result
 from agent.host.errors import NotFound
 from agent.host.port import FileKind
-from agent.host.protection import granted_to_others, is_trusted
+from agent.host.protection import FILE_EXCHANGE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
+from agent.resources import directory
 from agent.spec import Directory, File, Protection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PureWindowsPath
 
     from agent.audit.finding import Judged
@@ -24,18 +25,22 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.spec import Want
 
+_FILE_ADD_FILE = 0x2
 _PROTECTED = "nobody but the system and administrators may {what}"
 
 
 def programs(running: Running) -> Judged:
     """What stands for the unit file of systemd: the service's command line and all that it runs."""
-    faults, wants = [], []
+    faults: list[str] = []
+    wants: list[Want] = []
     if _has_open_path(running.installed.image_path):
         faults.append("its command line has blanks in the program's path and no quotes around it")
-    for path in _with_folders(running.programs, running.host):
-        if is_open(running.host, path, beyond=FILE_READ | FILE_EXECUTE):
+    host = running.host
+    folders = _folders(running.programs, host)
+    for path in (*_with_libraries(running.programs, folders, host), *folders):
+        if is_open(host, path, beyond=_harmless(path)):
             faults.append(f"{path} can be changed by others")
-            wants.append(_closed(running.host, path, Protection.PROGRAM))
+            wants += _closing(host, path) if path in folders else [_closed(host, path, Protection.PROGRAM)]
     return _judged(faults, wants, "what the service runs can be changed by administrators alone", "change it")
 
 
@@ -81,18 +86,41 @@ def is_open(host: Host, path: PureWindowsPath, beyond: int = 0) -> bool:
         return False  # that is told elsewhere
 
 
-def _with_folders(files: Sequence[PureWindowsPath], host: Host) -> Iterable[PureWindowsPath]:
+def _folders(programs: Sequence[PureWindowsPath], host: Host) -> Sequence[PureWindowsPath]:
     """Whoever may put files into a program's folder may put a library there, or exchange the program."""
-    there = [path for path in files if host.files.observe(path) is not None]
     windows = host.facts.system_directory()
-    folders = [path.parent for path in there if windows not in path.parents]
-    return dict.fromkeys([*there, *folders])
+    there = (path for path in programs if host.files.observe(path) is not None)
+    return list(dict.fromkeys(path.parent for path in there if windows not in path.parents))
+
+
+def _with_libraries(
+    programs: Sequence[PureWindowsPath], folders: Sequence[PureWindowsPath], host: Host
+) -> Iterator[PureWindowsPath]:
+    """A program takes the libraries of its own folder before any of Windows'."""
+    yield from programs
+    for folder in folders:
+        libraries = (folder / name for name in host.files.list(folder) if name.lower().endswith(".dll"))
+        for path in libraries:
+            state = host.files.observe(path)
+            if state is not None and state.kind is FileKind.FILE:
+                yield path
+
+
+def _harmless(path: PureWindowsPath) -> int:
+    """What others may do. In C:\\ users make folders, and can exchange no file for that."""
+    return ~(FILE_EXCHANGE | _FILE_ADD_FILE) if path.parent == path else FILE_READ | FILE_EXECUTE
+
+
+def _closing(host: Host, folder: PureWindowsPath) -> Iterator[Want]:
+    """The folder alone, for what is in it may be others'."""
+    if not directory.is_open_on_purpose(host, folder):
+        yield Directory(folder, Protection.PROGRAM, shared=True)
 
 
 def _closed(host: Host, path: PureWindowsPath, protection: Protection) -> Want:
     state = host.files.observe(path)
     if state is not None and state.kind is FileKind.DIRECTORY:
-        return Directory(path, protection)
+        return Directory(path, protection, shared=True)
     return File(path, None, protection)
 
 

@@ -150,11 +150,11 @@ def _is_open(host: Host, folder: PureWindowsPath, descriptor: SecurityDescriptor
     return (
         descriptor is not None
         and bool(granted_to_others(descriptor, host.access.caller()) & _TO_CHANGE)
-        and not _is_open_on_purpose(host, folder)
+        and not is_open_on_purpose(host, folder)
     )
 
 
-def _is_open_on_purpose(host: Host, folder: PureWindowsPath) -> bool:
+def is_open_on_purpose(host: Host, folder: PureWindowsPath) -> bool:
     """Windows' own folders are as Windows, and every program written for it, needs them.
 
     Users make folders in C:\\ and in ProgramData, but none can rename these, or what is another's in them; in

@@ -10,6 +10,7 @@ import pytest
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
@@ -18,10 +19,16 @@ from sandbox.cli.given import Machine, program
 if TYPE_CHECKING:
     from agent.host.port import Host
 
+SOMEBODY = "S-1-5-21-1-2-3-1001"
 AS_BELOW_C = SecurityDescriptor.parse(
-    "O:S-1-5-21-1-2-3-1001G:BAD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;0x1200a9;;;BU)(A;OICIID;0x1301bf;;;AU)"
+    f"O:{SOMEBODY}G:BAD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;0x1200a9;;;BU)(A;OICIID;0x1301bf;;;AU)"
 )
 """What a folder made by hand gets of C:\\, whose maker owns it: whoever is logged on may change all in it."""
+ROOT = (
+    "O:SYG:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
+    "(A;CI;LC;;;BU)(A;CIIO;DC;;;BU)(A;OICIIO;GA;;;CO)"
+)
+"""A drive's, as Windows Server makes it."""
 CONFIGURATION = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -130,6 +137,70 @@ def test_what_can_be_is_put_right_and_given_back(machine: Machine, by_hand: Host
         "  restart the service kubelet: it reads its configuration when it starts",
         f"  the kubelet that was here before wmcb stays, as the Node {name}",
     ], "and nobody is told to delete the Node of a kubelet that runs"
+
+
+def test_a_library_beside_what_runs_is_closed_too(machine: Machine, by_hand: Host) -> None:
+    library = PureWindowsPath(r"C:\k\version.dll")
+    by_hand.files.write(library, b"planted", AS_BELOW_C)
+    reason = by_id(machine.wmcb("audit", "--output", "json").document)["4.1.1"]["reason"]
+    assert f"{library} can be changed by others" in reason
+    assert "4.1.1" not in failing(machine, "--fix")
+    assert by_hand.files.descriptor(library) == PROGRAM_FILE
+
+
+def test_what_else_lies_in_the_folder_stays_as_it_is(machine: Machine, by_hand: Host) -> None:
+    service = SecurityDescriptor.parse("O:BAG:BAD:P(A;;FA;;;SY)(A;;FA;;;S-1-5-80-1-2-3-4-5)")
+    data = PureWindowsPath(r"C:\k\data")
+    by_hand.files.make_directory(data, AS_BELOW_C)
+    by_hand.files.write(data / "of-its-service.mdf", b"", service)
+    assert "4.1.1" not in failing(machine, "--fix")
+    assert by_hand.files.descriptor(PureWindowsPath(r"C:\k")) == PROGRAM_DIRECTORY
+    assert by_hand.files.descriptor(data) == AS_BELOW_C
+    assert by_hand.files.descriptor(data / "of-its-service.mdf") == service
+
+
+def at_root(machine: Machine, rights: str) -> PureWindowsPath:
+    """A machine whose kubelet lies in C:\\ itself."""
+    path = PureWindowsPath(r"C:\kubelet.exe")
+    machine.put(str(path), program())
+    machine.host.files.set_descriptor(PureWindowsPath("C:\\"), SecurityDescriptor.parse(rights))
+    machine.host.services.create(ServiceDefinition("kubelet", (str(path), "--kubeconfig=C:\\c")))
+    return path
+
+
+def test_a_drives_root_as_windows_makes_it_is_no_fault(machine: Machine) -> None:
+    """Users make folders there, and exchange nothing."""
+    at_root(machine, ROOT)
+    assert "4.1.1" not in failing(machine)
+
+
+@pytest.mark.parametrize("right", ["0x1301bf", "DC", "DT", "WD"], ids=["change", "add", "remove", "rights"])
+def test_a_drives_root_that_users_could_exchange_files_in_is_its_owners_to_close(
+    machine: Machine, right: str
+) -> None:
+    path = at_root(machine, f"{ROOT}(A;OICI;{right};;;AU)")
+    machine.host.files.set_descriptor(path, AS_BELOW_C)
+    private = PureWindowsPath(r"C:\private\of-joe.txt")
+    machine.put(str(private), b"")
+    machine.host.files.set_descriptor(private, AS_BELOW_C)
+    assert "directory" not in machine.wmcb("audit", "--fix", "--dry-run").out
+    told = machine.wmcb("audit", "--fix").out.splitlines()
+    why = r"--fix leaves it to you: C:\ can be changed by others; "
+    assert [line for line in told if line.startswith(f"  4.1.1 remains, {why}")]
+    assert machine.host.files.descriptor(path) == PROGRAM_FILE
+    assert machine.host.files.descriptor(private) == AS_BELOW_C
+
+
+@pytest.mark.parametrize("folder", [r"C:\ProgramData", r"C:\Users\somebody"])
+def test_a_folder_of_windows_own_is_not_closed(machine: Machine, folder: str) -> None:
+    place = PureWindowsPath(folder)
+    machine.put(rf"{folder}\kubelet.exe", program())
+    machine.host.files.set_descriptor(place, AS_BELOW_C)
+    machine.host.services.create(ServiceDefinition("kubelet", (rf"{folder}\kubelet.exe",)))
+    told = machine.wmcb("audit", "--fix").out.splitlines()
+    why = f"--fix leaves it to you: {folder} can be changed by others; "
+    assert [line for line in told if line.startswith(f"  4.1.1 remains, {why}")]
+    assert machine.host.files.descriptor(place) == AS_BELOW_C
 
 
 def test_a_fix_tells_what_it_did(machine: Machine, by_hand: Host) -> None:
