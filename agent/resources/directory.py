@@ -9,7 +9,8 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError, NotEmpty, NotFound
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Principal
+from agent.host.principals import SIDS
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import descriptors, trees
@@ -121,8 +122,8 @@ class DirectoryResource(Kind):
         # Of a shared folder the folder alone: this hands nothing down to what is in it, which is others'.
         host.files.set_descriptor(want.path, descriptor)
         if not want.shared and want.protection in _LOOKS:
-            for name in _mapping(found.get(_LOOKS[want.protection])):
-                _protect(host, want.path / name, want.protection)
+            for name, former in _mapping(found.get(_LOOKS[want.protection])).items():
+                _protect(host, want.path / name, _to_be(want.protection, former))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
         path = PureWindowsPath(name)
@@ -215,6 +216,12 @@ def _looked_at(
                     waiting.append(f"{name}\\")
 
 
+def _to_be(protection: Protection, former: Value) -> Protection:
+    """Among programs, too, nobody comes to read what was one person's or one service's."""
+    is_read = descriptors.parsed(former).granted(SIDS[Principal.USER]) & _TELLS_CONTENT
+    return protection if is_read else Protection.PRIVATE
+
+
 def _protect(host: Host, path: PureWindowsPath, protection: Protection) -> None:
     there = host.files.observe(path)
     if there is None or there.kind is FileKind.LINK:
@@ -229,9 +236,9 @@ def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
         if field not in before:
             continue
         former = _mapping(before[field])
-        for name, _ in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(_APART)))):
+        for name, opened in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(_APART)))):
             if name not in former:
-                _protect(host, folder / name, protection)
+                _protect(host, folder / name, _to_be(protection, opened))
         for name, descriptor in former.items():
             with suppress(NotFound):
                 host.files.set_descriptor(folder / name, descriptors.parsed(descriptor))

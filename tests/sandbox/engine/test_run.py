@@ -223,6 +223,29 @@ def test_what_users_may_read_in_a_private_folder_is_closed_and_in_a_program_s_no
     assert picture(host) == before
 
 
+def test_what_one_person_alone_could_read_beside_a_program_nobody_comes_to_read(host: Host) -> None:
+    """A kubeconfig that an administrator has left there, or a service's key."""
+    somebodys = SecurityDescriptor.parse("O:S-1-5-21-1-2-3-1001D:P(A;;FA;;;SY)(A;;FA;;;BA)")
+    services = SecurityDescriptor.parse(
+        "O:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)(A;OICI;0x1301bf;;;S-1-5-80-1-2-3-4-5)"
+    )
+    config, folder = nodes.K / "config", nodes.K / "of-a-service"
+    for each in (nodes.K, folder):
+        host.files.make_directory(each, services)
+    host.files.write(config, b"apiVersion: v1", somebodys)
+    host.files.write(folder / "its.key", b"", services)
+    before = picture(host)
+    run(host, nodes.node())
+    assert [host.files.descriptor(path) for path in (config, folder / "its.key")] == [PRIVATE_FILE] * 2
+    assert host.files.descriptor(folder) == PRIVATE_DIRECTORY
+    assert status(host).is_well
+    host.files.write(nodes.K / "another.key", b"", somebodys)
+    reset(host, "test", Silent())
+    assert host.files.descriptor(nodes.K / "another.key") == PRIVATE_FILE, "it was opened since"
+    host.files.remove(nodes.K / "another.key")
+    assert picture(host) == before
+
+
 def test_a_changed_configuration_restarts_the_service(host: Host) -> None:
     run(host, nodes.node())
     assert run(host, nodes.node(config=b"{1}")) == [
