@@ -53,6 +53,9 @@ class SandboxWorld:
         finally:
             os.close(descriptor)
 
+    def leave_lock(self, name: str) -> None:
+        (self._directory / FOLDER_NAME / "locks" / f"exclusive-{name}").touch()
+
     @contextmanager
     def run_from(self, path: PureWindowsPath) -> Iterator[int]:
         shutil.copyfile("/bin/sleep", self.outside(path))

@@ -35,3 +35,13 @@ def test_another_process_holds_it(world: World) -> None:
         holder.kill()
         holder.wait()
     assert not world.host.processes.is_held("contract")
+
+
+def test_what_a_power_cut_left_of_a_lock_is_held_by_nobody(world: World) -> None:
+    processes = world.host.processes
+    world.leave_lock("contract")
+    assert not processes.is_held("contract")
+    with processes.exclusive("contract") as held:
+        assert held
+        assert processes.is_held("contract")
+    assert not processes.is_held("contract")

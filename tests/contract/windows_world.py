@@ -67,6 +67,9 @@ class WindowsWorld:
         finally:
             _winapi.CloseHandle(handle)
 
+    def leave_lock(self, name: str) -> None:
+        self.plant_file(self.host.facts.system_directory() / f"wmcb-{name}.lock")
+
     @contextmanager
     def run_from(self, path: PureWindowsPath) -> Iterator[int]:
         shutil.copyfile(self.host.facts.system_directory() / "system32" / "cmd.exe", path)

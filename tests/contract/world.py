@@ -44,6 +44,9 @@ class World(Protocol):
     def hold_open(self, path: PureWindowsPath, sharing: Sharing) -> AbstractContextManager[None]:
         """Another program has the file, or folder, open."""
 
+    def leave_lock(self, name: str) -> None:
+        """What is there of a lock when the power was cut while somebody held it."""
+
     def run_from(self, path: PureWindowsPath) -> AbstractContextManager[int]:
         """A program lies at the path and runs until the block is left; gives its process id."""
 

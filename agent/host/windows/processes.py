@@ -14,6 +14,7 @@ from agent.host.errors import AccessDenied, InUse, NotFound, TimedOut
 from agent.host.port import ProcessInfo
 from agent.host.protection import PRIVATE_FILE
 from agent.host.windows.api import files
+from agent.host.windows.api.clock import started_at
 from agent.host.windows.api.processes import (
     QUERY_LIMITED,
     SYNCHRONIZE,
@@ -101,6 +102,9 @@ class WindowsProcesses:
 
         Not by a mutex: any user could make one of that name first, and a private namespace, which guards
         against it, Wine doesn't have. In the Windows folder only administrators can make files.
+
+        A power cut leaves the file, since that it is to be removed is on no disk. So its time names the start
+        of Windows in which it was held; who looks at that is in nobody's way.
         """
         with ExitStack() as held:
             with telling("lock", name):
@@ -110,8 +114,8 @@ class WindowsProcesses:
     def is_held(self, name: str) -> bool:
         path = self._facts.system_directory() / f"wmcb-{name}.lock"
         try:
-            with telling("look at the lock", name), opened(path, 0):
-                return True  # it is there as long as it is open
+            with telling("look at the lock", name), opened(path, 0) as file:
+                return files.written_at(file) == started_at()
         except AccessDenied:
             return True  # so Windows says to a plain user of what is there
         except (NotFound, InUse):
@@ -123,10 +127,10 @@ class WindowsProcesses:
 
 def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
     try:
-        held.enter_context(
+        file = held.enter_context(
             opened(
                 path,
-                files.DELETE,
+                files.DELETE | files.WRITE_ATTRIBUTES,
                 share=files.SHARE_NOTHING,
                 disposition=files.OPEN_OR_CREATE,
                 options=files.SYNCHRONOUS | files.DELETE_ON_CLOSE,
@@ -137,6 +141,7 @@ def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
         if failure.code not in _HELD:
             raise
         return False
+    files.set_written_at(file, started_at())
     return True
 
 
