@@ -306,7 +306,8 @@ class Adopting:
 
         A node that has nothing yet has nothing to wait with.
         """
-        if inventory.recipe_of(PART) in ("", wanted.digest):
+        was = inventory.recipe_of(PART)
+        if was == wanted.digest or _has_nothing(inventory):
             return wanted
         node = self._cluster.node
         assert node is not None
@@ -316,9 +317,11 @@ class Adopting:
         waiting = {digest: each for digest, each in turns.items() if not each.has_come}
         if not waiting:
             return wanted
-        self._wait([each.at for each in waiting.values()], now)
         due = wanted.only(tuple(each for each in wanted.documents if each.digest not in waiting))
-        is_made = inventory.recipe_of(PART) == due.digest and inventory.run == self._verified_run
+        if not was and due.documents:
+            return due  # some of it awaits a restart of Windows, or did
+        self._wait([each.at for each in waiting.values()], now)
+        is_made = was == due.digest and inventory.run == self._verified_run
         return None if is_made or len(waiting) == len(turns) else due
 
     def _wait(self, times: list[float | None], now: float) -> None:
@@ -422,10 +425,13 @@ class Adopting:
         if not is_whole or done.awaiting:
             return
         self._made = wanted
-        is_known = not was or (former is not None and former.digest == was)
-        if is_known and done.plan.changes:
+        if _has_nothing(inventory):
+            former = None
+        elif former is None or former.digest != was:
+            return
+        if done.plan.changes:
             now = self._host.clock.monotonic()
-            self._trial = Trial(wanted, former if was else None, self._standing, sound.well, now)
+            self._trial = Trial(wanted, former, self._standing, sound.well, now)
 
     def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:
         """By making again what there was before, if all that it takes is at hand."""
@@ -512,6 +518,7 @@ class Adopting:
     def _stand_as_made(self, wanted: Desired, done: Done, *, is_whole: bool) -> None:
         if done.awaiting:
             self._wait_for_restart(done)
+            self._stand(documents=wanted.hashes)  # their turn has come, also for what is made after it
         else:
             self._contents.clear()
             self._verified_run = Inventory.load(StateFolder.of(self._host)).run
@@ -562,6 +569,13 @@ class _Beginning(LettingGo):
         if plan.changes:
             self._ask()
         super().planned(plan)
+
+
+def _has_nothing(inventory: Inventory) -> bool:
+    """Of the ConfigMap. No recipe is there also while something of it awaits a restart of Windows."""
+    return not inventory.recipe_of(PART) and not any(
+        PART in record.parts for record in inventory.records.values()
+    )
 
 
 def _because(who: str, reason: str) -> str:

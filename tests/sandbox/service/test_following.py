@@ -243,11 +243,21 @@ def restart(place: pathlib.Path) -> None:
     machine.start_up()
 
 
+def restarted(follower: Follower, place: pathlib.Path) -> None:
+    restart(place)
+    follower.clock.restarted(open_sandbox(place).clock.boot())
+    follower.begin()
+    follower.pass_time(10)
+
+
+NAMED = EXPORTER.replace("files:", "hostName: node-7\nfiles:")
+FOR_ONE = "nodes: {names: [win1]}\n"
+
+
 def test_what_takes_a_restart_waits_for_it_quietly_and_is_gone_on_with(
     follower: Follower, tmp_path: pathlib.Path
 ) -> None:
-    wanted = EXPORTER.replace("files:", "hostName: node-7\nfiles:")
-    follower.wants(wanted, head="nodes: {names: [win1]}\n")
+    follower.wants(NAMED, head=FOR_ONE)
     assert follower.stands(State.PENDING)
     assert follower.standing.error.startswith("this machine is called node-7 when it has been restarted")
     assert follower.host.environment.get("REGION") == "eu", "what needs no restart is made at once"
@@ -258,12 +268,47 @@ def test_what_takes_a_restart_waits_for_it_quietly_and_is_gone_on_with(
     assert follower.turns(1500) < asked + 10, "whether what runs is well, and every ten minutes the rest"
     assert picture(follower.host, but=(STATE,)) == before
     assert follower.told() == []
-    restart(tmp_path)
-    follower.clock.restarted(open_sandbox(tmp_path).clock.boot())
-    follower.begin()
-    follower.pass_time(10)
+    restarted(follower, tmp_path)
     assert follower.host.services.read("exporter") is not None
     assert follower.stands(State.APPLIED)
+
+
+def test_while_something_takes_a_restart_another_config_map_waits_for_its_turn(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.wants(f"hostName: node-7\n{SETTINGS % 'one'}", head=FOR_ONE)
+    follower.wants(SETTINGS % "two", head=ROLLOUT)
+    follower.pass_time(700)
+    assert follower.host.files.read(FILE) == b"one"
+    assert follower.stands(State.PENDING)
+    assert follower.standing.turn is not None
+
+
+def test_what_takes_a_restart_is_gone_on_with_though_another_turn_would_be_later(
+    follower: Follower, tmp_path: pathlib.Path
+) -> None:
+    follower.wants(NAMED, head=f"{FOR_ONE}{ROLLOUT}")
+    assert follower.host.services.read("exporter") is None
+    restarted(follower, tmp_path)
+    assert follower.host.services.read("exporter") is not None
+    assert follower.stands(State.APPLIED)
+
+
+def test_what_takes_a_restart_makes_no_other_document_sooner(
+    follower: Follower, tmp_path: pathlib.Path
+) -> None:
+    follower.said(REGION % ("", "eu"))
+    named = f"{HEAD}{FOR_ONE}{NAMED.partition('environmentVariables')[0]}"
+    follower.said(f"{named}---\n{REGION % (ROLLOUT, 'us')}")
+    follower.told()
+    follower.pass_time(1500)
+    assert follower.told() == []
+    assert follower.standing.error.startswith("this machine is called node-7 when it has been restarted")
+    assert follower.host.services.read("exporter") is None
+    restarted(follower, tmp_path)
+    assert follower.host.services.read("exporter") is not None
+    assert follower.host.environment.get("REGION") == "eu"
+    assert follower.stands(State.PENDING)
+    assert follower.standing.turn is not None
 
 
 def test_a_restart_that_has_changed_nothing_is_told_once(follower: Follower, tmp_path: pathlib.Path) -> None:
@@ -569,6 +614,23 @@ def test_one_that_is_no_better_without_the_change_is_restarted_too(
     assert [event for event, _ in harmed.told() if event in (Event.FAILED, Event.HUNG)] == [
         Event.FAILED, Event.HUNG
     ]  # fmt: skip
+
+
+def test_a_change_that_took_a_restart_of_windows_takes_nothing_of_the_one_before_with_it(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    harmed = Harmed(tmp_path, host, 20.0)
+    harmed.good = b"one"
+    harmed.wants(SETTINGS % "one", head=FOR_ONE)
+    harmed.wants(NAMED.replace("files:\n", f"files:\n- {{path: '{FILE}', text: one}}\n"), head=FOR_ONE)
+    restarted(harmed, tmp_path)
+    assert harmed.stands(State.APPLIED)
+    harmed.good = None
+    harmed.pass_time(100)
+    assert harmed.restarts() == 1
+    assert host.files.read(FILE) == b"one"
+    assert host.services.read("exporter") is not None
+    assert harmed.stands(State.APPLIED)
 
 
 def test_a_change_that_is_to_mend_it_stays(tmp_path: pathlib.Path, host: Host) -> None:
