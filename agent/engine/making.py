@@ -195,8 +195,25 @@ class Making:
         target, kind = change.target, pausable(change.target.kind)
         assert kind is not None
         assert change.before is not None
-        self._journal.add(Step(Deed.RESUME, target.key, target.observe(self._host), target.manner))
+        found = target.observe(self._host)
+        self._journal.add(Step(Deed.RESUME, target.key, found, target.manner))
+        if found is not None and (paused := self._merely_paused(target.key)) is not None:
+            self._give_settings_back(target, paused)
         self._leave(kind.resume(self._host, target.key.name, change.before))
+
+    def _merely_paused(self, key: Key) -> State | None:
+        """How it was when it was to stop; None for what did not run, or was changed then."""
+        steps = [step for step in self._journal.steps if step.key == key and step.deed is not Deed.RESUME]
+        changed = any(step.deed is Deed.CHANGE for step in steps)
+        return steps[0].before if steps and not changed else None
+
+    def _give_settings_back(self, target: Target, paused: State) -> None:
+        """What would not stop had to lose those for failures first."""
+        try:
+            kept = self._folder.at_step(len(self._journal.steps))
+            self._leave(target.kind.restore(self._host, target.key.name, paused, target.manner, kept))
+        except HostError as fault:
+            self._leave(f"{target.key} has lost its settings for failures: {fault}")
 
     def _change(self, change: Change) -> None:
         self._progress.changing(change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +21,8 @@ from agent.engine.run import (
     take_back_part,
 )
 from agent.engine.target import NODE
-from agent.host.port import ServiceState
+from agent.host.errors import TimedOut
+from agent.host.port import RecoveryAction, ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
@@ -33,13 +34,14 @@ from agent.spec import (
     File,
     Inline,
     Protection,
+    Restart,
     Service,
     Specification,
 )
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from sandbox.engine import nodes
 from sandbox.engine.nodes import CONFIG, ETC, K
-from sandbox.engine.world import Killed, Power, picture, powered
+from sandbox.engine.world import Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -390,6 +392,48 @@ def test_it_runs_again_when_the_change_fails(built_upon: Host) -> None:
     with pytest.raises(TakenBack):
         make_so(built_upon, nodes.node(program=b"MZ 2"), "test", Silent(), confirm=fail)
     assert machine(built_upon) == before
+
+
+HEEDLESS = Service("bridge", TOOL, dependencies=("kubelet",), restart=Restart((5.0,), 600))
+"""Of another part, and it does not heed that it is to stop."""
+
+
+def ended(host: Host) -> tuple[Host, list[int]]:
+    """Where it is ended, as Windows cannot stop it; and what was."""
+    processes: list[int] = []
+
+    def wait(name: str, state: ServiceState, seconds: float) -> Any:
+        if (name, state) == ("bridge", ServiceState.STOPPED) and not processes:
+            raise TimedOut("bring", f"service {name} to STOPPED", 1460)
+        return host.services.wait(name, state, seconds)
+
+    def of(name: str) -> Any:
+        found = host.services.status(name)
+        return replaced(found, pid=4242) if name == "bridge" else found
+
+    def end(pid: int) -> None:
+        processes.append(pid)
+
+    return changed(host, services={"wait": wait, "status": of}, processes={"end": end}), processes
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_what_had_to_be_ended_meanwhile_has_its_recovery_back(host: Host, *, is_cut_off: bool) -> None:
+    """It is taken from it so that Windows does not start it again at once."""
+    folder, program = Directory(TOOLS, Protection.PROGRAM), File(TOOL, Inline(b"MZ"), Protection.PROGRAM)
+    node(host)
+    part(host, Specification.of([folder, program, HEEDLESS], title="ConfigMap nodes/windows"))
+    heedless, processes = ended(host)
+    if is_cut_off:
+        cut_off(heedless, 7, lambda powerless: node(powerless, nodes.node(program=b"MZ 2")))
+        node(host, nodes.node(program=b"MZ 2"))
+    else:
+        node(heedless, nodes.node(program=b"MZ 2"))
+    assert processes == [4242]
+    assert status(host).is_well
+    installed = host.services.read("bridge")
+    assert installed is not None
+    assert installed.definition.recovery.actions[0][0] is RecoveryAction.RESTART
 
 
 def fail() -> None:
