@@ -7,12 +7,12 @@ import sys
 assert sys.platform == "win32"
 
 import math
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from agent.host.errors import AccessDenied, NotFound, ProgramRunning
+from agent.host.errors import NotFound, ProgramRunning
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
 from agent.host.reparse_points import symbolic_target
@@ -20,14 +20,16 @@ from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
-from agent.host.windows.digests import Digests, sha256
+from agent.host.windows.digests import Digests
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
+
+Result = TypeVar("Result")
 
 _FIRST_BLOCK = 1 << 14
 _LARGEST_BLOCK = 1 << 18
@@ -39,6 +41,9 @@ _SHARING_VIOLATION = 32
 _NOT_A_LINK = 4390
 _NEEDS_PRIVILEGE = {_ACCESS_DENIED, 1307}
 """The other is INVALID_OWNER: only with SeRestorePrivilege may a file be given to anybody."""
+_TO_LOOK = (security.BACKUP,)
+_TO_REMOVE = (security.BACKUP, security.RESTORE)
+_TO_MEND = (*_TO_REMOVE, security.TAKE_OWNERSHIP)
 
 
 class WindowsFiles:
@@ -48,24 +53,20 @@ class WindowsFiles:
         self._volume = _Volume()
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
-        with suppress(NotFound), telling("look at", str(path)), opened(path, 0) as handle:
+        with suppress(NotFound), telling("look at", str(path)), _reached(path, 0) as handle:
             return _state(handle)
         return None
 
     def examine(self, path: PureWindowsPath, *, content: bool = False) -> Examined | None:
-        try:
-            with suppress(NotFound), telling("look at", str(path)):
-                return self._examined(path, content=content)
-        except AccessDenied:
-            # By a descriptor that keeps administrators out: it can be asked for all the same.
-            return self._examined_apart(path, content=content)
+        with suppress(NotFound), telling("look at", str(path)):
+            return self._examined(path, content=content)
         return None
 
     def _examined(self, path: PureWindowsPath, *, content: bool) -> Examined:
         access, share = api.READ_CONTROL, api.SHARE_ALL
         if content:
             access, share = access | api.READ_DATA, api.SHARE_READ | api.SHARE_DELETE
-        with opened(path, access, share=share) as handle:
+        with _reached(path, access, share=share) as handle:
             state = _state(handle)
             if state.kind is FileKind.LINK:
                 return Examined(state, None)
@@ -74,39 +75,18 @@ class WindowsFiles:
                 digest = self._digests.of(path, handle, state)
             return Examined(state, _descriptor_of(handle), digest)
 
-    def _examined_apart(self, path: PureWindowsPath, *, content: bool) -> Examined | None:
-        state = self.observe(path)
-        if state is None or state.kind is FileKind.LINK:
-            return Examined(state, None) if state else None
-        descriptor = self.descriptor(path)
-        if not content or state.kind is not FileKind.FILE:
-            return Examined(state, descriptor)
-        return Examined(state, descriptor, sha256(self.blocks(path)))
-
     def entries(self, path: PureWindowsPath) -> Iterator[Entry]:
-        with telling("list", str(path)), opened(path, api.LIST_DIRECTORY) as folder:
+        with telling("list", str(path)), _reached(path, api.LIST_DIRECTORY) as folder:
             expect(folder, FileKind.DIRECTORY)
             for name in sorted(api.names(folder), key=str.casefold):
                 with suppress(NotFound):
                     yield self._entry(folder, path, name)
 
     def _entry(self, folder: int, path: PureWindowsPath, name: str) -> Entry:
-        with telling("look at", str(path / name)):
-            try:
-                handle = api.open_in(folder, name, api.READ_CONTROL, options=api.SYNCHRONOUS)
-            except Win32Failure as failure:
-                if failure.code != _ACCESS_DENIED:
-                    raise
-            else:
-                try:
-                    kind = kind_of(api.attributes_of(handle))
-                    return Entry(name, kind, None if kind is FileKind.LINK else _descriptor_of(handle))
-                finally:
-                    api.close(handle)
-        examined = self._examined_apart(path / name, content=False)
-        if examined is None:
-            raise NotFound("look at", str(path / name), _FILE_NOT_FOUND)
-        return Entry(name, examined.state.kind, examined.descriptor)
+        told = telling("look at", str(path / name))
+        with told, _reached_in(folder, name, api.READ_CONTROL) as handle:
+            kind = kind_of(api.attributes_of(handle))
+            return Entry(name, kind, None if kind is FileKind.LINK else _descriptor_of(handle))
 
     def link_target(self, path: PureWindowsPath) -> PureWindowsPath:
         with telling("read the link", str(path)), opened(path, 0) as handle:
@@ -138,7 +118,7 @@ class WindowsFiles:
             return tail
 
     def list(self, path: PureWindowsPath) -> Sequence[str]:
-        with telling("list", str(path)), opened(path, api.LIST_DIRECTORY) as handle:
+        with telling("list", str(path)), _reached(path, api.LIST_DIRECTORY) as handle:
             expect(handle, FileKind.DIRECTORY)
             return sorted(api.names(handle), key=str.casefold)
 
@@ -196,7 +176,10 @@ class WindowsFiles:
 
     def remove_directory(self, path: PureWindowsPath) -> None:
         def remove() -> None:
-            with telling("remove folder", str(path)), opened(path, api.DELETE) as handle:
+            with (
+                telling("remove folder", str(path)),
+                _reached(path, api.DELETE, privileges=_TO_REMOVE) as handle,
+            ):
                 expect(handle, FileKind.DIRECTORY)
                 api.remove(handle)
 
@@ -204,7 +187,7 @@ class WindowsFiles:
 
     def remove_at_reboot(self, path: PureWindowsPath) -> None:
         with telling("remove at the next start of Windows", str(path)):
-            with opened(path, 0):
+            with _reached(path, 0):
                 pass
             # Windows keeps the path, not the file. The prefix spares it the limit of 260 characters.
             api.remove_at_reboot(f"\\\\?\\{path}")
@@ -217,27 +200,14 @@ class WindowsFiles:
         forget_removal(WindowsRegistry(), path)
 
     def descriptor(self, path: PureWindowsPath) -> SecurityDescriptor:
-        parts = security.OWNER | security.GROUP | security.DACL
-        with telling("ask for the descriptor of", str(path)):
-            try:
-                text = _descriptor(path, parts, 0)
-            except Win32Failure as failure:
-                if failure.code != _ACCESS_DENIED:
-                    raise
-                security.enable_privileges(security.BACKUP)
-                text = _descriptor(path, parts, api.BACKUP_INTENT)
-        return SecurityDescriptor.parse(text)
+        told = telling("ask for the descriptor of", str(path))
+        with told, _reached(path, api.READ_CONTROL) as handle:
+            refuse_link(handle)
+            return _descriptor_of(handle)
 
     def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
         with telling("set the descriptor of", str(path)):
-            try:
-                _set_descriptor(path, descriptor, 0)
-            except Win32Failure as failure:
-                if failure.code not in _NEEDS_PRIVILEGE:
-                    raise
-                # Somebody left a descriptor that keeps administrators out. They may mend it all the same.
-                security.enable_privileges(security.BACKUP, security.RESTORE, security.TAKE_OWNERSHIP)
-                _set_descriptor(path, descriptor, api.BACKUP_INTENT)
+            _by_right(lambda options: _set_descriptor(path, descriptor, options), _TO_MEND)
 
     def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
         from agent.host.windows.file_watch import FileWatch
@@ -270,7 +240,7 @@ class _Volume:
     def check_target(self, path: PureWindowsPath) -> None:
         with telling("write", str(path)):
             try:
-                with opened(path, 0) as handle:
+                with _reached(path, 0) as handle:
                     expect(handle, FileKind.FILE)
             except Win32Failure as failure:
                 if failure.code != _FILE_NOT_FOUND:
@@ -329,9 +299,46 @@ class _Volume:
         )
 
 
+def _by_right(attempt: Callable[[int], Result], privileges: Sequence[str]) -> Result:
+    """Give it options to open with: those for an administrator who is kept out only when it is refused.
+
+    A descriptor may grant administrators nothing at all. Of such a file NTFS would tell the attributes to
+    whoever may list its folder, and have it removed by whoever may remove what is in it, but SYNCHRONIZE,
+    without which nothing is opened here, it grants nobody.
+    """
+    try:
+        return attempt(api.SYNCHRONOUS)
+    except Win32Failure as failure:
+        if failure.code not in _NEEDS_PRIVILEGE:
+            raise
+    security.enable_privileges(*privileges)
+    return attempt(api.SYNCHRONOUS | api.BACKUP_INTENT)
+
+
+@contextmanager
+def _reached(
+    path: PureWindowsPath, access: int, *, share: int = api.SHARE_ALL, privileges: Sequence[str] = _TO_LOOK
+) -> Iterator[int]:
+    with ExitStack() as held:
+
+        def reach(options: int) -> int:
+            return held.enter_context(opened(path, access, share=share, options=options))
+
+        yield _by_right(reach, privileges)
+
+
+@contextmanager
+def _reached_in(folder: int, name: str, access: int) -> Iterator[int]:
+    handle = _by_right(lambda options: api.open_in(folder, name, access, options=options), _TO_LOOK)
+    try:
+        yield handle
+    finally:
+        api.close(handle)
+
+
 @contextmanager
 def _file(path: PureWindowsPath, share: int) -> Iterator[int]:
-    with opened(path, api.READ_DATA, share=share) as handle:
+    with _reached(path, api.READ_DATA, share=share) as handle:
         expect(handle, FileKind.FILE)
         yield handle
 
@@ -347,7 +354,7 @@ def _blocks(handle: int, limit: int | None = None) -> Iterator[bytes]:
 
 
 def _remove(path: PureWindowsPath) -> None:
-    with opened(path, api.DELETE | api.WRITE_ATTRIBUTES) as handle:
+    with _reached(path, api.DELETE | api.WRITE_ATTRIBUTES, privileges=_TO_REMOVE) as handle:
         if kind_of(api.attributes_of(handle)) is FileKind.DIRECTORY:
             expect(handle, FileKind.FILE)
         api.remove(handle)
@@ -392,18 +399,12 @@ def _descriptor_of(handle: int) -> SecurityDescriptor:
 _parsed = lru_cache(maxsize=256)(SecurityDescriptor.parse)  # hundreds of files have the same few
 
 
-def _descriptor(path: PureWindowsPath, parts: int, options: int) -> str:
-    with opened(path, api.READ_CONTROL, options=api.SYNCHRONOUS | options) as handle:
-        refuse_link(handle)
-        return security.descriptor_text(handle, parts)
-
-
 def _set_descriptor(path: PureWindowsPath, descriptor: SecurityDescriptor, options: int) -> None:
     parts = security.DACL | (security.PROTECTED_DACL if descriptor.protected else security.UNPROTECTED_DACL)
     access = api.WRITE_DAC
     if descriptor.owner is not None:
         parts |= security.OWNER
         access |= api.WRITE_OWNER
-    with opened(path, access, options=api.SYNCHRONOUS | options) as handle:
+    with opened(path, access, options=options) as handle:
         refuse_link(handle)
         security.set_descriptor(handle, parts, str(descriptor))

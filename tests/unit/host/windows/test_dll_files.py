@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
+from agent.host.port import Entry, Examined, FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
@@ -282,15 +283,26 @@ def test_of_a_file_that_was_just_written_nothing_is_remembered(
         assert examined(files, folder / "kubelet.exe") == hashlib.sha256(content).hexdigest()
 
 
+KEPT_OUT = "kept out"
+BY_BACKUP = api.READ_DATA | api.READ_ATTRIBUTES | api.READ_CONTROL | api.SYNCHRONIZE
+BY_RESTORE = api.WRITE_ATTRIBUTES | api.DELETE | api.WRITE_DAC | api.WRITE_OWNER
+
+
 @pytest.fixture
 def kept_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Only who has the privileges, and says so, may open a file for its descriptor."""
+    """The privileges that were enabled; without them nobody is granted anything to what is so called.
+
+    But for its attributes, which NTFS tells whoever may list its folder. SYNCHRONIZE it does not add.
+    """
     enabled: list[str] = []
     real = api.open_in
 
     def refuse(folder: int | None, name: str, access: int, **options: Any) -> int:
-        descriptors = api.READ_CONTROL | api.WRITE_DAC | api.WRITE_OWNER
-        if access & descriptors and not (enabled and options["options"] & api.BACKUP_INTENT):
+        granted = api.READ_ATTRIBUTES
+        if options["options"] & api.BACKUP_INTENT:
+            granted |= BY_BACKUP if security.BACKUP in enabled else 0
+            granted |= BY_RESTORE if security.RESTORE in enabled else 0
+        if name.endswith(KEPT_OUT) and (access | api.SYNCHRONIZE) & ~granted:
             raise Win32Failure(5, "NtCreateFile")
         return real(folder, name, access, **options)
 
@@ -302,17 +314,61 @@ def kept_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_an_administrator_who_was_kept_out_mends_the_descriptor(
     files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str]
 ) -> None:
-    Path(folder / "file").touch()
-    files.set_descriptor(folder / "file", PROGRAM_FILE)
+    Path(folder / KEPT_OUT).touch()
+    files.set_descriptor(folder / KEPT_OUT, PROGRAM_FILE)
     assert {security.RESTORE, security.TAKE_OWNERSHIP} <= set(kept_out)
 
 
-def test_an_administrator_who_was_kept_out_reads_the_descriptor(
+def test_an_administrator_who_was_kept_out_judges_a_file(
     files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str]
 ) -> None:
-    Path(folder / "file").touch()
-    assert files.descriptor(folder / "file").owner
-    assert security.BACKUP in kept_out
+    file = folder / KEPT_OUT
+    Path(file).write_bytes(b"content")
+    state, descriptor = files.observe(file), files.descriptor(file)
+    assert state is not None
+    assert (state.kind, state.size) == (FileKind.FILE, 7)
+    assert descriptor.owner
+    assert files.examine(file) == Examined(state, descriptor)
+    digest = hashlib.sha256(b"content").hexdigest()
+    assert files.examine(file, content=True) == Examined(state, descriptor, digest)
+    assert b"".join(files.blocks(file)) == b"content"
+    assert list(files.entries(folder)) == [Entry(KEPT_OUT, FileKind.FILE, descriptor)]
+    assert set(kept_out) == {security.BACKUP}
+
+
+def test_an_administrator_who_was_kept_out_judges_a_folder(
+    files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str]
+) -> None:
+    files.make_directory(folder / "made", PRIVATE_DIRECTORY)
+    files.append(folder / "made" / "file", b"x", PRIVATE_FILE)
+    files.move(folder / "made", folder / KEPT_OUT)
+    assert files.list(folder / KEPT_OUT) == ["file"]
+    assert [entry.name for entry in files.entries(folder / KEPT_OUT)] == ["file"]
+    assert set(kept_out) == {security.BACKUP}
+
+
+def test_an_administrator_who_was_kept_out_replaces_and_removes_it(
+    files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str]
+) -> None:
+    Path(folder / KEPT_OUT).touch()
+    files.write(folder / KEPT_OUT, b"new", PROGRAM_FILE)
+    assert Path(folder / KEPT_OUT).read_bytes() == b"new"
+    files.remove(folder / KEPT_OUT)
+    Path(folder / KEPT_OUT).mkdir()
+    files.remove_directory(folder / KEPT_OUT)
+    assert files.list(folder) == []
+    assert set(kept_out) == {security.BACKUP, security.RESTORE}
+
+
+def test_whoever_has_no_privilege_stays_kept_out(
+    files: WindowsFiles, folder: PureWindowsPath, kept_out: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kept_out == []
+    monkeypatch.setattr(security, "enable_privileges", lambda *_: None)
+    Path(folder / KEPT_OUT).touch()
+    for ask in (files.observe, files.examine, files.read, files.remove):
+        with pytest.raises(AccessDenied):
+            ask(folder / KEPT_OUT)
 
 
 def test_a_file_that_is_not_there_takes_no_privilege(
@@ -323,3 +379,6 @@ def test_a_file_that_is_not_there_takes_no_privilege(
         files.set_descriptor(folder / "file", PROGRAM_FILE)
     with pytest.raises(NotFound):
         files.descriptor(folder / "file")
+    with pytest.raises(NotFound):
+        files.remove(folder / "file")
+    assert files.observe(folder / "file") is None
