@@ -229,13 +229,13 @@ class Keeping:
     def _see_to(self, due: set[Key | Errand]) -> None:
         if self._host.processes.is_held(LOCK):
             raise Busy
-        self._take_back()
         is_new = self._read_memory()
         if self._wishes is not None:
             self._wishes.look(self._inventory)
         if self._is_paused():
             self._report(is_paused=True)
             return
+        self._take_back()
         if self._has_resumed() or is_new:
             due = {Errand.ALL, *due}
         if Errand.ALL in due:

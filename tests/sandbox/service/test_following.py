@@ -18,7 +18,7 @@ from agent.host.reboot_reasons import next_host_name
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.records import replaced
-from agent.spec import EnvironmentVariable, Inline, Specification
+from agent.spec import Directory, EnvironmentVariable, File, Inline, Specification
 from lab.minisign import Signer
 from sandbox.engine import nodes
 from sandbox.engine.test_trouble import shown
@@ -26,7 +26,7 @@ from sandbox.engine.world import Killed, Power, picture, powered
 from sandbox.service.follower import CLUSTER, HEAD, KUBECONFIG, Follower
 from sandbox.service.keeper import OWN
 from service import pausing, standing
-from service.cluster import Seen
+from service.cluster import Node, Seen
 from service.followed import Followed
 from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
@@ -862,6 +862,38 @@ def test_a_pause_by_hand_keeps_changes_away_too(follower: Follower) -> None:
     pausing.resume(follower.host)
     follower.happened(OWN)
     assert follower.host.files.read(FILE) == b"one"
+
+
+def _paused_by_hand(follower: Follower) -> Callable[[], object]:
+    pausing.pause(follower.host, None)
+    return lambda: pausing.resume(follower.host)
+
+
+def _paused_by_its_node(follower: Follower) -> Callable[[], object]:
+    follower.cluster.node = Node("win1", "uid-1", annotations={"wmcb/paused": "disk"})
+    return follower.is_node
+
+
+@pytest.mark.parametrize("paused", [_paused_by_hand, _paused_by_its_node])
+def test_a_pause_keeps_what_was_cut_off_from_being_taken_back(
+    follower: Follower, paused: Callable[[Follower], Callable[[], object]]
+) -> None:
+    follower.wants(SETTINGS % "one")
+    folder = Directory(PureWindowsPath(r"C:\x"))
+    wanted = Specification.of(
+        [folder, File(folder.path / "a", Inline(b"1")), File(folder.path / "b", Inline(b"1"))]
+    )
+    with pytest.raises(Killed):
+        make_so(powered(follower.host, Power(10)), wanted, "test", Silent(), beside=True, part="followed")
+    assert follower.host.files.observe(folder.path) is not None
+    resume = paused(follower)
+    follower.begin()
+    follower.pass_time(700)
+    assert follower.host.files.observe(folder.path) is not None
+    assert follower.reported()[-1] == ("paused", "")
+    resume()
+    follower.happened(OWN)
+    assert follower.host.files.observe(folder.path) is None
 
 
 def test_while_somebody_else_is_at_work_it_waits(follower: Follower) -> None:
