@@ -84,7 +84,7 @@ def nodes_own(
     if report.fatal:
         return NodesOwn(report, {})
     node = _asking_no_more_than(node, before, after)
-    made = configuration.for_windows(documents, {}, node, kubelet, carries_client_ca=True)
+    made = configuration.for_windows(documents, {}, node, kubelet, carries_client_ca=True, is_all=False)
     if CLIENT_CA not in touched:
         made = _with_our_ca(made, ca_certificate)
     return NodesOwn(report + made.report, made.value, made.decisions, made.references, made.flags)

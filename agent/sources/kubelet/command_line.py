@@ -226,6 +226,15 @@ def taints(text: str) -> Iterator[Value]:
         yield {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
 
 
+def reservations(text: str) -> Iterator[Value]:
+    """Raises Unusable."""
+    for reservation in filter(None, text.split(";")):
+        number, colon, limits = reservation.partition(":")
+        if not colon:
+            raise Unusable(f"{Kind.RESERVATIONS.value} was expected")
+        yield {"numaNode": _number(number), "limits": dict(pairs(limits, "="))}
+
+
 _READERS: Mapping[Kind, Callable[[str], Value]] = {
     Kind.TEXT: lambda text: text,
     Kind.SWITCH: switch,
@@ -237,4 +246,5 @@ _READERS: Mapping[Kind, Callable[[str], Value]] = {
     Kind.SWITCHES: lambda text: {name: switch(on) for name, on in pairs(text, "=")},
     Kind.THRESHOLDS: lambda text: dict(pairs(text, "<")),
     Kind.TAINTS: lambda text: list(taints(text)),
+    Kind.RESERVATIONS: lambda text: list(reservations(text)),
 }

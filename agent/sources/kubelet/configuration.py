@@ -15,7 +15,8 @@ from agent.sources.kubelet.quantities import quantity
 from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from fractions import Fraction
 
     from agent.sources.kubelet.node import Kubelet, Node
 
@@ -30,6 +31,9 @@ AFFINITY_GATE = "WindowsCPUAndMemoryAffinity"
 _LOG_GATE = "NodeLogQuery"
 _WINDOWS_TAINT: dict[str, Value] = {"key": "os", "value": "Windows", "effect": "NoSchedule"}
 SIGNALS = ("inodesFree", "pid.available")
+_MEMORY_SIGNAL = "memory.available"
+_EVICTED_BELOW = "500Mi"
+"""Of memory, by a kubelet on Windows that is told nothing else."""
 _ENDPOINT_SINCE = 27
 _TAINTS_SINCE = 23
 """The releases whose configuration has a field for it; before, only a flag does."""
@@ -96,9 +100,13 @@ def for_windows(
     kubelet: Kubelet,
     *,
     carries_client_ca: bool,
+    is_all: bool = True,
 ) -> Configuration:
-    """Merges the documents as the kubelet does, sets what flags say, makes the whole right for Windows."""
-    making = _Making(node, kubelet)
+    """Merges the documents as the kubelet does, sets what flags say, makes the whole right for Windows.
+
+    `is_all`: the kubelet is told nothing of the same by flags of its own.
+    """
+    making = _Making(node, kubelet, is_all)
     if documents:
         merged: dict[str, Value] = {}
         for document in documents:
@@ -154,6 +162,7 @@ def _wrong_shapes(document: Document, value: Mapping[str, Value], place: Place) 
 class _Making:
     node: Node
     kubelet: Kubelet
+    is_all: bool
     decisions: list[Decision] = field(default_factory=list)
     references: list[Reference] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
@@ -166,6 +175,7 @@ class _Making:
         self._affinity(made, gates)
         self._windows_has_no(made)
         self._system_reserved(made)
+        self._memory_manager(made)
         self._taints(made)
         self._cluster_dns(made)
         self._endpoint(made)
@@ -309,6 +319,22 @@ class _Making:
             self._refuse(name, f"{quoted(amount)} is no amount such as 2Gi")
         return found is not None and wanted is not None and found < wanted
 
+    def _memory_manager(self, made: Mapping[str, Value]) -> None:
+        if made.get("memoryManagerPolicy") != "BestEffort":
+            return
+        given = made.get("reservedMemory")
+        reserved, kept = _reserved_by_numa_node(given), _kept_from_pods(made)
+        if reserved == kept or (given and None in (reserved, kept)):
+            return
+        amount = f", {_mebibytes(kept)}" if kept is not None else ""
+        message = (
+            f"it is {_mebibytes(reserved) if given and reserved is not None else 'not given'}; with "
+            "memoryManagerPolicy BestEffort a kubelet starts only where it is as much memory as "
+            f"systemReserved, kubeReserved and evictionHard keep from pods together{amount}"
+        )
+        severity = Severity.ERROR if self.is_all and not given else Severity.WARNING
+        self.entries.append(Entry(severity, message, "the kubelet's configuration", ("reservedMemory",)))
+
     def _taints(self, made: dict[str, Value]) -> None:
         given = made.pop("registerWithTaints", None)
         taints = [taint for taint in given if isinstance(taint, dict)] if isinstance(given, list) else []
@@ -343,6 +369,41 @@ class _Making:
         self.flags.append(f"{name}={value}")
         reason = f"{reason}; a configuration of this release cannot say so"
         self.decisions.append(Decision(About.FLAG, name, Outcome.ADDED, reason, after=value))
+
+
+def _reserved_by_numa_node(given: Value) -> Fraction | None:
+    """None if it is no amount."""
+    limits = (
+        [each.get("limits") for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    )
+    return _sum(each.get("memory") for each in limits if isinstance(each, dict))
+
+
+def _kept_from_pods(made: Mapping[str, Value]) -> Fraction | None:
+    """Of memory. None if it is no amount, or depends on how much the machine has."""
+    evictions = made.get("evictionHard")
+    if not isinstance(evictions, dict):
+        evictions = {_MEMORY_SIGNAL: _EVICTED_BELOW}
+    elif made.get("mergeDefaultEvictionSettings") is True:
+        evictions = {_MEMORY_SIGNAL: _EVICTED_BELOW, **evictions}
+    reserved = [made.get(name) for name in ("systemReserved", "kubeReserved")]
+    amounts = [each.get("memory") for each in reserved if isinstance(each, dict)]
+    return _sum([*amounts, evictions.get(_MEMORY_SIGNAL)])
+
+
+def _sum(amounts: Iterable[Value]) -> Fraction | None:
+    total = quantity("0")
+    for each in filter(None, amounts):
+        amount = quantity(str(each))
+        if amount is None or total is None:
+            return None
+        total += amount
+    return total
+
+
+def _mebibytes(amount: Fraction) -> str:
+    whole, rest = divmod(amount, 1 << 20)
+    return f"{amount} bytes" if rest else f"{whole}Mi"
 
 
 def _marks_the_same(taint: Mapping[str, Value]) -> bool:

@@ -171,7 +171,7 @@ FIELDS = (
     Field("kubeReserved", TEXT_MAP),
     Field("memoryManagerPolicy", TEXT, AFFINITY, _AFFINITY),
     Field("mergeDefaultEvictionSettings", BOOL),
-    Field("reservedMemory", OBJECTS, DROP, "for the memory manager of Linux"),
+    Field("reservedMemory", OBJECTS, AFFINITY, _AFFINITY),
     Field("reservedSystemCPUs", TEXT, AFFINITY, _AFFINITY),
     Field("systemReserved", TEXT_MAP, RULE, "what Windows itself needs"),
     Field("topologyManagerPolicy", TEXT, AFFINITY, _AFFINITY),

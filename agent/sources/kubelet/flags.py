@@ -25,6 +25,7 @@ class Kind(enum.Enum):
     SWITCHES = "a list of NAME=true and NAME=false"
     THRESHOLDS = "a list of NAME<VALUE"
     TAINTS = "a list of KEY=VALUE:EFFECT"
+    RESERVATIONS = "a list of NUMBER:TYPE=AMOUNT,TYPE=AMOUNT with semicolons"
 
 
 class Treatment(enum.Enum):
@@ -53,10 +54,10 @@ class Flag:
     @property
     def accumulates(self) -> bool:
         """Whether giving it again adds to it; of any other flag the last one counts."""
-        return self.kind in (Kind.LIST, Kind.PAIRS, Kind.SWITCHES, Kind.THRESHOLDS)
+        return self.kind in (Kind.LIST, Kind.PAIRS, Kind.SWITCHES, Kind.THRESHOLDS, Kind.RESERVATIONS)
 
 
-TEXT, SWITCH, NUMBER, FRACTION, DURATION, LIST, PAIRS, SWITCHES, THRESHOLDS, TAINTS = Kind
+TEXT, SWITCH, NUMBER, FRACTION, DURATION, LIST, PAIRS, SWITCHES, THRESHOLDS, TAINTS, RESERVATIONS = Kind
 KEEP, PATH, FOLDER, CONFIGURE, RULE, DROP = Treatment
 
 SHORTHANDS = {"v": "v", "h": "help"}
@@ -174,7 +175,7 @@ FLAGS = (
     Flag("memory-manager-policy", TEXT, CONFIGURE, _AFFINITY, "memoryManagerPolicy", first=21),
     Flag("qos-reserved", PAIRS, DROP, _CGROUPS),
     Flag("reserved-cpus", TEXT, CONFIGURE, _AFFINITY, "reservedSystemCPUs", first=17),
-    Flag("reserved-memory", TEXT, DROP, "for the memory manager of Linux", first=21),
+    Flag("reserved-memory", RESERVATIONS, CONFIGURE, _AFFINITY, "reservedMemory", first=21),
     Flag("system-reserved", PAIRS, CONFIGURE, "Windows itself needs more memory", "systemReserved"),
     Flag("system-reserved-cgroup", TEXT, DROP, _CGROUPS),
     Flag("topology-manager-policy", TEXT, CONFIGURE, _AFFINITY, "topologyManagerPolicy"),

@@ -130,6 +130,14 @@ def test_what_the_kubelet_would_not_start_over(texts: list[str], fault: str) -> 
             "a=b:NoSchedule,c:NoExecute",
             [{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effect": "NoExecute"}],
         ),
+        (
+            Kind.RESERVATIONS,
+            "0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=2Gi",
+            [
+                {"numaNode": 0, "limits": {"memory": "1Gi", "hugepages-1Gi": "2Gi"}},
+                {"numaNode": 1, "limits": {"memory": "2Gi"}},
+            ],
+        ),
     ],
 )
 def test_values(kind: Kind, text: str, value: object) -> None:
@@ -154,6 +162,9 @@ def test_values(kind: Kind, text: str, value: object) -> None:
         (Kind.THRESHOLDS, "a=1"),
         (Kind.TAINTS, "a=b"),
         (Kind.TAINTS, "a=b:Never"),
+        (Kind.RESERVATIONS, "memory=1Gi"),
+        (Kind.RESERVATIONS, "a:memory=1Gi"),
+        (Kind.RESERVATIONS, "0:memory"),
     ],
 )
 def test_bad_values(kind: Kind, text: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fnmatch
 import json
 from typing import Any
 
@@ -286,6 +287,54 @@ def test_an_unknown_field_is_a_warning() -> None:
 def test_values_that_cannot_be_meant(text: str, fault: str) -> None:
     (entry,) = made(text).report.errors
     assert fault in str(entry)
+
+
+BEST_EFFORT = "featureGates: {WindowsCPUAndMemoryAffinity: true}\nmemoryManagerPolicy: BestEffort\n"
+PARTS = "as much memory as systemReserved, kubeReserved and evictionHard keep from pods together"
+
+
+def reserved(*amounts: str) -> str:
+    return "reservedMemory: [" + ", ".join(f"{{numaNode: 0, limits: {{memory: {a}}}}}" for a in amounts) + "]"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param("", f"error: *it is not given; *{PARTS}, 2548Mi", id="none"),
+        pytest.param(
+            "evictionHard: {memory.available: 5%}", f"error: *not given; *{PARTS}", id="none, percent"
+        ),
+        pytest.param(reserved("2Gi", "500Mi"), "", id="as much"),
+        pytest.param(
+            f"{reserved('1524Mi')}\nsystemReserved: {{memory: 1Gi}}",
+            f"warning: *it is 1524Mi; *{PARTS}, 2548Mi",
+            id="as much before more had to be reserved for Windows",
+        ),
+        pytest.param(
+            f"{reserved('4Gi', '1000')}\nkubeReserved: {{memory: '1'}}\nevictionHard: {{}}",
+            "warning: *it is 4294968296 bytes; *together, 2147483649 bytes",
+            id="no evictions",
+        ),
+        pytest.param(f"{reserved('2Gi')}\nevictionHard: {{nodefs.available: 5%}}", "", id="others"),
+        pytest.param(
+            f"{reserved('2Gi')}\nevictionHard: {{nodefs.available: 5%}}\nmergeDefaultEvictionSettings: true",
+            "warning: *it is 2048Mi; *together, 2548Mi",
+            id="others beside the usual one",
+        ),
+        pytest.param(f"{reserved('2Gi')}\nevictionHard: {{memory.available: 5%}}", "", id="of the machine's"),
+        pytest.param(reserved("lots"), "", id="for the kubelet to judge"),
+    ],
+)
+def test_memory_by_numa_node_has_to_be_what_is_kept_from_pods(text: str, fault: str) -> None:
+    found = [str(entry) for entry in made(BEST_EFFORT + text).report.entries]
+    assert fnmatch.filter(found, f"{fault}*") == found
+    assert len(found) == bool(fault)
+
+
+def test_memory_by_numa_node_without_the_gate_is_for_linux() -> None:
+    configuration = made(f"memoryManagerPolicy: Static\n{reserved('1Gi')}")
+    assert beyond_always(configuration) == {}
+    assert not configuration.report.entries
 
 
 def test_what_is_secret_is_marked() -> None:

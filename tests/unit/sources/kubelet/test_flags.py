@@ -66,6 +66,7 @@ _FITTING = {
     Kind.SWITCHES: fields.BOOL_MAP,
     Kind.THRESHOLDS: fields.TEXT_MAP,
     Kind.TAINTS: fields.OBJECTS,
+    Kind.RESERVATIONS: fields.OBJECTS,
     Kind.DURATION: fields.DURATION,
 }
 
