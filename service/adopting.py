@@ -204,7 +204,7 @@ class Adopting:
     def _miss(self) -> None:
         text = f"there is no {self._followed}; what it made stays"
         self._telling.tell_once(_NOT_DONE, Event.MISSING, text)
-        self._stand(state=State.MISSING, error="", turn=None)
+        self._stand(state=State.MISSING, error="", turn=None, paused_by_document=None)
 
     def _read(self, config_map: Object, node: str, labels: Mapping[str, str]) -> None:
         try:

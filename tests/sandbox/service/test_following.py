@@ -854,6 +854,18 @@ def test_an_annotation_of_the_node_pauses_too(follower: Follower) -> None:
     assert follower.is_well()
 
 
+def test_a_pause_ends_with_the_config_map_that_wanted_it(follower: Follower) -> None:
+    follower.wants(SETTINGS % "one")
+    follower.wants(SETTINGS % "one", head=PAUSED)
+    follower.crash()
+    assert not follower.is_well()
+    follower.said(None)
+    follower.pass_time(10)
+    assert follower.is_well()
+    assert follower.standing.pause is None
+    assert follower.reported()[-1] == ("missing", "")
+
+
 def test_a_pause_by_hand_keeps_changes_away_too(follower: Follower) -> None:
     pausing.pause(follower.host, None)
     follower.happened(OWN)
