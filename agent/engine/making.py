@@ -210,7 +210,7 @@ class Making:
     def _give_settings_back(self, target: Target, paused: State) -> None:
         """What would not stop had to lose those for failures first."""
         try:
-            kept = self._folder.at_step(len(self._journal.steps))
+            kept = self._folder.at_step(self._journal.run, len(self._journal.steps))
             self._leave(target.kind.restore(self._host, target.key.name, paused, target.manner, kept))
         except HostError as fault:
             self._leave(f"{target.key} has lost its settings for failures: {fault}")
@@ -225,7 +225,7 @@ class Making:
         self._journal.add(Step(Deed.CHANGE, target.key, before, target.manner))
         if target.want is None or change.is_over:
             self._put_by(change, before, change.before)
-            kept = self._folder.at_step(len(self._journal.steps))
+            kept = self._folder.at_step(self._journal.run, len(self._journal.steps))
             self._leave(kind.restore(self._host, name, change.before, target.manner, kept))
             self.at = None
             return

@@ -610,7 +610,8 @@ def end_properly(host: Host, folder: StateFolder, inventory: Inventory, *, but_g
     if journal is not None and _is_over(journal, inventory):
         clean_up(host, folder, inventory, journal)
     elif journal is None and not inventory.records:
-        folder.dissolve(but_given=but_given)
+        with suppress(HostError):
+            folder.dissolve(but_given=but_given)
 
 
 def clean_up(host: Host, folder: StateFolder, inventory: Inventory, journal: Journal) -> None:

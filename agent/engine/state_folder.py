@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
-from agent.host.errors import AlreadyExists, NoSpace, NotEmpty, NotFound
+from agent.host.errors import AlreadyExists, HostError, NoSpace, NotEmpty, NotFound
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
 from agent.host.replacing import is_leftover
@@ -29,8 +29,9 @@ class StateFolder:
 
     host: Host
     path: PureWindowsPath
+    run: str = ""
     step: int = 0
-    """Of the run, that something is put aside for."""
+    """Of that run, that something is put aside for."""
 
     @classmethod
     def of(cls, host: Host) -> StateFolder:
@@ -218,22 +219,25 @@ class StateFolder:
         for _ in _judged(sha256, self.host.files.blocks(self.place(sha256)), otherwise):
             pass
 
-    def at_step(self, step: int) -> StateFolder:
-        return replaced(self, step=step)
+    def at_step(self, run: str, step: int) -> StateFolder:
+        return replaced(self, run=run, step=step)
 
     def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
-        name = new_sha256(str(folder).upper().encode()).hexdigest()[:16]
+        # With the run: what another one moved may still lie there, since a program runs from it.
+        name = new_sha256(f"{self.run} {str(folder).upper()}".encode()).hexdigest()[:16]
         return self._kept / f"{name}-{self.step}.folder"
 
     def forget_but(self, needed: set[str]) -> None:
-        """Removes contents that nothing refers to any more, and what interrupted writes left."""
+        """Removes contents that nothing refers to any more, and what interrupted writes left.
+
+        What cannot go yet, as a program that runs from a folder of the node's, goes the next time.
+        """
         with suppress(NotFound):
-            for name in self.host.files.list(self._kept):
-                if name not in needed:
-                    self._forget(self._kept / name)
-            for name in self.host.files.list(self.path):
-                if is_leftover(name):
-                    self.host.files.remove(self.path / name)
+            unneeded = [self._kept / name for name in self.host.files.list(self._kept) if name not in needed]
+            leftovers = [self.path / name for name in self.host.files.list(self.path) if is_leftover(name)]
+            for path in (*unneeded, *leftovers):
+                with suppress(HostError):
+                    self._forget(path)
 
     def _forget(self, path: PureWindowsPath) -> None:
         state = self.host.files.observe(path)

@@ -36,7 +36,7 @@ class Undone:
 
 def undone(host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> Undone:
     """From the last step to the first."""
-    undoing = _Undoing(host, folder)
+    undoing = _Undoing(host, folder, journal.run)
     tidy(host, (step.key for step in journal.steps))
     firsts = _first_pauses(journal)
     for step in firsts.values():
@@ -67,9 +67,10 @@ def _stop_again(host: Host, step: Step) -> None:
 class _Undoing:
     """Trouble with one step keeps no other from being undone."""
 
-    def __init__(self, host: Host, folder: StateFolder) -> None:
+    def __init__(self, host: Host, folder: StateFolder, run: str) -> None:
         self._host = host
         self._folder = folder
+        self._run = run
         self.trouble: list[str] = []
         self.left: list[str] = []
 
@@ -93,7 +94,7 @@ class _Undoing:
 
     def _restore(self, number: int, step: Step) -> str | None:
         kind = kind_named(step.key.kind)
-        kept = self._folder.at_step(number)
+        kept = self._folder.at_step(self._run, number)
         return kind.restore(self._host, step.key.name, step.before, step.manner, kept)
 
     def _resume(self, number: int, step: Step) -> str | None:

@@ -886,6 +886,26 @@ def test_what_the_resident_service_is_at_for_a_moment_is_waited_for(host: Host) 
         assert status(changed(host, clock={"sleep": sleep})).is_well
 
 
+def test_a_program_that_runs_from_the_nodes_own_folder_hinders_nothing_that_follows(host: Host) -> None:
+    """With the folder it was moved to where contents are kept, and cannot be removed from there."""
+    bare = picture(host)
+
+    def remove(path: PureWindowsPath) -> None:
+        if path.name == "agent.exe":
+            raise ProgramRunning("remove", str(path), 5)
+        host.files.remove(path)
+
+    where_it_runs = changed(host, files={"remove": remove})
+    for _ in range(2):
+        run(where_it_runs, nodes.node())
+        host.files.write(nodes.CONFIG.parent / "agent.exe", b"MZ", PROGRAM_FILE)
+        assert reset(where_it_runs, "test", Silent()).plan.stays == {}
+        assert picture(host, but=(STATE,)) == bare
+        assert take_back(where_it_runs, Silent()) is None
+    take_back(host, Silent())
+    assert picture(host) == bare
+
+
 # A memory that is lost
 
 
