@@ -14,7 +14,7 @@ from agent.host.replacing import is_leftover
 from agent.records import frozen, replaced
 from agent.resources.kind import CannotBeSo
 from agent.resources.own_folder import own_folder
-from agent.resources.trees import remove_tree
+from agent.resources.trees import are_on_one_drive, remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -192,7 +192,7 @@ class StateFolder:
         return _judged(sha256, self.host.files.blocks(self.place(sha256)), _DAMAGED)
 
     def take(self, sha256: str, path: PureWindowsPath) -> bool:
-        if path.drive.upper() != self._kept.drive.upper():
+        if not are_on_one_drive(path, self._kept):
             return False
         if self.has(sha256):
             self.host.files.remove(path)
@@ -209,7 +209,7 @@ class StateFolder:
         return True
 
     def give(self, sha256: str, path: PureWindowsPath) -> bool:
-        if path.drive.upper() != self._kept.drive.upper():
+        if not are_on_one_drive(path, self._kept):
             return False
         self._verify(sha256, _DAMAGED)
         self.host.files.move(self.place(sha256), path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import AlreadyExists, NotFound
 from agent.host.port import FileKind
 from agent.resources.kind import Kind
+from agent.resources.trees import are_on_one_drive
 
 if TYPE_CHECKING:
     from agent.host.port import Host
@@ -59,7 +60,7 @@ def _take_away(host: Host, path: PureWindowsPath, kept: Kept) -> None:
     aside = kept.aside(path)
     there = host.files.observe(path)
     with suppress(NotFound):
-        if there is not None and there.kind is FileKind.FILE and aside.drive == path.drive:
+        if there is not None and there.kind is FileKind.FILE and are_on_one_drive(aside, path):
             with suppress(AlreadyExists):  # an attempt before this one was cut off
                 host.files.move(path, aside)
                 return

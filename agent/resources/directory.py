@@ -246,7 +246,7 @@ def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
 
 def _take_away(host: Host, folder: PureWindowsPath, manner: State, kept: Kept) -> str | None:
     try:
-        if manner.get("belongs_to_node") and folder.drive == kept.aside(folder).drive:
+        if manner.get("belongs_to_node") and trees.are_on_one_drive(folder, kept.aside(folder)):
             # In one move, so that it can come back whole if the run fails after all.
             host.files.move(folder, kept.aside(folder))
         else:

@@ -11,7 +11,7 @@ from agent.host.port import FileKind
 from agent.host.replacing import patiently
 from agent.resources import descriptors
 from agent.resources.kind import Kind, NotWell
-from agent.resources.trees import is_file, remove_leftovers
+from agent.resources.trees import are_on_one_drive, is_file, remove_leftovers
 from agent.spec import File, Lying
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class FileResource(Kind):
         if content is None or (found is not None and found["sha256"] == content.sha256):
             host.files.set_descriptor(want.path, descriptor)
             return
-        if isinstance(content, Lying) and content.is_to_go and _are_near(content.place, want.path):
+        if isinstance(content, Lying) and content.is_to_go and are_on_one_drive(content.place, want.path):
             _move(host.files, want.path, content.place, descriptor)
             return
         # Where it comes from may have gone with what is no longer wanted: an install directory, say.
@@ -138,10 +138,6 @@ def _write(
     aside = files.write(path, content, descriptor)
     if aside is not None:
         files.remove_at_reboot(aside)
-
-
-def _are_near(place: PureWindowsPath, path: PureWindowsPath) -> bool:
-    return place.drive.upper() == path.drive.upper()
 
 
 def _move(

@@ -22,6 +22,11 @@ def is_file(files: Files, path: PureWindowsPath) -> bool:
     return there is not None and there.kind is not FileKind.DIRECTORY
 
 
+def are_on_one_drive(path: PureWindowsPath, other: PureWindowsPath) -> bool:
+    """So that the one can become the other in one move."""
+    return path.drive.upper() == other.drive.upper()
+
+
 def inside(files: Files, folder: PureWindowsPath) -> Iterator[tuple[PureWindowsPath, FileKind]]:
     """All below a folder, each after the folder that it is in. Links are told, not followed."""
     waiting = [folder]

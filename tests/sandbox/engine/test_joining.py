@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -213,9 +214,9 @@ def with_certificates(host: Host) -> Host:
     return changed(host, services={"start": start})
 
 
-def certificates() -> Specification:
+def certificates(folder: PureWindowsPath = nodes.PKI) -> Specification:
     *others, service = nodes.joining().wants
-    return Specification.of([*others, Certificates(nodes.PKI), service])
+    return Specification.of([*others, Certificates(folder), service])
 
 
 @pytest.mark.parametrize("leaves", [True, False], ids=["by a reset", "by a join that fails"])
@@ -239,9 +240,10 @@ def test_certificates_go_from_a_folder_that_stays(host: Host, leaves: bool, form
     assert set(host.files.list(nodes.PKI)) == {*former, "notes.txt"}
 
 
-def test_certificates_come_back_if_a_reset_fails(host: Host) -> None:
+@pytest.mark.parametrize("folder", [nodes.PKI, PureWindowsPath(r"c:\pki")], ids=str)
+def test_certificates_come_back_if_a_reset_fails(host: Host, folder: PureWindowsPath) -> None:
     host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
-    make_so(with_certificates(host), certificates(), "test", Silent(), Confirmation(host))
+    make_so(with_certificates(host), certificates(folder), "test", Silent(), Confirmation(host))
     before = picture(host, but=(STATE / "reserve",))
     with pytest.raises(TakenBack):
         reset(full_for_the_inventory(host), "test", Silent())

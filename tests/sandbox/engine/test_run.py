@@ -343,6 +343,16 @@ def test_a_service_of_a_stopped_sort_comes_back_stopped(host: Host) -> None:
     assert picture(host) == before
 
 
+@pytest.mark.parametrize("drive", ["C:", "c:"])
+def test_what_the_nodes_programs_put_into_its_own_folder_goes_with_it(host: Host, drive: str) -> None:
+    bare = picture(host)
+    logs = PureWindowsPath(rf"{drive}\logs")
+    run(host, Specification.of([Directory(logs, belongs_to_node=True)]))
+    host.files.write(logs / "containerd.log", b"started", PRIVATE_FILE)
+    assert reset(host, "test", Silent()).left == ()
+    assert picture(host) == bare
+
+
 def test_what_others_put_into_our_folders_stays(host: Host) -> None:
     run(host, nodes.node())
     host.files.write(nodes.K / "notes.txt", b"mine", PROGRAM_FILE)
