@@ -89,7 +89,9 @@ def test_answers(path: Path) -> None:
     assert f"Windows Server {path.parent.name} SERVERDATACENTERCORE" in values
     assert values.count(default_of("password")) == 2, "the account's, and that of its first logon"
     tools, way_in = (each.text or "" for each in root.iter(f"{NAMESPACE}CommandLine"))
-    assert "setup64.exe" in tools, "Windows' own medium has a setup.exe as well"
+    assert re.findall(r"if exist %d:\\(\w+\.exe)", tools) == ["setup64.exe", "setup.exe"], "of a newer disc"
+    assert r"do if not exist %d:\sources (if " in tools, "Windows' own medium has a setup.exe as well"
+    assert r'"/qn REBOOT=R") else if exist %d:\setup.exe start' in tools, "only where there is no setup64.exe"
     assert "(winrm ssh)" in way_in
     assert re.findall(r"allow-%w\.ps1", way_in)
     orders = [each.findtext(f"{NAMESPACE}Order") for each in root.iter(f"{NAMESPACE}SynchronousCommand")]
