@@ -7,6 +7,8 @@ rem Where cloudbase-init notes which plugins are done, for each instance.
 set "NOTED=HKLM\SOFTWARE\Cloudbase Solutions\Cloudbase-Init"
 rem The address of the cloud's metadata as JSON, where templates name more than the host name. For OpenStack:
 rem set "META_DATA=http://169.254.169.254/openstack/latest/meta_data.json"
+rem For EC2, whose cloud provider knows a Node by the machine's whole name alone:
+rem set "META_DATA=ec2"
 set "META_DATA="
 
 rem This is run also where the user data could not be had, or was not written to its end: then there is no
@@ -17,10 +19,17 @@ reg.exe query "%NOTED%" /s 2>nul | find.exe "0x1" >nul && (
 if not exist "%USER_DATA%" exit /b 0
 
 set "OPTIONS="
+set "VALUES=%USER_DATA%.metadata.json"
+del /q "%VALUES%" 2>nul
+if defined META_DATA set "OPTIONS=--metadata "%VALUES%""
+rem EC2 has no JSON, and its plain text is for whoever has fetched a token. Of several names the first is the machine's.
+set "EC2=http://169.254.169.254/latest"
+if "%META_DATA%"=="ec2" for /f %%T in ('curl.exe --silent --fail --retry 5 --request PUT --header "X-aws-ec2-metadata-token-ttl-seconds: 60" "%EC2%/api/token"') do for /f %%N in ('curl.exe --silent --fail --retry 5 --header "X-aws-ec2-metadata-token: %%T" "%EC2%/meta-data/local-hostname"') do echo {"local-hostname":"%%N"}>"%VALUES%"
+if "%META_DATA%"=="ec2" set "META_DATA="
 if defined META_DATA (
-    curl.exe --silent --fail --retry 5 --output "%USER_DATA%.metadata.json" "%META_DATA%" || exit /b 1002
-    set "OPTIONS=--metadata "%USER_DATA%.metadata.json""
+    curl.exe --silent --fail --retry 5 --output "%VALUES%" "%META_DATA%" || exit /b 1002
 )
+if defined OPTIONS if not exist "%VALUES%" exit /b 1002
 
 C:\k\wmcb.exe --user-data "%USER_DATA%" %OPTIONS% --kubelet C:\k\kubelet.exe
 set "ENDED=%ERRORLEVEL%"
