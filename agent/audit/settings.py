@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.audit.finding import Result
 from agent.records import frozen
+from agent.sources.kubeadm import durations
 from agent.spec import File, Inline, Protection
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ IDLE_STREAMS = Setting(
     "streaming-connection-idle-timeout",
     "4h",
     "4h",
-    lambda value: not re.fullmatch(r"0+(\.0+)?([a-z]+)?", str(value)),
+    lambda value: durations.seconds(str(value)) != 0,
     "4h",
 )
 EVENTS = Setting(
@@ -68,11 +69,11 @@ ROTATION = Setting(
 
 
 def judged(running: Running, setting: Setting) -> Judged:
-    value = running.setting(setting.name, setting.flag)
-    told = value is not None
-    if not told:
+    value, why = running.setting(setting.name, setting.flag), ""
+    if value is None or (setting.flag not in running.flags and _is_unset(value)):
+        why = f", since {value} in a file stands for that" if value else ", since nothing is said"
         value = setting.unsaid if running.configuration_path else setting.unsaid_by_flags
-    shown = f"{setting.name} is {_shown(value)}{'' if told else ', since nothing is said'}"
+    shown = f"{setting.name} is {_shown(value)}{why}"
     if setting.is_good(value):
         return Result.PASS, shown, "", ()
     if setting.flag in running.flags:
@@ -81,6 +82,11 @@ def judged(running: Running, setting: Setting) -> Judged:
         return Result.FAIL, f"--{setting.flag} is {_shown(value)}", remedy, ()
     remedy = f"set {setting.name}: {_shown(setting.right)} in the kubelet's configuration, and restart it"
     return Result.FAIL, shown, remedy, ()
+
+
+def _is_unset(value: Value) -> bool:
+    """In a file the kubelet takes no text, and no time, for nothing said; kubeadm writes such a time."""
+    return isinstance(value, str) and (not value or durations.seconds(value) == 0)
 
 
 def repaired(running: Running, wrong: list[Setting]) -> tuple[Want, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,6 +52,7 @@ FILES = {
     r"C:\var\lib\kubelet\kubeadm-flags.env": b'KUBELET_KUBEADM_ARGS="--node-labels=a=b"\n',
     r"C:\var\lib\kubelet\pki\kubelet-client-2026-11-19-08-00-00.pem": b"a key",
 }
+KUBEADMS = Path(__file__).parents[2] / "data/kubeadm-join-v1.36/usual/var/lib/kubelet/config.yaml"
 NSSM = r"C:\Program Files\nssm\nssm.exe"
 PARAMETERS = r"SYSTEM\CurrentControlSet\Services\kubelet\Parameters"
 
@@ -331,6 +332,43 @@ def test_a_flag_has_the_say(machine: Machine, line: str, control: str, reason: s
     assert found[control]["result"] == "fail"
     assert reason in found[control]["reason"]
     assert control in failing(machine, "--fix")
+
+
+@pytest.mark.parametrize("span", ["0", "0s", "0h0m0s", "0.0ms", "-0s"])
+def test_no_time_by_a_flag_is_for_ever(machine: Machine, span: str) -> None:
+    words = ("C:\\k\\kubelet.exe", f"--streaming-connection-idle-timeout={span}")
+    machine.host.services.create(ServiceDefinition("kubelet", words))
+    assert "4.2.5" in failing(machine)
+
+
+def configured(machine: Machine, content: bytes) -> dict[str, Any]:
+    """What is found of a kubelet that is told this by its file."""
+    machine.put(r"C:\k\config.yaml", content)
+    words = (r"C:\k\kubelet.exe", r"--config=C:\k\config.yaml")
+    machine.host.services.create(ServiceDefinition("kubelet", words))
+    return by_id(machine.wmcb("audit", "--output", "json").document)
+
+
+@pytest.mark.parametrize("span", ["0s", "0h0m0s", "'0'"])
+def test_no_time_in_a_file_is_the_usual_one(machine: Machine, span: str) -> None:
+    """So kubeadm writes it."""
+    found = configured(machine, f"streamingConnectionIdleTimeout: {span}\n".encode())["4.2.5"]
+    told = f"streamingConnectionIdleTimeout is 4h, since {span.strip(chr(39))} in a file stands for that"
+    assert (found["result"], found["reason"]) == ("pass", told)
+
+
+def test_no_mode_in_a_file_is_the_usual_one(machine: Machine) -> None:
+    found = configured(machine, b"authorization: {mode: ''}\n")["4.2.2"]
+    assert (found["result"], found["reason"]) == (
+        "pass",
+        "authorization.mode is Webhook, since nothing is said",
+    )
+
+
+def test_a_configuration_of_kubeadms_has_no_fault(machine: Machine) -> None:
+    machine.put(r"C:\etc\kubernetes\pki\ca.crt", b"a certificate")
+    found = configured(machine, KUBEADMS.read_bytes())
+    assert not [name for name, each in found.items() if name[:3] == "4.2" and each["result"] == "fail"]
 
 
 def test_without_a_configuration_a_kubelet_lets_everybody_in(machine: Machine) -> None:
