@@ -27,7 +27,19 @@ _FLAGS_OF_KUBEADM = PureWindowsPath(r"C:\var\lib\kubelet\kubeadm-flags.env")
 _LARGEST = 4 << 20
 _SCRIPTS = (".ps1", ".cmd", ".bat")
 _DRIVE = re.compile(r"\$env:SystemDrive|%SystemDrive%", re.IGNORECASE)
-_FLAG = re.compile(r"--(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?:[= ](?P<value>\"[^\"]*\"|'[^']*'|[^\s\"',)]+))?")
+_FLAG = re.compile(
+    r"""
+    --(?P<name>[A-Za-z][A-Za-z0-9_-]*)
+    (?:
+        (?:=|[ \t]+(?![-`]))                   # what comes after a switch is the next flag, or the next line
+        (?P<value>
+            "[^"]*" | '[^']*'
+            | (?:[^\s"'),] | ,(?![\s"')]|--|$))+  # a comma at its end is of PowerShell's list
+        )
+    )?
+    """,
+    re.VERBOSE,
+)
 
 
 @frozen

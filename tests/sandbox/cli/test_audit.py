@@ -334,6 +334,44 @@ def test_a_flag_has_the_say(machine: Machine, line: str, control: str, reason: s
     assert control in failing(machine, "--fix")
 
 
+LISTED = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_RSA_WITH_RC4_128_SHA"
+
+
+@pytest.mark.parametrize(
+    ("words", "control", "reason"),
+    [
+        (LISTED, "4.2.12", "TLS_RSA_WITH_RC4_128_SHA is weak"),
+        (f"'{LISTED}','--v=2'", "4.2.12", "TLS_RSA_WITH_RC4_128_SHA is weak"),
+        (
+            "--feature-gates=A=true,RotateKubeletServerCertificate=false",
+            "4.2.11",
+            "a feature gate keeps it from",
+        ),
+        ("--register-node --read-only-port=10255", "4.2.4", "--read-only-port is 10255"),
+        ("--register-node `\n  --read-only-port=10255", "4.2.4", "--read-only-port is 10255"),
+        ("--anonymous-auth `\n  --v=2", "4.2.1", "--anonymous-auth is true"),
+        ("@(--authorization-mode=AlwaysAllow, --v=2)", "4.2.2", "--authorization-mode is AlwaysAllow"),
+        ("--authorization-mode=AlwaysAllow,--v=2", "4.2.2", "--authorization-mode is AlwaysAllow"),
+        ("--v=2 --read-only-port  10255", "4.2.4", "--read-only-port is 10255"),
+    ],
+)
+def test_flags_of_a_script(machine: Machine, words: str, control: str, reason: str) -> None:
+    script = rf"C:\k\kubelet.exe --config=C:\k\config.yaml {words}"
+    machine.put(r"C:\k\start.ps1", script.encode())
+    machine.put(r"C:\k\config.yaml", b"rotateCertificates: true\n")
+    machine.host.services.create(ServiceDefinition("kubelet", (NSSM, r"C:\k\start.ps1")))
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert reason in found[control]["reason"]
+    assert found["4.2.10"]["result"] == "pass", "and the configuration is read"
+
+
+def test_flags_that_kubeadm_wrote(machine: Machine, by_hand: Host) -> None:
+    flags = f'KUBELET_KUBEADM_ARGS="--register-with-taints=a=b:NoSchedule {LISTED}"\n'
+    by_hand.files.write(PureWindowsPath(r"C:\var\lib\kubelet\kubeadm-flags.env"), flags.encode(), AS_BELOW_C)
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found["4.2.12"]["reason"] == "TLS_RSA_WITH_RC4_128_SHA is weak"
+
+
 @pytest.mark.parametrize("span", ["0", "0s", "0h0m0s", "0.0ms", "-0s"])
 def test_no_time_by_a_flag_is_for_ever(machine: Machine, span: str) -> None:
     words = ("C:\\k\\kubelet.exe", f"--streaming-connection-idle-timeout={span}")
