@@ -6,7 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -141,8 +141,17 @@ def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
         if failure.code not in _HELD:
             raise
         return False
+    held.callback(_give_up_name, file)
     files.set_written_at(file, started_at())
     return True
+
+
+def _give_up_name(file: int) -> None:
+    """What goes with its last handle keeps its name till then, and nobody can have the lock: any user may
+    keep one that only looks. Windows removes it in any case if this process comes to no end of its own.
+    """
+    with suppress(Win32Failure):
+        files.remove(file)
 
 
 @contextmanager

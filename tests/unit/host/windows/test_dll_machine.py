@@ -6,6 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from agent.host.port import EventLevel
 from agent.host.windows import open_windows
 from agent.host.windows.api import event_log, machine, pipes, shutdown, windows
 from agent.host.windows.failure import Win32Failure
+from agent.host.windows.walking import opened
 
 NO_SHUTDOWN, IN_PROGRESS, DENIED = 1116, 1115, 5
 
@@ -139,3 +141,14 @@ def test_who_has_administrators_only_to_be_denied_by_is_none() -> None:
         assert not open_windows().access.is_administrator()
     finally:
         ws.RevertToSelf()
+
+
+def test_who_only_looks_at_a_lock_keeps_nobody_from_it() -> None:
+    host = open_windows()
+    with ExitStack() as looking:
+        with host.processes.exclusive("unit") as held:
+            assert held
+            looking.enter_context(opened(host.facts.system_directory() / "wmcb-unit.lock", 0))
+        assert not host.processes.is_held("unit")
+        with host.processes.exclusive("unit") as again:
+            assert again
