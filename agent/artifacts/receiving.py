@@ -72,17 +72,17 @@ class Receiving:
         artifact = self._artifact
         if artifact.digest:
             return artifact.digest
-        text = b"".join(self._checksums(artifact.checksums)).decode("utf-8", "replace")
+        text = self._checksums(artifact.checksums).decode("utf-8", "replace")
         return told_by(text, file_name(artifact.source))
 
     def receive(self, digest: str) -> str:
         """Its sha256, when all of it is there as it is to be. Raises Unusable, HostError."""
         for place in self._means.ready((digest.partition(":")[2], file_name(self._artifact.source))):
-            if self._is_there(place):
-                try:
+            try:
+                if self._is_there(place):
                     return self._copied(digest, place)
-                except Unusable as fault:
-                    self._progress.tried_again(self._artifact.name, f"{place}: {fault}")
+            except Unusable as fault:
+                self._tell(place, fault)
         place = self._means.place(self._artifact.source)
         return self._fetched(digest, place) if is_url(place) else self._copied(digest, place)
 
@@ -173,33 +173,42 @@ class Receiving:
 
     # From elsewhere than a server
 
+    def _tell(self, ready: str, fault: Unusable) -> None:
+        """Of what cannot be had from the folder, but perhaps from elsewhere."""
+        why = str(fault)
+        self._progress.tried_again(self._artifact.name, why if ready in why else f"{ready}: {why}")
+
     def _is_there(self, place: str) -> bool:
+        """Raises Unusable, HostError."""
         if is_on_machine(place):
             return self._host.files.observe(PureWindowsPath(place)) is not None
-        return Path(place).is_file()
+        with _readable(place):
+            return Path(place).is_file()
 
     def _blocks_of(self, place: str) -> Iterator[bytes]:
         if is_on_machine(place):
             return iter(self._host.files.blocks(PureWindowsPath(place)))
         return _of_this_system(place)
 
-    def _checksums(self, source: str) -> Iterator[bytes]:
-        for place in (*self._means.ready((file_name(source),)), self._means.place(source)):
-            if not is_url(place):
-                if self._is_there(place):
-                    return self._blocks_of(place)
-                continue
-            if not place.lower().startswith("https:"):
-                raise Unusable(
-                    "its checksums have to come over https, or anybody on the way could change them"
-                )
-            request = Request(place, proxies=self._proxies())
-            limits = self._within(_LIMITS_OF_CHECKSUMS, self._means.most)
+    def _checksums(self, source: str) -> bytes:
+        for ready in self._means.ready((file_name(source),)):
             try:
-                return iter([self._fetcher.body(request, limits)])
-            except Failed as fault:
-                raise Unusable(f"its checksums cannot be fetched: {fault}") from fault
-        raise Unusable(f"there is no {place}, which would have its checksums")
+                if self._is_there(ready):
+                    return b"".join(self._blocks_of(ready))
+            except Unusable as fault:
+                self._tell(ready, fault)
+        place = self._means.place(source)
+        if not is_url(place):
+            if not self._is_there(place):
+                raise Unusable(f"there is no {place}, which would have its checksums")
+            return b"".join(self._blocks_of(place))
+        if not place.lower().startswith("https:"):
+            raise Unusable("its checksums have to come over https, or anybody on the way could change them")
+        limits = self._within(_LIMITS_OF_CHECKSUMS, self._means.most)
+        try:
+            return self._fetcher.body(Request(place, proxies=self._proxies()), limits)
+        except Failed as fault:
+            raise Unusable(f"its checksums cannot be fetched: {fault}") from fault
 
 
 def _of_this_system(place: str) -> Iterator[bytes]:

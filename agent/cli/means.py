@@ -55,7 +55,12 @@ def _folder(request: Request, host: Host, *, is_checked: bool) -> str:
     if not given:
         return ""
     folder = given if is_on_machine(given) else str(Path(given).absolute())
-    if is_checked and not _is_folder(folder, host):
+    try:
+        is_there = not is_checked or _is_folder(folder, host)
+    except OSError as fault:
+        why = f"it cannot be read (error {fault.errno}: {fault.strerror})"
+        raise BadUsage.of(options.ARTIFACTS.name, given, why) from fault
+    if not is_there:
         raise BadUsage.of(options.ARTIFACTS.name, given, "there is no such folder")
     return folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pathlib
 import re
 import threading
 from pathlib import PureWindowsPath
@@ -25,7 +26,6 @@ from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, after, answer, ok, raw, tunnel_to
 
 if TYPE_CHECKING:
-    import pathlib
     import socket
     import ssl
     from collections.abc import Callable
@@ -484,6 +484,35 @@ def test_what_neither_lies_ready_nor_can_be_fetched_is_told(host: Host, tmp_path
         said = failure(host, tool(server.url("/tool.exe")), Means(folder=str(tmp_path), patience=0.0))
     assert said.startswith(f"{server.place} answers 404")
     assert said.endswith(f"(and it is not in {tmp_path})")
+
+
+@pytest.fixture
+def closed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A folder of this system, as on a share, in which nothing may even be looked at."""
+
+    def refused(path: pathlib.Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(pathlib.Path, "is_file", refused)
+    return tmp_path / "closed"
+
+
+def test_what_may_not_be_looked_at_in_the_folder_is_told_and_fetched(
+    host: Host, closed: pathlib.Path, trusted: Callable[..., ssl.SSLContext]
+) -> None:
+    told = Told()
+    sums = ok(f"{sha256(BODY)}  tool.exe\n".encode())
+    with Server(ok(BODY)) as server, Server(sums, context=trusted()) as secure:
+        artifact = tool(server.url("/tool.exe"), digest="", checksums=secure.url("/sums"))
+        supplied(host, artifact, means=Means(folder=str(closed)), told=told)
+    assert told.again == [
+        f"{closed}/{name} cannot be read (error 13)" for name in ("sums", sha256(BODY), "tool.exe")
+    ]
+
+
+def test_checksums_that_may_not_be_looked_at_are_told(host: Host, closed: pathlib.Path) -> None:
+    artifact = tool("https://nowhere.invalid/tool.exe", digest="", checksums=f"{closed}/sums")
+    assert failure(host, artifact) == f"{closed}/sums cannot be read (error 13)"
 
 
 def test_a_path_is_a_source(host: Host, tmp_path: pathlib.Path) -> None:

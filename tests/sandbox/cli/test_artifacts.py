@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import threading
 import time
 from base64 import b64encode
@@ -20,8 +21,6 @@ from unit.artifacts.archives_made import tar_gz
 from unit.fetch.servers import Server, answer, ok, raw, silent
 
 if TYPE_CHECKING:
-    import pathlib
-
     from sandbox.cli.given import Machine
 
 ARCHIVE = tar_gz(("tool/bin/tool.exe", b"MZ"), ("tool/LICENSE", b"free"))
@@ -168,6 +167,22 @@ def test_what_cannot_be_meant_is_told(machine: Machine, case: tuple[tuple[str, .
     answered = machine.wmcb("plan", *given(machine, "https://a/b.zip"), *options)
     assert answered.code == 2
     assert why in answered.err
+
+
+def test_a_folder_that_may_not_be_looked_at_is_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, is_dir = given(machine, "https://a/b.zip"), pathlib.Path.is_dir
+
+    def refused(path: pathlib.Path) -> bool:
+        if path.name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_dir(path)
+
+    monkeypatch.setattr(pathlib.Path, "is_dir", refused)
+    answered = machine.wmcb("plan", *document, "--artifacts", "/closed")
+    assert answered.code == 2
+    assert "--artifacts /closed: it cannot be read (error 13: Permission denied)" in answered.err
 
 
 def test_somebody_at_a_console_sees_how_much_has_come(
