@@ -6,6 +6,7 @@ import hashlib
 import re
 
 from agent.artifacts.failure import Unusable
+from agent.artifacts.means import elements
 
 _BY_LENGTH = {64: "sha256", 128: "sha512"}
 _HEX = "[0-9A-Fa-f]{64}(?:[0-9A-Fa-f]{64})?"
@@ -39,24 +40,43 @@ class Hashing:
             raise Unusable(f"its {self._algorithm} is {found}, not the wanted {wanted}")
 
 
-def told_by(checksums: str, name: str) -> str:
-    """The digest of the file of that name, out of what sha256sum, shasum and their like write, or alone.
+def told_by(checksums: str, source: str) -> str:
+    """The digest of the file from that source, out of what sha256sum, shasum and their like write, or alone.
 
     Raises Unusable.
     """
-    found: dict[str, str] = {}
-    lines = [line.strip() for line in checksums.splitlines() if line.strip()]
-    for line in lines:
-        if gnu := _GNU.fullmatch(line):
-            found.setdefault(_last(gnu[2] or ""), gnu[1].lower())
-        elif bsd := _BSD.fullmatch(line):
-            found.setdefault(_last(bsd[1]), bsd[2].lower())
+    wanted = elements(source)
+    # PowerShell 5.1 begins what it writes in UTF-8 with the mark.
+    lines = [line.strip() for line in checksums.removeprefix("\ufeff").splitlines() if line.strip()]
+    entries = [entry for entry in map(_entry, lines) if entry]
+    named = [(_likeness(elements(path), wanted), digest) for path, digest in entries]
+    most = max((likeness for likeness, _ in named if likeness[0]), default=None)
+    fitting = [digest for likeness, digest in named if likeness == most]
     # A file that holds one digest and no name stands beside the one that it is of.
-    digest = found.get(name) or (found.get("") if len(lines) == 1 else None)
-    if digest is None:
-        raise Unusable(f"its checksums do not name {name}")
+    if not fitting and len(lines) == 1:
+        fitting = [digest for path, digest in entries if not path]
+    if not fitting:
+        raise Unusable(f"its checksums do not name {wanted[-1]}")
+    digest = fitting[0]
+    if any(len(other) == len(digest) and other != digest for other in fitting):
+        raise Unusable(f"its checksums name several files {wanted[-1]}, and not which of them it is")
     return f"{_BY_LENGTH[len(digest)]}:{digest}"
 
 
-def _last(name: str) -> str:
-    return name.replace("\\", "/").rpartition("/")[2]
+def _entry(line: str) -> tuple[str, str] | None:
+    """A path, or nothing, and a digest."""
+    if gnu := _GNU.fullmatch(line):
+        return gnu[2] or "", gnu[1].lower()
+    if bsd := _BSD.fullmatch(line):
+        return bsd[1], bsd[2].lower()
+    return None
+
+
+def _likeness(path: list[str], wanted: list[str]) -> tuple[int, bool]:
+    """How many elements the ends of both have in common, and whether nothing else is in the path."""
+    common = 0
+    for mine, theirs in zip(reversed(path), reversed(wanted), strict=False):
+        if mine != theirs:
+            break
+        common += 1
+    return common, common == len(path)

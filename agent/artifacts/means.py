@@ -91,5 +91,9 @@ def is_on_machine(place: str) -> bool:
 
 def file_name(source: str) -> str:
     """The last of its elements, as a file would have it."""
+    return elements(source)[-1]
+
+
+def elements(source: str) -> list[str]:
     path = unquote(urlsplit(source).path) if is_url(source) else source
-    return path.replace("\\", "/").rpartition("/")[2]
+    return path.replace("\\", "/").split("/")

@@ -73,7 +73,7 @@ class Receiving:
         if artifact.digest:
             return artifact.digest
         text = self._checksums(artifact.checksums).decode("utf-8", "replace")
-        return told_by(text, file_name(artifact.source))
+        return told_by(text, artifact.source)
 
     def receive(self, digest: str) -> str:
         """Its sha256, when all of it is there as it is to be. Raises Unusable, HostError."""

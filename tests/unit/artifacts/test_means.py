@@ -72,16 +72,24 @@ SUMS = {
     "BSD's": f"SHA256 (kubelet.exe) = {A}\n",
     "one alone": f"{A}\n",
     "with a comment": f"# checksums\n\n{A}  kubelet.exe\n",
+    "PowerShell's": f"\ufeff{A}  kubelet.exe\r\n",
+    "PowerShell's, one alone": f"\ufeff{A}\r\n",
+    "of several systems": (
+        f"{B}  bin/windows/386/kubelet.exe\n{A}  bin/windows/amd64/kubelet.exe\n{B}  amd64/kubelet.exe\n"
+    ),
+    "without a folder, and in another": f"{B}  386/kubelet.exe\n{A}  kubelet.exe\n",
+    "twice": f"{A}  ./kubelet.exe\n{A}  kubelet.exe\n",
+    "of two algorithms": f"SHA256 (kubelet.exe) = {A}\nSHA512 (kubelet.exe) = {B}{B}\n",
 }
 
 
 @pytest.mark.parametrize("text", SUMS.values(), ids=SUMS)
 def test_the_digest_of_a_file_is_found_among_checksums(text: str) -> None:
-    assert told_by(text, "kubelet.exe") == f"sha256:{A}"
+    assert told_by(text, K8S) == f"sha256:{A}"
 
 
 def test_the_length_tells_the_algorithm() -> None:
-    assert told_by("c" * 128, "a") == f"sha512:{'c' * 128}"
+    assert told_by("c" * 128, "https://a/b") == f"sha512:{'c' * 128}"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,14 @@ def test_the_length_tells_the_algorithm() -> None:
 )
 def test_checksums_that_do_not_name_a_file_are_refused(text: str) -> None:
     with pytest.raises(Unusable, match=r"its checksums do not name kubelet\.exe"):
-        told_by(text, "kubelet.exe")
+        told_by(text, K8S)
+
+
+@pytest.mark.parametrize("names", [("arm64/kubelet.exe", "386/kubelet.exe"), ("kubelet.exe", "kubelet.exe")])
+def test_checksums_that_name_several_files_are_refused(names: tuple[str, str]) -> None:
+    text = f"{A}  {names[0]}\n{B}  {names[1]}\n"
+    with pytest.raises(Unusable, match=r"name several files kubelet\.exe, and not which of them it is"):
+        told_by(text, K8S)
 
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
