@@ -278,7 +278,7 @@ _BY_CODE: dict[int, type[HostError]] = {
     0x800B0111: SignerRevoked,  # TRUST_E_EXPLICIT_DISTRUST
     0x80092004: NotFound,  # CRYPT_E_NOT_FOUND
     0x80096010: AlteredSinceSigned,  # TRUST_E_BAD_DIGEST
-    0x80092003: NotSigned,  # CRYPT_E_FILE_ERROR: too short for a program
+    0x80092003: NotSigned,  # CRYPT_E_FILE_ERROR, of what is open: too short for a program
 }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.host.errors import AlteredSinceSigned, NotFound, NotSigned
+from agent.host.errors import AlteredSinceSigned, InUse, NotFound, NotSigned, WrongKind
+from contract.world import Sharing
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
@@ -51,6 +54,31 @@ def test_what_windows_does_not_vouch_for_is_refused(world: World, change: str) -
     refused = AlteredSinceSigned if change == "a byte of it" else NotSigned
     with pytest.raises(refused):
         world.host.signatures.signer(_program(world, content))
+
+
+def test_a_program_that_a_scanner_holds_for_a_moment_is_judged(world: World) -> None:
+    path = _program(world, _python())
+    with ExitStack() as held:
+        held.enter_context(world.hold_open(path, Sharing.NOTHING))
+        scanner = threading.Timer(0.3, held.close)
+        scanner.start()
+        found = world.host.signatures.signer(path)
+        scanner.join()
+    assert (found is not None) == (sys.platform == "win32")
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="a sandbox judges no signature")
+def test_a_program_that_stays_held_is_not_told_to_be_unsigned(world: World) -> None:
+    path = _program(world, _python())
+    with world.hold_open(path, Sharing.NOTHING), pytest.raises(InUse) as refused:
+        world.host.signatures.signer(path)
+    assert refused.value.code == 32
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="a sandbox judges no signature")
+def test_a_folder_has_no_signer(world: World) -> None:
+    with pytest.raises(WrongKind):
+        world.host.signatures.signer(world.folder)
 
 
 def test_what_is_not_there_has_no_signer(world: World) -> None:

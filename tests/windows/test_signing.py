@@ -25,10 +25,11 @@ JUDGE = """
 import sys
 from pathlib import PureWindowsPath
 from agent.host.errors import HostError
+from agent.host.windows.clock import WindowsClock
 from agent.host.windows.signatures import WindowsSignatures
 for path in sys.argv[1:]:
     try:
-        print(WindowsSignatures().signer(PureWindowsPath(path)).common_name)
+        print(WindowsSignatures(WindowsClock()).signer(PureWindowsPath(path)).common_name)
     except HostError as error:
         print(f"{type(error).__name__} {error.code:#x}")
 """

@@ -40,7 +40,7 @@ if sys.platform == "win32":
         return Host(
             files=WindowsFiles(clock),
             access=WindowsAccess(),
-            signatures=WindowsSignatures(),
+            signatures=WindowsSignatures(clock),
             services=local_services(clock),
             environment=WindowsEnvironment(registry),
             registry=registry,

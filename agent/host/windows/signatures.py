@@ -9,19 +9,34 @@ assert sys.platform == "win32"
 from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
-from agent.host.names import check_path
-from agent.host.port import SigningCertificate
+from agent.host.port import FileKind, SigningCertificate
+from agent.host.replacing import patiently
+from agent.host.windows.api import files
 from agent.host.windows.failure import telling
+from agent.host.windows.walking import expect, opened
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
+    from agent.host.port import Clock
+    from agent.host.windows.api.trust import Signing
+
+_SHARE = files.SHARE_READ | files.SHARE_DELETE
+"""Nobody writes to what is judged."""
+
 
 class WindowsSignatures:
-    def signer(self, path: PureWindowsPath) -> SigningCertificate:
-        check_path("verify", path)
-        from agent.host.windows.api.trust import signing
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
 
-        with telling("verify", str(path)):
-            found = signing(str(path))
+    def signer(self, path: PureWindowsPath) -> SigningCertificate:
+        found = patiently(self._clock, lambda: _signing(path))
         return SigningCertificate(found.common_name, found.sha1, new_sha256(found.encoded).hexdigest())
+
+
+def _signing(path: PureWindowsPath) -> Signing:
+    from agent.host.windows.api.trust import signing
+
+    with telling("verify", str(path)), opened(path, files.READ_DATA, share=_SHARE) as handle:
+        expect(handle, FileKind.FILE)
+        return signing(str(path), handle)

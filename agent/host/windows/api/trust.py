@@ -12,7 +12,7 @@ from ctypes import wintypes
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.host.windows.api.binding import dll, judged, succeeding
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Failure, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,9 +145,9 @@ class Signing(NamedTuple):
     encoded: bytes
 
 
-def signing(path: str) -> Signing:
-    """Raises Win32Failure with the code of WinVerifyTrust for what it does not vouch for."""
-    with _verified(path) as state:
+def signing(path: str, handle: int) -> Signing:
+    """Of what is open. Raises Win32Failure with the code of WinVerifyTrust for what it does not vouch for."""
+    with _verified(path, handle) as state:
         # What was verified is asked, not the file once more: that may hold certificates of others, too.
         chain = _signer(_provider(state), 0, False, 0).contents
         if not chain.count:
@@ -162,14 +162,15 @@ def signing(path: str) -> Signing:
 
 
 @contextmanager
-def _verified(path: str) -> Iterator[int]:
-    file = _File(ctypes.sizeof(_File), path, None, None)
+def _verified(path: str, handle: int) -> Iterator[int]:
+    # Without a handle Windows opens it by itself, and says CRYPT_E_FILE_ERROR whatever hinders that.
+    file = _File(ctypes.sizeof(_File), path, handle, None)
     data = _Data(ctypes.sizeof(_Data), None, None, _NO_UI, _NO_REVOCATION, _OF_FILE, ctypes.pointer(file))
     data.action, data.flags = _VERIFY, _FLAGS
     verdict = _verify(_NO_WINDOW, _GENERIC_VERIFY, data)
     try:
         if verdict:
-            raise Win32Failure(verdict & 0xFFFFFFFF, "WinVerifyTrust")
+            raise Win32Failure(code_of(verdict), "WinVerifyTrust")
         yield data.state
     finally:
         data.action = _CLOSE
