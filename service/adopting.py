@@ -284,8 +284,8 @@ class Adopting:
         try:
             compiled = compile_node(due.documents, self._contents, str(self._followed))
             if not self._is_at_hand(compiled, is_whole=is_whole):
-                if self._standing.state is State.APPLIED:
-                    self._stand(state=State.PENDING)
+                if self._standing.state in (State.APPLIED, State.PENDING):
+                    self._stand(state=State.PENDING, error=self._contents.hindrance)
                 return False
         except Refused as fault:
             self._refuse(str(fault))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
+from agent.records import replaced
 from agent.sources.node_configuration import Unobtainable
 from service.signals import Signal, Source
 
@@ -21,6 +22,34 @@ if TYPE_CHECKING:
     from service.signals import Signals
 
 
+class _NotWanted(Exception):
+    """Another document does without."""
+
+
+class _Fetch:
+    """What is fetched at a time. Where it is not wanted any more it ends with what comes next."""
+
+    def __init__(self, artifacts: Sequence[Artifact]) -> None:
+        self._asked = _as_asked(artifacts)
+        self.is_wanted = True
+        self.failures: Mapping[str, str] = {}
+
+    def is_for(self, artifacts: Sequence[Artifact]) -> bool:
+        """Whether all of it is still asked for."""
+        asked = _as_asked(artifacts)
+        return all(each in asked for each in self._asked)
+
+    def came(self, name: str, received: int, size: int | None, /) -> None:  # noqa: ARG002
+        self._go_on()
+
+    def tried_again(self, name: str, why: str, /) -> None:  # noqa: ARG002
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if not self.is_wanted:
+            raise _NotWanted
+
+
 class Contents:
     """Fetched by a thread that signals when it has come to its end; asked by the one that works."""
 
@@ -33,7 +62,8 @@ class Contents:
         self._folder = folder or StateFolder.of(host).fetched
         self._signals = signals
         self._thread: threading.Thread | None = None
-        self._failed: Mapping[str, str] = {}
+        self._begun = _Fetch(())
+        """The last one."""
 
     @cached_property
     def _stock(self) -> Stock:
@@ -46,6 +76,21 @@ class Contents:
     def has_failed(self) -> bool:
         return bool(self._failed)
 
+    @property
+    def _failed(self) -> Mapping[str, str]:
+        return self._begun.failures if self._begun.is_wanted else {}
+
+    @property
+    def hindrance(self) -> str:
+        """Why what is asked for is not being fetched yet; empty where it is."""
+        if self._begun.is_wanted or not self._is_fetching:
+            return ""
+        return "what was to be fetched before is not wanted any more, and that has not ended yet"
+
+    @property
+    def _is_fetching(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
     def resolved(self, artifact: Artifact) -> Artifact | None:
         """Raises Unobtainable for what could not be fetched."""
         if artifact.name in self._failed:
@@ -57,31 +102,44 @@ class Contents:
 
     def at_hand(self, artifacts: Sequence[Artifact], needed: Collection[str]) -> bool:
         """Whether nothing of these lacks a content that is needed; else they are fetched."""
-        if self._thread is not None and self._thread.is_alive():
-            return False
-        if not any(self._stock.lacks(artifact, needed) for artifact in artifacts):
+        is_lacking = any(self._stock.lacks(artifact, needed) for artifact in artifacts)
+        if self._is_fetching:
+            if not self._begun.is_for(artifacts):
+                self._begun.is_wanted = False
+            return not is_lacking and not needed  # what lies there may be taken away meanwhile
+        if not is_lacking:
             return True
+        self._begun = _Fetch(artifacts)
         self._thread = threading.Thread(target=self._fetch, args=(artifacts, needed), daemon=True)
         self._thread.start()
         return False
 
     def try_again(self) -> None:
         """What has failed is obtainable, as far as anybody knows."""
-        self._failed = {}
+        self._begun.failures = {}
 
     def clear(self) -> None:
         """Nothing of it is needed any more."""
-        self._failed = {}
+        self._begun.failures = {}
         if self._host.files.observe(self._folder) is not None:
             self._stock.clear()
 
     def _fetch(self, artifacts: Sequence[Artifact], needed: Collection[str]) -> None:
+        fetch = self._begun
         try:
-            self._failed = self._stock.supply(artifacts, needed)
+            fetch.failures = self._stock.supply(artifacts, needed, fetch)
         except Exception as fault:  # noqa: BLE001 - else it would be begun again at once
-            self._failed = dict.fromkeys([artifact.name for artifact in artifacts], _told(fault))
+            fetch.failures = dict.fromkeys([artifact.name for artifact in artifacts], _told(fault))
         finally:
             self._signals.put(Signal(Source.CONTENTS))
+
+
+def _as_asked(artifacts: Sequence[Artifact]) -> Sequence[Artifact]:
+    """Without what is known only when it has come."""
+    return [
+        replaced(artifact, files=None, digest="" if artifact.checksums else artifact.digest)
+        for artifact in artifacts
+    ]
 
 
 def _told(fault: Exception) -> str:

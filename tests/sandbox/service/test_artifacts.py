@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,11 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
 from agent.engine.state_folder import StateFolder
+from agent.fetch.answer import BLOCK
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.sources.node_configuration import compile_node, read
 from agent.spec import Inline
+from lab.waiting import until
 from sandbox.engine.world import changed, picture
 from sandbox.service.follower import HEAD, Follower
 from service.followed import PART
@@ -20,10 +23,11 @@ from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
 from unit.artifacts.archives_made import special, tar_gz, zipped
-from unit.fetch.servers import Server, answer, ok
+from unit.fetch.servers import Server, after, answer, ok
 
 if TYPE_CHECKING:
     import pathlib
+    import socket
 
     from agent.host.port import Host
 
@@ -218,6 +222,62 @@ def test_what_is_remembered_of_an_artifact_is_kept_too(follower: Follower) -> No
         follower.pass_time(10)
         assert len(server.heads) == 1
     assert follower.is_well()
+
+
+def trickling(server: Server, connection: socket.socket, _head: str) -> None:
+    """Until nobody wants it any more, or the test is over."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+    while not server.over.wait(0.05):
+        connection.sendall(bytes(BLOCK))
+
+
+def test_what_is_fetched_is_given_up_for_what_is_wanted_instead(follower: Follower) -> None:
+    with Server(trickling, ok(ONE)) as server:
+        follower.wants(tools(server, TWO))
+        until(lambda: server.heads, "it is fetched")
+        follower.wants(tools(server, ONE))
+        follower.until_fetch_ended()
+        assert not server.over.is_set()
+        follower.pass_time(1)
+        follower.until_fetched()
+    assert follower.stands(State.APPLIED)
+    assert there(follower.host)["bin\\tool.exe"] == b"MZ one"
+
+
+def test_what_is_still_wanted_is_fetched_to_its_end(follower: Follower) -> None:
+    go_on = threading.Event()
+
+    def slow(_server: Server, connection: socket.socket, _head: str) -> None:
+        whole = ok(ONE)
+        connection.sendall(whole[:-1])
+        go_on.wait(20)
+        connection.sendall(whole[-1:])
+
+    with Server(slow) as server, Server(ok(b"other")) as others:
+        follower.wants(tools(server, ONE))
+        until(lambda: server.heads, "it is fetched")
+        source = f"{{url: '{others.url()}', sha256: {Inline(b'other').sha256}}}"
+        follower.wants(tools(server, ONE) + f"files: [{{path: 'C:\\other', source: {source}}}]\n")
+        follower.pass_time(600)
+        assert follower.reported()[-1] == ("pending", "")
+        go_on.set()
+        follower.until_fetch_ended()
+        follower.pass_time(1)
+        follower.until_fetched()
+        assert (len(server.heads), len(others.heads)) == (1, 1)
+    assert follower.stands(State.APPLIED)
+
+
+def test_what_waits_for_the_end_of_another_fetch_says_so(follower: Follower) -> None:
+    begun = after(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n1")
+    with Server(begun) as server:
+        follower.wants(tools(server, TWO))
+        until(lambda: server.heads, "it is fetched")
+        follower.wants(tools(server, ONE))
+        assert follower.reported()[-1] == (
+            "pending",
+            "what was to be fetched before is not wanted any more, and that has not ended yet",
+        )
 
 
 def test_a_plan_fetches_nothing_and_says_what_it_knows(follower: Follower) -> None:
