@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
+from agent.host.errors import HostError
 from agent.records import replaced
 from agent.sources.node_configuration import Unobtainable
 from service.signals import Signal, Source
@@ -64,6 +66,7 @@ class Contents:
         self._thread: threading.Thread | None = None
         self._begun = _Fetch(())
         """The last one."""
+        self._is_needed = True
 
     @cached_property
     def _stock(self) -> Stock:
@@ -102,6 +105,7 @@ class Contents:
 
     def at_hand(self, artifacts: Sequence[Artifact], needed: Collection[str]) -> bool:
         """Whether nothing of these lacks a content that is needed; else they are fetched."""
+        self._is_needed = True
         is_lacking = any(self._stock.lacks(artifact, needed) for artifact in artifacts)
         if self._is_fetching:
             if not self._begun.is_for(artifacts):
@@ -119,10 +123,16 @@ class Contents:
         self._begun.failures = {}
 
     def clear(self) -> None:
-        """Nothing of it is needed any more."""
-        self._begun.failures = {}
-        if self._host.files.observe(self._folder) is not None:
-            self._stock.clear()
+        """Nothing of it is needed any more; what is being fetched goes when that has ended."""
+        self._is_needed = self._begun.is_wanted = False
+        if not self._is_fetching:
+            self._remove()
+
+    def _remove(self) -> None:
+        """What somebody else has open goes the next time."""
+        with suppress(HostError):
+            if self._host.files.observe(self._folder) is not None:
+                self._stock.clear()
 
     def _fetch(self, artifacts: Sequence[Artifact], needed: Collection[str]) -> None:
         fetch = self._begun
@@ -131,6 +141,8 @@ class Contents:
         except Exception as fault:  # noqa: BLE001 - else it would be begun again at once
             fetch.failures = dict.fromkeys([artifact.name for artifact in artifacts], _told(fault))
         finally:
+            if not self._is_needed:
+                self._remove()
             self._signals.put(Signal(Source.CONTENTS))
 
 
@@ -143,7 +155,5 @@ def _as_asked(artifacts: Sequence[Artifact]) -> Sequence[Artifact]:
 
 
 def _told(fault: Exception) -> str:
-    from agent.host.errors import HostError
-
     known = isinstance(fault, HostError)
     return str(fault) if known else f"unexpected {type(fault).__name__} (please report it)"

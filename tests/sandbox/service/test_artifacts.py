@@ -268,6 +268,34 @@ def test_what_is_still_wanted_is_fetched_to_its_end(follower: Follower) -> None:
     assert follower.stands(State.APPLIED)
 
 
+def test_what_needs_nothing_of_a_fetch_does_not_wait_for_it(follower: Follower) -> None:
+    begun = after(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n1")
+    with Server(ok(ONE), begun) as server:
+        follower.wants(tools(server, ONE))
+        follower.until_fetched()
+        follower.wants(tools(server, TWO))
+        until(lambda: len(server.heads) == 2, "it is fetched")
+        assert follower.stands(State.PENDING)
+        follower.wants(tools(server, ONE) + "environmentVariables: [{name: A, value: b}]\n")
+        assert follower.stands(State.APPLIED)
+        assert follower.host.environment.get("A") == "b"
+
+
+def test_what_is_made_during_a_fetch_counts_as_made_and_nothing_of_the_fetch_stays(
+    follower: Follower,
+) -> None:
+    with Server(trickling) as server:
+        follower.wants(tools(server, TWO))
+        folder = StateFolder.of(follower.host).fetched
+        until(lambda: any(name.endswith(".part") for name in follower.host.files.list(folder)), "it comes")
+        follower.told()
+        follower.wants("environmentVariables: [{name: A, value: b}]\n")
+        assert follower.stands(State.APPLIED)
+        follower.until_fetched()
+        assert follower.host.files.observe(folder) is None
+    assert [event for event, _ in follower.told() if event is not Event.KEEPING] == [Event.APPLIED]
+
+
 def test_what_waits_for_the_end_of_another_fetch_says_so(follower: Follower) -> None:
     begun = after(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n1")
     with Server(begun) as server:
