@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, ServiceNotRunning
+from agent.host.exclusions import is_refusal
 from agent.host.windows.failure import Win32Failure, code_of, telling
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
 _CLASS = "MSFT_MpPreference"
 _PROPERTIES = {"path": "ExclusionPath", "process": "ExclusionProcess"}
 _ACCESS_DENIED = 5
-_DRIVE = 2
 
 
 class WindowsDefender:
@@ -31,8 +31,8 @@ class WindowsDefender:
             found: list[str] = []
             for preference in _services().call("InstancesOf", _CLASS):
                 found += preference.get(_PROPERTIES[what]) or ()
-            if any(":" in each[_DRIVE:] for each in found):
-                # No path, but a sentence: whoever may not see them, even as an administrator, gets that.
+            if any(map(is_refusal, found)):
+                # Whoever may not see them, even as an administrator, gets that.
                 raise AccessDenied("read", f"Microsoft Defender's exclusions ({what})", _ACCESS_DENIED)
             return found
 
