@@ -252,6 +252,8 @@ def make_so(
             origins = _origins(
                 inventory, mine.specification, all_of_it, command, part, beside=beside, but=but
             )
+            if known.keys() - records.keys():
+                _flush(host)
             made = Inventory(records, journal.run, origins)
             made.save(folder)
         except BaseException as failure:
@@ -593,8 +595,17 @@ def _take_back(
 ) -> Undone:
     outcome = undone(host, folder, journal, progress)
     if not outcome.trouble:
+        _flush(host)
         clean_up(host, folder, inventory, journal)
     return outcome
+
+
+def _flush(host: Host) -> None:
+    """Before anything is forgotten: our files are on the disk at once, but Windows takes its time with the
+    registry. After a power cut a service could be there again of which nobody knows any more.
+    """
+    with suppress(HostError):
+        host.registry.flush()
 
 
 def _is_saved(folder: StateFolder, journal: Journal) -> bool:

@@ -544,6 +544,9 @@ class Registry(Protocol):
     def remove_key(self, key: str) -> None:
         """The key and everything below it."""
 
+    def flush(self) -> None:
+        """What was changed survives a power cut from now on; by itself it does so some seconds later."""
+
 
 # Firewall
 

@@ -121,6 +121,12 @@ def test_nothing_is_read_where_nothing_is(world: World, key: str) -> None:
     assert world.host.registry.read(key, "Name") is None
 
 
+def test_flushed_it_is_as_it_was(world: World, key: str) -> None:
+    world.host.registry.write(key, "Name", NUMBER)
+    world.host.registry.flush()
+    assert world.host.registry.read(key, "Name") == NUMBER
+
+
 MISSING: dict[str, Callable[[Registry, str], object]] = {
     "values": lambda registry, key: registry.values(key),
     "keys": lambda registry, key: registry.keys(key),

@@ -70,6 +70,9 @@ class SandboxRegistry:
             for path in [path for path in document if (path + "\\").startswith(_key(key) + "\\")]:
                 del document[path]
 
+    def flush(self) -> None:
+        """No power is cut here, see agent.host.sandbox.state."""
+
 
 def _make(document: Document, key: str) -> None:
     parts = _checked(key).strip("\\").split("\\")

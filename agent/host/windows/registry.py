@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _BAD_PATH = 161
 _NOT_EMPTY = 145
 _NO_MORE_ITEMS = 259
+_HIVES = ("SYSTEM", "SOFTWARE")
+"""Each is a file: services, variables and routes are in the one, what programs keep in the other."""
 _KINDS = {kind.value: kind for kind in RegistryKind}
 
 
@@ -69,6 +71,11 @@ class WindowsRegistry:
     def remove_key(self, key: str) -> None:
         with telling("remove", _shown(key)):
             delete_tree(winreg.HKEY_LOCAL_MACHINE, _checked(key))
+
+    def flush(self) -> None:
+        for hive in _HIVES:
+            with telling("flush", _shown(hive)), _opened(hive) as handle:
+                winreg.FlushKey(handle)
 
 
 def _opened(key: str, access: int = winreg.KEY_READ) -> winreg.HKEYType:

@@ -906,6 +906,38 @@ def test_a_program_that_runs_from_the_nodes_own_folder_hinders_nothing_that_foll
     assert picture(host) == bare
 
 
+def telling_of_the_disk(host: Host, told: list[str]) -> Host:
+    def flush() -> None:
+        told.append("a service" if host.services.read("kubelet") else "no service")
+
+    def write(path: PureWindowsPath, *given: Any) -> Any:
+        if path.name == "node.json":
+            told.append("memory")
+        return host.files.write(path, *given)
+
+    def remove(path: PureWindowsPath) -> None:
+        if path.name == "journal":
+            told.append("no journal")
+        host.files.remove(path)
+
+    return changed(host, registry={"flush": flush}, files={"write": write, "remove": remove})
+
+
+def test_what_goes_from_the_registry_is_gone_on_the_disk_before_it_is_forgotten(host: Host) -> None:
+    """A bootstrap need not wait for that: what is remembered and not there shows."""
+    told: list[str] = []
+    disk = telling_of_the_disk(host, told)
+    run(disk, nodes.node())
+    assert told == ["memory", "no journal"]
+    told.clear()
+    reset(disk, "test", Silent())
+    assert told[:3] == ["no service", "memory", "no journal"]
+    told.clear()
+    with pytest.raises(TakenBack):
+        run(ill(disk), nodes.node())
+    assert told[:2] == ["no service", "no journal"]
+
+
 # A memory that is lost
 
 
