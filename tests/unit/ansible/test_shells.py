@@ -29,9 +29,23 @@ def test_powershell() -> None:
     assert shell.run(FILE, ["plan", "--node-name=$env:x"]) == (
         f"& {it} 'plan' '--node-name=$env:x'; exit $LASTEXITCODE"
     )
-    assert shell.print_size(FILE) == (
-        f"if (Test-Path -LiteralPath {it}) {{ (Get-Item -LiteralPath {it} -Force).Length }}"
+    assert shell.print_size(FILE).endswith(
+        f"; if (Test-Path -LiteralPath {it}) {{ (Get-Item -LiteralPath {it} -Force).Length }}"
     )
+
+
+def test_a_program_that_failed_does_not_make_powershells_own_commands_fail() -> None:
+    """Ansible's PSRP has one runspace for a task, and adds `exit $LASTEXITCODE` to each line."""
+    shell = PowerShell()
+    lines = [
+        shell.print_home(),
+        shell.print_size(FILE),
+        shell.make_folder(FOLDER),
+        shell.move(f"{FILE}.part", FILE),
+        shell.remove(FILE),
+        shell.keep_alone(FOLDER, "new"),
+    ]
+    assert [line for line in lines if not line.startswith("$global:LASTEXITCODE = 0; ")] == []
 
 
 UNQUOTABLE = {

@@ -82,32 +82,38 @@ class PowerShell(Shell):
         return f"& {words}; exit $LASTEXITCODE"
 
     def print_home(self) -> str:
-        return "$env:USERPROFILE"
+        return _cmdlets("$env:USERPROFILE")
 
     def print_size(self, path: str) -> str:
         it = _quoted_for_powershell(path)
-        return f"if (Test-Path -LiteralPath {it}) {{ (Get-Item -LiteralPath {it} -Force).Length }}"
+        return _cmdlets(f"if (Test-Path -LiteralPath {it}) {{ (Get-Item -LiteralPath {it} -Force).Length }}")
 
     def make_folder(self, path: str) -> str:
-        return f"$null = New-Item -ItemType Directory -Force -Path {_quoted_for_powershell(path)}"
+        return _cmdlets(f"$null = New-Item -ItemType Directory -Force -Path {_quoted_for_powershell(path)}")
 
     def move(self, old: str, new: str) -> str:
         old, new = _quoted_for_powershell(old), _quoted_for_powershell(new)
-        return f"Move-Item -Force -LiteralPath {old} -Destination {new} -ErrorAction Stop"
+        return _cmdlets(f"Move-Item -Force -LiteralPath {old} -Destination {new} -ErrorAction Stop")
 
     def remove(self, path: str) -> str:
         it = _quoted_for_powershell(path)
         removal = f"Remove-Item -Recurse -Force -LiteralPath {it} -ErrorAction Stop"
-        return f"if (Test-Path -LiteralPath {it}) {{ {removal} }}"
+        return _cmdlets(f"if (Test-Path -LiteralPath {it}) {{ {removal} }}")
 
     def keep_alone(self, folder: str, name: str) -> str:
         found = f"Get-ChildItem -Directory -LiteralPath {_quoted_for_powershell(folder)}"
-        return f"{found} | Where-Object Name -ne {_quoted_for_powershell(name)} | Remove-Item -Recurse -Force"
+        others = f"{found} | Where-Object Name -ne {_quoted_for_powershell(name)}"
+        return _cmdlets(f"{others} | Remove-Item -Recurse -Force")
 
 
 def of_family(name: str) -> Shell:
     """By what Ansible calls the family of a connection's shell."""
     return Cmd() if name == "cmd" else PowerShell()
+
+
+def _cmdlets(line: str) -> str:
+    """PSRP ends it with what the task's last program ended with, which no cmdlet changes."""
+    return f"$global:LASTEXITCODE = 0; {line}"
 
 
 def _quoted_for_cmd(word: str) -> str:
