@@ -10,7 +10,7 @@ set folder=C:\run\kube-proxy
 for %%f in (%account% %folder%) do if not exist %%f mkdir %%f || exit /b 1
 
 rem Until Flannel has a range for this node, and has brought the plug-ins.
-cmd /c for /l %%n in (0,0,1) do @if exist %flannel% (if exist %CNI_PATH%\host-local.exe exit) else ping -n 3 127.0.0.1 ^>nul
+cmd /c for /l %%n in (0,0,1) do @if not exist %flannel% (ping -n 3 127.0.0.1 ^>nul) else if exist %CNI_PATH%\host-local.exe (exit) else ping -n 3 127.0.0.1 ^>nul
 
 rem What it writes is the gateway's address, the first of the range, with the range's length: 10.244.7.1/24.
 set range=
