@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ _MOST_NAMES = 8
 _REMEDY = (
     "if that is right, add it to the authorities to trust, or to this machine's trusted root certificates"
 )
+_PUBLIC_ON_WINDOWS = " (a public one Windows itself adds when Invoke-WebRequest opens the URL in PowerShell)"
+"""Many that it trusts it fetches when they are first needed, and only by programs that leave it to judge."""
 
 
 def of_session(fault: ssl.SSLError, place: str) -> Failed:
@@ -130,7 +133,8 @@ def _unknown(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
             f"is signed by {missing}; an authority of that name is trusted here, but with another key: "
             "perhaps what names it was made for another cluster, or before this one was made anew"
         )
-    return f"is signed by {missing}, which is not trusted here; {_REMEDY}"
+    public = _PUBLIC_ON_WINDOWS if sys.platform == "win32" else ""
+    return f"is signed by {missing}, which is not trusted here; {_REMEDY}{public}"
 
 
 def _readable(found: Iterable[bytes]) -> list[Certificate]:

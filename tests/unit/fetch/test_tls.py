@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 import ssl
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from agent.fetch import address, authorities
+from agent.fetch import address, authorities, mistrust
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
 from unit.fetch.authority import Issued, issue, serving
@@ -55,7 +56,9 @@ UNDER_OLD = issue("server", OLD_ROOT)
 NAMELESS = issue("127.0.0.1", ROOT, names=[])
 HOSTILE = issue("\x1b[2J\u202eca", authority=True)
 
-UNKNOWN = f"is signed by the authority {{}}, which is not trusted here; {REMEDY}"
+PUBLIC = " (a public one Windows itself adds when Invoke-WebRequest opens the URL in PowerShell)"
+ON_WINDOWS = PUBLIC if sys.platform == "win32" else ""
+UNKNOWN = f"is signed by the authority {{}}, which is not trusted here; {REMEDY}{ON_WINDOWS}"
 NAMESAKE = (
     "an authority of that name is trusted here, but with another key: "
     "perhaps what names it was made for another cluster, or before this one was made anew"
@@ -122,6 +125,15 @@ def test_whom_it_trusts(case: Shown, tmp_path: Path) -> None:
     assert told.startswith(f"the certificate of {server.place} {start}")
     assert told.endswith(end)
     assert not caught.value.transient
+
+
+def test_on_windows_a_public_authority_may_not_be_there_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mistrust, "sys", SimpleNamespace(platform="win32"))
+    with Server(ok(), context=serving(tmp_path, LEAF)) as server, pytest.raises(Failed) as caught:
+        fetched(server.url(), OTHER)
+    assert str(caught.value).endswith(f"{REMEDY}{PUBLIC}")
 
 
 def test_nobody_is_trusted_without_the_system_or_the_caller_saying_so(tmp_path: Path) -> None:
