@@ -48,8 +48,9 @@ def _authority_files(kubelet: Running) -> Sequence[PureWindowsPath]:
 
 
 def _configuration_files(kubelet: Running) -> Sequence[PureWindowsPath]:
-    path = kubelet.configuration_path
-    return [path] if path else []
+    """With the folder where others may be put beside them."""
+    folder = kubelet.configuration_folder
+    return [*kubelet.configuration_files, *([folder] if folder else ())]
 
 
 def _proxy_files(kubelet: Running) -> Sequence[PureWindowsPath]:
@@ -141,8 +142,7 @@ def _finding(kubelet: Running, control: str, title: str, judge: Judge) -> Findin
     try:
         return Finding(control, title, *judge(kubelet))
     except documents.NotReadable as fault:
-        reason = f"{kubelet.configuration_path}: {fault}"
-        return Finding(control, title, Result.FAIL, reason, "put the kubelet's configuration right")
+        return Finding(control, title, Result.FAIL, str(fault), "put the kubelet's configuration right")
     except HostError as fault:
         remedy = "run it as an administrator" if fault.code == _ACCESS_DENIED else "see to that first"
         return Finding(control, title, Result.FAIL, str(fault), remedy)

@@ -56,13 +56,19 @@ def ownership_of_programs(running: Running) -> Judged:
 
 def private(host: Host, files: Iterable[PureWindowsPath]) -> Judged:
     there = [path for path in files if host.files.observe(path) is not None]
-    open_ones = [path for path in there if is_open(host, path)]
+    open_ones = [path for path in there if is_open(host, path, beyond=_not_private(host, path))]
     return _judged(
         [f"{path} is open to others" for path in open_ones],
         [_closed(host, path, Protection.PRIVATE) for path in open_ones],
         _names(there, "is closed to others"),
         "read or change it",
     )
+
+
+def _not_private(host: Host, path: PureWindowsPath) -> int:
+    """The names in a folder are no secret."""
+    state = host.files.observe(path)
+    return FILE_READ | FILE_EXECUTE if state is not None and state.kind is FileKind.DIRECTORY else 0
 
 
 def ownership(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent import command_lines, documents
 from agent.host.errors import HostError
+from agent.host.port import FileKind
 from agent.records import field, frozen
 
 if TYPE_CHECKING:
@@ -50,11 +51,22 @@ class Running:
     """What the service runs, the scripts among them."""
     flags: Mapping[str, str]
     """The last one of each name; a flag without a value is "true"."""
-    read: Callable[[], Mapping[str, Value]] = field(shown=False)
+    read: Callable[[PureWindowsPath], Mapping[str, Value]] = field(shown=False)
+    """One file of its configuration. Raises HostError, documents.NotReadable."""
 
     @property
     def configuration_path(self) -> PureWindowsPath | None:
         return _path(self.flags, "config")
+
+    @property
+    def configuration_folder(self) -> PureWindowsPath | None:
+        return _path(self.flags, "config-dir")
+
+    @property
+    def configuration_files(self) -> Sequence[PureWindowsPath]:
+        """Each is merged into those before it. Raises HostError."""
+        own, folder = self.configuration_path, self.configuration_folder
+        return [*([own] if own else ()), *(_merged_ones(self.host, folder) if folder else ())]
 
     @property
     def kubeconfig(self) -> PureWindowsPath | None:
@@ -63,16 +75,21 @@ class Running:
     @property
     def configuration(self) -> Mapping[str, Value]:
         """Empty where there is none. Raises HostError, documents.NotReadable."""
-        return self.read()
+        value: dict[str, Value] = {}
+        for path in self.configuration_files:
+            value = _merged(value, self.read(path))
+        return value
 
     def setting(self, name: str, flag: str) -> Value:
         """By its path in the configuration, or by the flag, which has the say; None for neither."""
         if flag in self.flags:
             return documents.plain(self.flags[flag])
-        value: Value = dict(self.configuration)
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
-        return value
+        return _at(self.configuration, name)
+
+    def place(self, name: str) -> PureWindowsPath | None:
+        """The file that has the say of it."""
+        files = reversed(self.configuration_files)
+        return next((path for path in files if _at(self.read(path), name) is not None), None)
 
     def authority(self) -> PureWindowsPath | None:
         """Of the clients that it trusts."""
@@ -103,7 +120,7 @@ def running(host: Host, service: str) -> Running | None:
         if _FLAGS_OF_KUBEADM.name in text:
             flags = _flags_of_kubeadm(host) | flags
     # Once: each control asks for it.
-    read = cache(lambda: _configuration(host, _path(flags, "config")))
+    read = cache(lambda path: _configuration(host, path))
     return Running(host, installed, tuple(dict.fromkeys(programs)), flags, read)
 
 
@@ -111,8 +128,36 @@ def _path(flags: Mapping[str, str], name: str) -> PureWindowsPath | None:
     return local_path(flags[name]) if flags.get(name) else None
 
 
-def _configuration(host: Host, path: PureWindowsPath | None) -> Mapping[str, Value]:
-    return {} if path is None else documents.read_document(host.files.read(path, _LARGEST)).value
+def _configuration(host: Host, path: PureWindowsPath) -> Mapping[str, Value]:
+    try:
+        return documents.read_document(host.files.read(path, _LARGEST)).value
+    except documents.NotReadable as fault:
+        raise documents.NotReadable(f"{path}: {fault}") from fault
+
+
+def _merged_ones(host: Host, folder: PureWindowsPath) -> Iterator[PureWindowsPath]:
+    for name in sorted(host.files.list(folder)):
+        path = folder / name
+        there = host.files.observe(path)
+        if there is not None and there.kind is FileKind.DIRECTORY:
+            yield from _merged_ones(host, path)
+        elif path.suffix == ".conf":
+            yield path
+
+
+def _merged(value: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[str, Value]:
+    """By RFC 7396, where null takes away."""
+    merged = dict(value)
+    for name, new in patch.items():
+        old = merged.get(name)
+        merged[name] = _merged(old if isinstance(old, dict) else {}, new) if isinstance(new, dict) else new
+    return merged
+
+
+def _at(value: Value, name: str) -> Value:
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _words_of_nssm(host: Host, service: str) -> Sequence[str]:

@@ -12,6 +12,7 @@ from agent.spec import File, Inline, Protection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import PureWindowsPath
 
     from agent.audit.finding import Judged
     from agent.audit.running import Running
@@ -70,37 +71,42 @@ ROTATION = Setting(
 
 def judged(running: Running, setting: Setting) -> Judged:
     value, why = running.setting(setting.name, setting.flag), ""
-    if value is None or (setting.flag not in running.flags and _is_unset(value)):
+    place = None if setting.flag in running.flags else running.place(setting.name)
+    own = running.configuration_path
+    if value is None or (place is not None and place == own and _is_unset(value)):
         why = f", since {value} in a file stands for that" if value else ", since nothing is said"
-        value = setting.unsaid if running.configuration_path else setting.unsaid_by_flags
+        value = setting.unsaid if own else setting.unsaid_by_flags
     shown = f"{setting.name} is {_shown(value)}{why}"
     if setting.is_good(value):
         return Result.PASS, shown, "", ()
     if setting.flag in running.flags:
-        place = "the service's command line, or in the script that it runs"
-        remedy = f"take --{setting.flag} out of {place}, and set {setting.name}: {_shown(setting.right)}"
+        line = "the service's command line, or in the script that it runs"
+        remedy = f"take --{setting.flag} out of {line}, and set {setting.name}: {_shown(setting.right)}"
         return Result.FAIL, f"--{setting.flag} is {_shown(value)}", remedy, ()
-    remedy = f"set {setting.name}: {_shown(setting.right)} in the kubelet's configuration, and restart it"
+    into = "the kubelet's configuration" if place in (None, own) else place
+    remedy = f"set {setting.name}: {_shown(setting.right)} in {into}, and restart it"
     return Result.FAIL, shown, remedy, ()
 
 
 def _is_unset(value: Value) -> bool:
-    """In a file the kubelet takes no text, and no time, for nothing said; kubeadm writes such a time."""
+    """In its own file the kubelet takes no text, and no time, for nothing said; kubeadm writes such a time.
+
+    What is merged into that comes after it has put in the usual ones, and counts as it is.
+    """
     return isinstance(value, str) and (not value or durations.seconds(value) == 0)
 
 
 def repaired(running: Running, wrong: list[Setting]) -> tuple[Want, ...]:
-    """The configuration with these set right, as one file."""
-    path = running.configuration_path
-    mine = [setting for setting in wrong if setting.flag not in running.flags]
-    if path is None or not mine:
-        return ()
+    """The configuration with these set right: each in the file that has the say of it."""
     from agent.sources.kubeadm.yaml_text import dumped
 
-    value: dict[str, Value] = dict(running.configuration)
-    for setting in mine:
-        _put(value, setting.name.split("."), setting.right)
-    return (File(path, Inline(dumped(value)), Protection.PRIVATE),)
+    values: dict[PureWindowsPath, dict[str, Value]] = {}
+    for setting in wrong:
+        path = running.place(setting.name) or running.configuration_path
+        if path is not None and setting.flag not in running.flags:
+            value = values.setdefault(path, dict(running.read(path)))
+            _put(value, setting.name.split("."), setting.right)
+    return tuple(File(path, Inline(dumped(value)), Protection.PRIVATE) for path, value in values.items())
 
 
 def _put(value: dict[str, Value], path: list[str], right: Value) -> None:

@@ -10,7 +10,7 @@ import pytest
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
-from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
@@ -407,6 +407,52 @@ def test_a_configuration_of_kubeadms_has_no_fault(machine: Machine) -> None:
     machine.put(r"C:\etc\kubernetes\pki\ca.crt", b"a certificate")
     found = configured(machine, KUBEADMS.read_bytes())
     assert not [name for name, each in found.items() if name[:3] == "4.2" and each["result"] == "fail"]
+
+
+HEAD = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+@pytest.fixture
+def merged(machine: Machine) -> PureWindowsPath:
+    """A folder of which each .conf is merged into the kubelet's own configuration, in the order of names."""
+    folder = PureWindowsPath(r"C:\k\kubelet.d")
+    contents = {
+        r"C:\k\config.yaml": b"authentication: {anonymous: {enabled: false}}\nrotateCertificates: true\n",
+        rf"{folder}\10.conf": b"authentication: {anonymous: {enabled: true}}\nreadOnlyPort: 10255\n",
+        rf"{folder}\20\a.conf": b"readOnlyPort: 0\nstreamingConnectionIdleTimeout: 0s\n",
+        rf"{folder}\30.yaml": b"rotateCertificates: false\n",
+    }
+    for path, content in contents.items():
+        machine.put(path, HEAD + content)
+    words = (r"C:\k\kubelet.exe", r"--config=C:\k\config.yaml", f"--config-dir={folder}")
+    machine.host.services.create(ServiceDefinition("kubelet", words))
+    return folder
+
+
+def test_what_is_merged_into_a_configuration_has_the_say(machine: Machine, merged: PureWindowsPath) -> None:
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found["4.2.1"]["reason"] == "authentication.anonymous.enabled is true"
+    assert rf"in {merged}\10.conf, and restart it" in found["4.2.1"]["remedy"]
+    assert found["4.2.4"]["result"] == found["4.2.10"]["result"] == "pass"
+    assert found["4.2.5"]["reason"] == "streamingConnectionIdleTimeout is 0s", "here it is no time at all"
+    assert rf"{merged}\20\a.conf is open to others" in found["4.1.9"]["reason"]
+    assert f"{merged} is open" not in found["4.1.9"]["reason"]
+
+
+def test_it_is_put_right_where_it_stands(machine: Machine, merged: PureWindowsPath) -> None:
+    own = machine.read(r"C:\k\config.yaml")
+    machine.host.files.set_descriptor(merged, AS_BELOW_C)
+    assert not {"4.1.9", "4.1.10", "4.2.1", "4.2.5"} & set(failing(machine, "--fix"))
+    assert b"enabled: false" in machine.read(rf"{merged}\10.conf")
+    assert b"streamingConnectionIdleTimeout: 4h" in machine.read(rf"{merged}\20\a.conf")
+    assert machine.read(r"C:\k\config.yaml") == own
+    assert machine.host.files.descriptor(merged) == PRIVATE_DIRECTORY
+
+
+def test_what_is_merged_and_cannot_be_read_is_named(machine: Machine, merged: PureWindowsPath) -> None:
+    machine.put(rf"{merged}\20\a.conf", b"a: [")
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found["4.2.1"]["reason"].startswith(rf"{merged}\20\a.conf: ")
 
 
 def test_without_a_configuration_a_kubelet_lets_everybody_in(machine: Machine) -> None:
