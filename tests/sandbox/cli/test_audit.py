@@ -395,6 +395,25 @@ def test_no_time_in_a_file_is_the_usual_one(machine: Machine, span: str) -> None
     assert (found["result"], found["reason"]) == ("pass", told)
 
 
+BY_THE_BENCHMARK = (
+    *("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
+    *("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"),
+    *("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
+    *("TLS_RSA_WITH_AES_256_GCM_SHA384", "TLS_RSA_WITH_AES_128_GCM_SHA256"),
+)
+
+
+def test_the_ciphers_that_the_benchmark_names_are_strong(machine: Machine) -> None:
+    found = configured(machine, f"tlsCipherSuites: [{', '.join(BY_THE_BENCHMARK)}]\n".encode())["4.2.12"]
+    assert (found["result"], found["reason"]) == ("pass", "8 are named, all of them strong")
+
+
+@pytest.mark.parametrize("weak", ["TLS_RSA_WITH_AES_128_CBC_SHA256", "TLS_ECDHE_RSA_WITH_RC4_128_SHA"])
+def test_others_are_weak(machine: Machine, weak: str) -> None:
+    found = configured(machine, f"tlsCipherSuites: [{BY_THE_BENCHMARK[0]}, {weak}]\n".encode())["4.2.12"]
+    assert (found["result"], found["reason"]) == ("fail", f"{weak} is weak")
+
+
 def test_no_mode_in_a_file_is_the_usual_one(machine: Machine) -> None:
     found = configured(machine, b"authorization: {mode: ''}\n")["4.2.2"]
     assert (found["result"], found["reason"]) == (
