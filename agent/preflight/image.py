@@ -55,7 +55,13 @@ _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     "a token": re.compile(rb"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 }
-_PASSWORD = re.compile(rb"<(\w*Password)>\s*(?:<Value>)?\s*(?!\*SENSITIVE)[^<>\s]", re.IGNORECASE)
+_PASSWORD = re.compile(rb"<(\w*Password)\b[^>]*(?<!/)>(.*?)(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_INSIDE = re.compile(
+    rb"<!--.*?-->"
+    rb"|<(?P<name>\w+)\b[^>]*(?:(?<=/)>|>(?P<text>.*?)(?:</(?P=name)\s*>|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
+_USED = b"*SENSITIVE"
 """Windows' own setup writes *SENSITIVE*DATA*DELETED* over those that it has used."""
 _READ_OF_EACH = 4 << 20
 _MOST_LOGS = 500
@@ -92,10 +98,22 @@ def user_data(host: Host) -> tuple[Verdict, str]:
 def answers(host: Host) -> tuple[Verdict, str]:
     """Passwords in the files by which Windows was set up."""
     for name in ANSWERS:
-        found = _PASSWORD.search(_start_of(host, PureWindowsPath(name)))
-        if found:
-            return Verdict.ERROR, f"{name} holds a password ({found[1].decode()}); remove that file"
+        for element, inside in _PASSWORD.findall(_start_of(host, PureWindowsPath(name))):
+            if any(map(_is_in_use, _texts(inside))):
+                return Verdict.ERROR, f"{name} holds a password ({element.decode()}); remove that file"
     return Verdict.GOOD, "no answer file holds a password"
+
+
+def _texts(inside: bytes) -> Iterator[bytes]:
+    """Its own, and a Value's: PlainText, which may stand before that, says how the Value is written."""
+    yield _INSIDE.sub(b"", inside)
+    yield from (
+        each["text"] or b"" for each in _INSIDE.finditer(inside) if (each["name"] or b"").lower() == b"value"
+    )
+
+
+def _is_in_use(text: bytes) -> bool:
+    return bool(text.strip()) and not text.strip().upper().startswith(_USED)
 
 
 def logs(host: Host) -> tuple[Verdict, str]:
