@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.engine.run import TakenBack
+from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.kube.answers import at, items_at, text_at
 from agent.records import frozen, replaced
@@ -262,7 +263,7 @@ class Operated:
         """Whether anything was changed. Raises Refused, TakenBack."""
         found, believed = _configuration(asked), believed_by(self._host, self._bundle)
         make_environment(self._host, found, believed, self._version, progress)
-        self._needs_restart = self._lacks(found) or progress.has_changed(_TRUSTED)
+        self._needs_restart = self._believes_others(progress) or self._lacks(found)
         if self._needs_restart:
             self._telling.tell_once(
                 _NOT_DONE,
@@ -291,6 +292,15 @@ class Operated:
         wanted = {name.upper(): value for name, value in found.environment.items()}
         wanted |= {name.upper(): "" for name in found.absent}
         return any(self._environment.get(name, "") != value for name, value in wanted.items())
+
+    def _believes_others(self, progress: _Changes) -> bool:
+        """Than what runs does, since this start of Windows: by a note, for it may be long until the operator
+        can be told.
+        """
+        folder, boot = StateFolder.of(self._host), str(self._host.clock.boot()).encode()
+        if progress.has_changed(_TRUSTED):
+            folder.write(folder.certificates, boot)
+        return folder.read(folder.certificates) == boot
 
     def _awaits_restart(self) -> bool:
         return at(self._cluster.node, "metadata", "annotations", REBOOT_REQUIRED) is not None

@@ -71,6 +71,11 @@ class StateFolder:
         return self.path / "continue"
 
     @property
+    def certificates(self) -> PureWindowsPath:
+        """In which start of Windows the operator has changed whom the machine believes."""
+        return self.path / "certificates"
+
+    @property
     def fetched(self) -> PureWindowsPath:
         """Contents that a run will need, by their hash."""
         return self.path / "fetched"
@@ -265,7 +270,7 @@ class StateFolder:
             self.forget_given()
         # A journal counts as long as no inventory says that its run is over; so does a copy that is alone.
         own = (self.journal, self.inventory_copy, self.inventory, self._reserve, self.pause, self.following)
-        for path in (*own, self.continuing):
+        for path in (*own, self.continuing, self.certificates):
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):

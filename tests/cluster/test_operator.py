@@ -32,6 +32,7 @@ PREFIX = "windowsmachineconfig.openshift.io/"
 NODES = "/api/v1/nodes"
 TURNS = r"C:\k\turns.txt"
 BUNDLE = r"C:\k\ca-bundle.crt"
+CERTIFICATES = r"C:\ProgramData\wmcb\certificates"
 EXAMPLE = (Path(__file__).parents[1] / "data" / "certificates" / "example-root.pem").read_text()
 THUMBPRINT = "F793B9AFDADEF1099F17694239BE478D8B336074"
 SOON_SECONDS = 60.0
@@ -193,6 +194,8 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
         operated.machine.path(BUNDLE).write_text(EXAMPLE)
         operated.comes(operated.believes, "the machine believes whom the bundle names")
         operated.comes(lambda: operated.annotation("reboot-required") is not None, "a restart is asked for")
+        # As if it had been restarted: by that Wine 10.0 would forget the certificate.
+        operated.machine.path(CERTIFICATES).unlink()
         operated.annotate("reboot-required", None)
         operated.say("2", FIRST)
         operated.ask_for("2")

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.progress import Silent
+from agent.engine.run import reset
+from agent.engine.state_folder import StateFolder
 from agent.host.port import ROOT_CERTIFICATES, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.records import replaced
@@ -390,6 +393,7 @@ def believed(worker: Worker) -> set[str]:
 
 def restart(worker: Worker) -> None:
     """By the operator, who has been asked."""
+    worker.clock.restarted(worker.clock.boot() + 1)
     worker.begin()
     worker.says()
 
@@ -403,6 +407,28 @@ def test_certificates_are_believed_after_a_restart_that_the_operator_is_asked_fo
     assert len(believing.marks.marks) == 1, "one restart, and no other"
 
 
+def test_until_it_is_restarted_it_is_asked_for_again_and_again_and_no_version_is_told(
+    believing: Worker,
+) -> None:
+    believing.says(is_ready=True)
+    believing.pass_time(700)
+    believing.begin()
+    believing.pass_time(700)
+    assert believing.services() == {}
+    asked = {f"{PREFIX}reboot-required": ""}
+    assert {*map(str, believing.marks.marks)} == {str(asked)}
+    assert len(believing.marks.marks) > 2
+    restart(believing)
+    believing.says(is_ready=True)
+    assert sorted(believing.services()) == ALL
+    assert believing.marks.marks[-1] == {f"{PREFIX}version": VERSION}
+
+
+def test_a_reset_leaves_nothing_of_it(believing: Worker) -> None:
+    reset(believing.host, "test", Silent())
+    assert believing.host.files.observe(StateFolder.of(believing.host).path) is None
+
+
 def test_a_change_of_the_file_is_seen_at_once(believing: Worker) -> None:
     restart(believing)
     assert BUNDLE.parent in believing.watches.folders
@@ -412,7 +438,7 @@ def test_a_change_of_the_file_is_seen_at_once(believing: Worker) -> None:
     assert believed(believing) == {"example", "other"}
     assert believing.marks.marks == [{f"{PREFIX}reboot-required": ""}]
     believing.put(believing.host, BUNDLE, OTHER.encode())
-    believing.touched(BUNDLE)
+    restart(believing)
     assert believed(believing) == {"other"}
     assert sorted(believing.services()) == ALL
 
