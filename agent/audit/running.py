@@ -154,7 +154,8 @@ def _merged(value: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[str,
     return merged
 
 
-def _at(value: Value, name: str) -> Value:
+def _at(configuration: Mapping[str, Value], name: str) -> Value:
+    value: Value = dict(configuration)
     for part in name.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return value
