@@ -54,6 +54,9 @@ build {
     destination = "C:/given/cloudbase-init/"
   }
   provisioner "powershell" {
+    # Its answer file would take the place of Azure's own, and its files here do not tell Azure that a copy is ready: that
+    # would count as never set up.
+    except           = ["azure-arm.windows"]
     environment_vars = ["URL=${var.cloudbase_init_url}", "SHA256=${var.cloudbase_init_sha256}"]
     script           = "scripts/install-cloudbase-init.ps1"
   }

@@ -107,7 +107,7 @@ variable "prepare_options" {
 variable "cloudbase_init_url" {
   type        = string
   default     = ""
-  description = "Its installer, of its project; empty for none, where nodes are made by Ansible or by hand."
+  description = "Its installer, of its project; empty for none, where nodes are made by Ansible or by hand. Azure gets none."
 }
 
 variable "cloudbase_init_sha256" {

@@ -198,6 +198,13 @@ def test_cloudbase_init_gives_a_copy_its_name_once() -> None:
     assert "SetSetupComplete.cmd" in installing, "or its service takes this machine for a copy"
 
 
+def test_azure_sets_its_copies_up_itself() -> None:
+    """By an answer file of its own, in whose place cloudbase-init's would be; then its own agent tells it."""
+    steps = re.findall(r'  provisioner "powershell" {\n(.*?)\n  }\n', text("image.pkr.hcl"), re.DOTALL)
+    (installing,) = (step for step in steps if "install-cloudbase-init.ps1" in step)
+    assert re.search(r'except\s+= \["azure-arm.windows"\]', installing)
+
+
 def test_no_update_is_one_that_windows_only_offers() -> None:
     assert "BrowseOnly=0" in text("scripts/update-windows.ps1")
 
