@@ -247,11 +247,14 @@ class Operated:
         if now < self._not_before:
             self.again_seconds = self._not_before - now
             return False
+        progress = _Changes(let_go)
         try:
-            is_changed = self._make_so(node, asked, _Changes(let_go))
+            is_changed = self._make_so(node, asked, progress)
         except Refused as fault:
-            self._fail(Event.REFUSED, f"{fault}; nothing was changed")
-            return False
+            # A script is run when the services before it have been made.
+            changes = f"before that: {', '.join(progress.changes)}" if progress.changes else ""
+            self._fail(Event.REFUSED, f"{fault}; {changes or 'nothing was changed'}")
+            return bool(progress.changes)
         except TakenBack as failure:
             self._fail(Event.FAILED, f"ConfigMap {asked.place} could not be made so: {why(failure)}")
             return True

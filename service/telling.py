@@ -48,7 +48,7 @@ class Event(enum.IntEnum):
     APPLIED = 21
     """What the ConfigMap that is followed wants was made so."""
     REFUSED = 22
-    """It cannot be used as it is; nothing was changed."""
+    """It cannot be used as it is; nothing was changed but what the text names."""
     FAILED = 23
     """A change failed, and was taken back."""
     MISSING = 24

@@ -240,6 +240,24 @@ def test_a_script_that_fails_is_tried_again_at_longer_intervals(worker: Worker) 
     assert sorted(worker.services()) == ALL
 
 
+def test_what_was_made_before_a_script_failed_is_told_and_kept(worker: Worker) -> None:
+    worker.put(worker.host, POWERSHELL, b"#!/bin/sh\nexit 1\n")
+    services = json.loads(AWS["services"])
+    (first,) = [each for each in services if each["name"] == "containerd"]
+    del first["powershellPreScripts"]
+    worker.says(services=services)
+    assert worker.services() == {"containerd": ServiceState.RUNNING}
+    ((event, text),) = [each for each in worker.told() if each[0] is not Event.KEEPING]
+    assert event is Event.REFUSED
+    _, _, made = text.partition("the script of service kubelet ended with exit code 1; before that: ")
+    assert made.endswith("create service containerd")
+    worker.pass_time(12)
+    ((_, text),) = worker.told()
+    assert text.endswith("the script of service kubelet ended with exit code 1; nothing was changed")
+    worker.crash("containerd")
+    assert worker.services() == {"containerd": ServiceState.RUNNING}
+
+
 def test_a_version_without_a_config_map(worker: Worker) -> None:
     worker.says()
     worker.told()
