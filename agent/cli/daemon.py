@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
-from agent.cli.failure import DONE, BadUsage, Failure, Refused, without_secret
+from agent.cli.failure import DONE, BadUsage, Failure, Refused, without_password
 from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
 from agent.cli.streams import say, tell
 
@@ -241,7 +241,7 @@ def _elsewhere(request: Request, host: Host, former: Sequence[str]) -> tuple[str
         from agent.cli.means import means_of
 
         means = means_of(request, host)
-        if any(without_secret(str(mirror)) != str(mirror) for mirror in means.mirrors):
+        if any(without_password(str(mirror)) != str(mirror) for mirror in means.mirrors):
             text = (
                 f"every user may read a service's command line: give {options.MIRROR.name} without a password"
             )

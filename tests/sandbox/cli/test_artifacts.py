@@ -229,3 +229,5 @@ def test_a_mirrors_password_does_not_get_into_a_command_line_that_all_may_read(m
         "wmcb: every user may read a service's command line: give --mirror without a password\n"
     )
     assert machine.host.services.read("wmcb") is None
+    alike = ("--mirror", r"https://a=server.mirror0123456789")
+    assert machine.wmcb("daemon", "install", *alike).code == 0, "a name like a token is no password"
