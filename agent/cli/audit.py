@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.spec import Key, Want
 
-_PART = "audit"
 RESTART = f"restart the service {KUBELET}: it reads its configuration when it starts"
+_TITLE = "an audit"
 _KEPT_OTHERWISE = "this machine keeps what was set in its own way"
 _NOTHING_KNOWN: Mapping[Key, str] = {}
 _COLOURS = {Result.PASS: "green", Result.FAIL: "red", Result.MANUAL: "yellow"}
@@ -73,11 +73,12 @@ def _audited(host: Host) -> Sequence[Finding]:
 def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record], Sequence[Want]]:
     """What wmcb made is made so again; all else becomes a part of its own, which a reset takes back."""
     from agent.engine.inventory import Inventory
+    from agent.engine.parts import AUDITED
     from agent.engine.state_folder import StateFolder
 
     wants = {want.key: want for each in wrong for want in each.wants}
     records = Inventory.load(StateFolder.of(host)).records
-    own = {key: records[key] for key in wants if key in records and records[key].parts != (_PART,)}
+    own = {key: records[key] for key in wants if key in records and records[key].parts != (AUDITED,)}
     return own, _in_order([want for key, want in wants.items() if key not in own])
 
 
@@ -85,6 +86,7 @@ def _foresee(request: Request, host: Host, wrong: Sequence[Finding]) -> None:
     """What a fix would change, on standard output."""
     from agent.cli.looking import looking
     from agent.cli.outlook import show_plan
+    from agent.engine.parts import AUDITED
     from agent.engine.planning import together
     from agent.engine.repairing import outlook
     from agent.engine.run import preview
@@ -94,7 +96,7 @@ def _foresee(request: Request, host: Host, wrong: Sequence[Finding]) -> None:
         own, others = _shared(host, wrong)
         plans = [outlook(host, own.keys()).plan] if own else []
         if others:
-            plans.append(preview(host, Specification.of(others), beside=True, part=_PART))
+            plans.append(preview(host, Specification.of(others), beside=True, part=AUDITED))
     if plans or request.wants_json:
         show_plan(request, host, together(plans), also=_afterwards(others))
     else:
@@ -105,6 +107,7 @@ def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key
     """Why something may still not be right then, where that is known."""
     from agent.cli.engine_run import recorded
     from agent.cli.progress import display
+    from agent.engine.parts import AUDITED
     from agent.engine.planning import differences
     from agent.engine.repairing import repair
     from agent.engine.run import make_so
@@ -124,7 +127,9 @@ def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key
                 if why := "; ".join(line for line in repaired.trouble if drift.key.shown in line):
                     known[drift.key] = why
         if others:
-            done = make_so(host, Specification.of(others), RELEASE, told, beside=True, part=_PART)
+            done = make_so(
+                host, Specification.of(others, title=_TITLE), RELEASE, told, beside=True, part=AUDITED
+            )
             known |= {key: _KEPT_OTHERWISE for key, _ in done.kept_otherwise}
         for remark in _afterwards(others):
             told.remark(remark)

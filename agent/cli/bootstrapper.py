@@ -20,7 +20,7 @@ from agent.cli.outlook import stays
 from agent.cli.progress import Nothing
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
-from agent.engine.parts import YIELDING
+from agent.engine.parts import LASTING
 from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.resources.kind import pausable
@@ -63,7 +63,7 @@ def uninstall_kubelet(request: Request) -> int:
     if not _made_by_wmcb(host) and host.services.read(_KUBELET) is None:
         raise Failure("kubelet service is not present")
     with recorded(host, "uninstall the kubelet", Nothing()) as told:
-        done = engine.reset(host, RELEASE, told, but=YIELDING)
+        done = engine.reset(host, RELEASE, told, but=LASTING)
         if staying := stays(done.plan):
             raise Failure("; ".join(staying))
         _remove_service(host)

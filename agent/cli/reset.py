@@ -16,7 +16,7 @@ from agent.cli.outlook import foreseen_of, show_preview, stays
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
-from agent.engine.parts import YIELDING
+from agent.engine.parts import LASTING
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
@@ -98,7 +98,7 @@ def _manners(request: Request) -> Mapping[str, State]:
 
 
 def _stays(request: Request) -> Collection[str]:
-    return YIELDING if request.has(options.KEEP_PREPARED) else ()
+    return LASTING if request.has(options.KEEP_PREPARED) else ()
 
 
 def _leave(request: Request, host: Host, leaving: Leaving, told: Told) -> Done:

@@ -35,7 +35,11 @@ PREPARED = "prepared"
 """What every node needs, put on a machine or an image."""
 CONFIGURED = "configured"
 """What a NodeConfiguration says that somebody gave on the machine."""
-YIELDING = (PREPARED, CONFIGURED)
+AUDITED = "audit"
+"""What an audit put right that nobody here had made."""
+LASTING = (PREPARED, CONFIGURED)
+"""They are of a machine, and stay when it is no node any more."""
+_YIELDING = (AUDITED, *LASTING)
 """Each to those after it, and to all others."""
 
 
@@ -47,7 +51,7 @@ resource: what the kubelet was admitted with would be gone, or two would change 
 
 def is_somebodys(part: str) -> bool:
     """Whether a person makes it, who finishes what was cut off, or has it taken back."""
-    return part in (NODE, *YIELDING)
+    return part in (NODE, *LASTING)
 
 
 class Taken(CannotBeSo):
@@ -151,7 +155,7 @@ def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
 
 
 def _yields(part: str, other: str) -> bool:
-    return part in YIELDING and other not in YIELDING[: YIELDING.index(part) + 1]
+    return part in _YIELDING and other not in _YIELDING[: _YIELDING.index(part) + 1]
 
 
 def _is_content(host: Host, target: Target, known: Target, part: str) -> bool:

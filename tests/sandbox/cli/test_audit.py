@@ -204,6 +204,18 @@ def test_a_folder_of_windows_own_is_not_closed(machine: Machine, folder: str) ->
     assert machine.host.files.descriptor(place) == AS_BELOW_C
 
 
+def test_a_node_that_was_put_right_can_become_one_of_wmcbs(machine: Machine, by_hand: Host) -> None:
+    before = machine.picture()
+    machine.wmcb("audit", "--fix")
+    answer = machine.wmcb(*machine.node)
+    assert answer.code == 0, answer.err
+    assert "kubelet.exe" in str(by_hand.services.read("kubelet"))
+    assert machine.wmcb("reset").code == 0
+    after = machine.picture()
+    assert {name for name, what in after.items() if before.get(name) != what} <= {"service containerd"}
+    assert before.keys() == after.keys()
+
+
 def test_a_fix_tells_what_it_did(machine: Machine, by_hand: Host) -> None:
     del by_hand
     answer = machine.wmcb("audit", "--fix")
