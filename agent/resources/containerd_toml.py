@@ -165,9 +165,11 @@ def _judged(text: str, edit: Edit) -> str:
 def _place(document: Table, name: str) -> Place:
     place = _PLACES[document["version"]][name]
     if name == CNI_PROGRAMS:
-        # containerd 2.0 knows the one only, 2.1 the other as well, and refuses a file that has both.
+        # containerd 2.0 knows the one only, 2.1 the other as well, and refuses a file that sets both. Its own
+        # default has both, the former empty.
         former = (*place[:-1], _BIN_DIR)
-        return former if _at(document, former) is not None else place
+        found = _at(document, former)
+        return former if found or (found is not None and _at(document, place) is None) else place
     return place
 
 

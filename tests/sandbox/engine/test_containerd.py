@@ -157,6 +157,27 @@ def test_a_file_that_is_gone_comes_back_with_what_is_known_of_it(host: Host) -> 
     assert drifted(host).drifts == ()
 
 
+RUNTIME = "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\n"
+OF_PROGRAMS = {
+    "both, as containerd's own default has them": (
+        "bin_dir = ''\nbin_dirs = ['C:\\cni']\n",
+        {"bin_dir": "", "bin_dirs": [r"C:\opt\cni\bin"]},
+    ),
+    "the former": ("bin_dir = 'C:\\cni'\n", {"bin_dir": r"C:\opt\cni\bin"}),
+    "the former, empty": ("bin_dir = ''\n", {"bin_dir": r"C:\opt\cni\bin"}),
+}
+
+
+@pytest.mark.parametrize(("written", "then"), OF_PROGRAMS.values(), ids=OF_PROGRAMS)
+def test_of_the_two_keys_for_plugins_one_alone_has_a_value(
+    host: Host, written: str, then: dict[str, Any]
+) -> None:
+    """With both containerd does not start."""
+    put(host, RUNTIME + written)
+    run(host, specified(ContainerdConfiguration(FILE, version=3, cni_programs=r"C:\opt\cni\bin")))
+    assert tomllib.loads(there(host))["plugins"]["io.containerd.cri.v1.runtime"]["cni"] == then
+
+
 def test_a_folder_that_is_written_otherwise_is_the_same(host: Host) -> None:
     put(host, 'version = 2\n[plugins."io.containerd.grpc.v1.cri".cni]\nbin_dir = "c:/OPT/cni/bin"\n')
     want = ContainerdConfiguration(FILE, version=2, cni_programs=r"C:\opt\cni\bin")
