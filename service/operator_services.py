@@ -145,7 +145,7 @@ def _printed(host: Host, configuration: ServicesConfigMap, script: Script) -> st
     what = f"{configuration.name}: the script of service {script.service}"
     try:
         done = host.processes.run(
-            (str(program), *script.arguments), seconds=_SCRIPT_SECONDS, limit=_LONGEST_OUTPUT
+            (str(program), *script.arguments), seconds=_SCRIPT_SECONDS, limit=_LONGEST_OUTPUT, console=True
         )
     except TimedOut as fault:
         raise Refused(f"{what} did not end within {_SCRIPT_SECONDS:g} seconds") from fault

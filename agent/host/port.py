@@ -798,11 +798,13 @@ class Processes(Protocol):
         environment: Mapping[str, str] | None = None,
         directory: PureWindowsPath | None = None,
         limit: int = 1 << 20,
+        console: bool = False,
     ) -> Completed:
         """Run a program to its end, with all its children; its output is kept up to `limit` bytes each.
 
-        For what is asked and answers: there is no console for it, nor a shell. TimedOut when it doesn't end
-        in time, and then it and its children are ended.
+        For what is asked and answers: there is no shell for it, and a console, which nobody sees, only where
+        it is said. Without one PowerShell ends at once, with 0, and has done nothing of its script. TimedOut
+        when it doesn't end in time, and then it and its children are ended.
         """
 
     def run_logged(

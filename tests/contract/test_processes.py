@@ -39,6 +39,14 @@ def test_an_exit_code_is_told(world: World, code: int) -> None:
     assert world.host.processes.run(python(f"sys.exit({code})"), seconds=SOON).exit_code == code
 
 
+@pytest.mark.skipif(sys.platform != "win32", reason="only Windows' consoles are something that a program has")
+@pytest.mark.parametrize("console", [False, True])
+def test_a_console_is_there_only_where_it_is_said(world: World, console: bool) -> None:
+    program = python("import ctypes; print(bool(ctypes.windll.kernel32.GetConsoleCP()))")
+    done = world.host.processes.run(program, seconds=SOON, console=console)
+    assert done.output.decode().strip() == str(console)
+
+
 def test_output_and_errors_are_told_apart(world: World) -> None:
     done = world.host.processes.run(
         python("os.write(1, b'out\\x00\\xff'); os.write(2, b'err')"), seconds=SOON

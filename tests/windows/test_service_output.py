@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 DOCUMENT = r"C:\given files\node.yaml"
 LOG = r"C:\var\log\talker.log"
 MEGABYTE = 1_000_000
-LAST = "the last word"
-SAYING = f"import time; print(('x' * 99 + chr(10)) * 40_000, '{LAST}', flush=True); time.sleep(600)"
+LAST = "the last word, with a console"
+SAYING = (
+    "import ctypes, time; has_console = ctypes.windll.kernel32.GetConsoleCP() != 0; "
+    "print(('x' * 99 + chr(10)) * 40_000, 'the last word, with' + ' no' * (not has_console), 'a console', "
+    "flush=True); time.sleep(600)"
+)
 TEXT = rf"""apiVersion: wmcb.internal/v1beta1
 kind: NodeConfiguration
 services:

@@ -59,6 +59,7 @@ class SandboxProcesses:
         environment: Mapping[str, str] | None = None,
         directory: PureWindowsPath | None = None,
         limit: int = 1 << 20,
+        console: bool = False,  # noqa: ARG002 - what would need one does not run here
     ) -> Completed:
         program, *arguments = command
         _check(command)

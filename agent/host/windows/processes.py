@@ -56,10 +56,11 @@ class WindowsProcesses:
         environment: Mapping[str, str] | None = None,
         directory: PureWindowsPath | None = None,
         limit: int = 1 << 20,
+        console: bool = False,
     ) -> Completed:
         from agent.host.windows.running import run
 
-        return run(command, seconds, environment, directory, limit)
+        return run(command, seconds, environment, directory, limit, console=console)
 
     def run_logged(
         self,

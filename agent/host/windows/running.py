@@ -38,14 +38,17 @@ def run(
     environment: Mapping[str, str] | None,
     directory: PureWindowsPath | None,
     limit: int,
+    *,
+    console: bool,
 ) -> Completed:
     program = _checked(command)
     with telling("run", program):
         with Job() as job:
             output, errors = _Kept(limit), _Kept(limit)
             with output.pipe() as to_output, errors.pipe() as to_errors:
-                # Without a console: to make one is to start another program, and to wait for it.
-                child = _start(job, command, environment, directory, to_output, to_errors, NO_CONSOLE)
+                # To make a console is to start another program, and to wait for it.
+                kind = UNSEEN_CONSOLE if console else NO_CONSOLE
+                child = _start(job, command, environment, directory, to_output, to_errors, kind)
             with child:
                 child.wait(seconds)
                 exit_code = child.exit_code()

@@ -53,14 +53,16 @@ BOOL start_child(Child *child)
     startup.StartupInfo.hStdOutput = startup.StartupInfo.hStdError = its;
     startup.lpAttributeList = (LPPROC_THREAD_ATTRIBUTE_LIST)attributes;
     /* Detached: as the service control manager starts services. Otherwise Windows would make a console for it, and
-     * a process for the console. */
+     * a process for the console. But what was not written as a service may need one: PowerShell without a console
+     * ends at once, with 0, and has done nothing of its script. */
+    DWORD console = options.as_service ? CREATE_NO_WINDOW : DETACHED_PROCESS;
     if (!InitializeProcThreadAttributeList(startup.lpAttributeList, 2, 0, &size) ||
         !UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_JOB_LIST, &job, sizeof job, NULL,
                                    NULL) ||
         !UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, handles,
                                    sizeof handles, NULL, NULL) ||
         !CreateProcessW(options.program, options.command, NULL, NULL, TRUE,
-                        EXTENDED_STARTUPINFO_PRESENT | DETACHED_PROCESS, NULL, NULL, &startup.StartupInfo, &started)) {
+                        EXTENDED_STARTUPINFO_PRESENT | console, NULL, NULL, &startup.StartupInfo, &started)) {
         return FALSE;
     }
     CloseHandle(started.hThread);
