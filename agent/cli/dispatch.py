@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Command, Option
 
 
-def run(arguments: Sequence[str], called: str = "wmcb") -> int:
+def run(
+    arguments: Sequence[str], called: str = "wmcb", *, failed: Callable[[Failure], None] | None = None
+) -> int:
     """Does what the arguments ask for. Raises nothing but KeyboardInterrupt.
 
     `called` is the name that the program was started by: under kubeadm's it takes kubeadm's command lines.
+    `failed` is given what went wrong, for whoever has no one at a console.
     """
     try:
         if called == "kubeadm":
@@ -32,9 +35,12 @@ def run(arguments: Sequence[str], called: str = "wmcb") -> int:
             return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
         return _run(parse(arguments, COMMANDS, elsewhere=ELSEWHERE), COMMANDS, called, COMMON)
     except Failure as failure:
-        return ended(failure, arguments, called)
+        fault = failure
     except Exception as error:  # noqa: BLE001 - the last resort
-        return ended(_failure(error, arguments), arguments, called)
+        fault = _failure(error, arguments)
+    if failed is not None:
+        failed(fault)
+    return ended(fault, arguments, called)
 
 
 def _run(request: Request, commands: Sequence[Command], called: str, common: Sequence[Option]) -> int:

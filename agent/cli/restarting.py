@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,14 @@ def check(request: Request, host: Host) -> None:
         *(options.IGNITION, options.KUBEADM_CONFIG, options.NODE_CONFIG, options.KUBELET, options.LOG_RUNNER),
         *(options.ARTIFACTS, join_options.CONFIG, join_options.DISCOVERY_FILE, join_options.PATCHES),
     ):
-        place = _on_machine(request, request.value(option, ""))
-        open_one = exchangeable(host, place) if place is not None else None
+        place = _as_windows_reads(request, request.value(option, ""))
+        if place is None:
+            continue
+        if not place.drive.endswith(":"):
+            reader = "read as the computer's account then, not yours"
+            tell(f"wmcb: warning: {options.ALLOW_REBOOT.name}: {place} is on a share, {reader}")
+            continue
+        open_one = exchangeable(host, place)
         if open_one is not None:
             raise Refused(
                 f"{options.ALLOW_REBOOT.name} reads {place} again after the restart, as SYSTEM, and users may"
@@ -58,13 +65,13 @@ def check(request: Request, host: Host) -> None:
             )
 
 
-def _on_machine(request: Request, name: str) -> PureWindowsPath | None:
-    """None for what lies elsewhere: on a share, or a server."""
+def _as_windows_reads(request: Request, name: str) -> PureWindowsPath | None:
+    """On this machine, or a share. None for what lies on a server, or is of another system than Windows."""
     if "://" in name:
         return None  # which Windows would take for a path in the current folder
     is_this_system = sys.platform == "win32" and not is_sandbox(request)
     path = PureWindowsPath(os.path.abspath(name) if is_this_system and name else name)  # noqa: PTH100 - as Windows reads it
-    return path if path.drive.endswith(":") else None
+    return path if path.drive else None
 
 
 def ended(request: Request, host: Host, done: Done, *texts: str) -> int:
@@ -126,18 +133,28 @@ def _go_on(request: Request) -> int:
     from service import continuing
 
     host, code = open_machine(request), DONE
+    failed = partial(_record, host)
     try:
         put = continuing.read(host)
     except (HostError, ValueError, LookupError) as fault:
         continuing.forget(host)
-        raise Failure(
-            "what was to be gone on with after a restart cannot be read: ask for it anew"
-        ) from fault
+        failure = Failure("what was to be gone on with after a restart cannot be read: ask for it anew")
+        failed(failure)
+        raise failure from fault
     if put is not None:
         with suppress(OSError):
             os.chdir(put.folder)
         place = {name: value for name, value in request.values.items() if name in _OF_THE_PLACE}
-        code = dispatch.run([*put.arguments, *_in_words(place)])
+        code = dispatch.run([*put.arguments, *_in_words(place)], failed=failed)
     if code != GO_ON_AFTER_RESTART:
         continuing.forget(host)
     return code
+
+
+def _record(host: Host, failure: Failure) -> None:
+    """A service has no console, and what fails before a run begins is told there alone."""
+    from agent.cli.run_log import EventId, RunLog
+    from agent.host.port import EventLevel
+
+    text = f"what was to be gone on with after a restart: {failure.whole()}"
+    RunLog(host).event(EventLevel.ERROR, EventId.FAILED, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -114,6 +114,12 @@ def test_bad_input_is_told_by_its_place(machine: Machine, text: str, where: str)
 # Going on after a restart
 
 
+def last_event(machine: Machine) -> dict[str, Any]:
+    lines = (machine.place / ".sandbox" / "events.jsonl").read_text().splitlines()
+    found: dict[str, Any] = json.loads(lines[-1])
+    return found
+
+
 def go_on(machine: Machine) -> Answer:
     """After a start of Windows. What the sandbox takes for a service that runs is none."""
     restart(machine)
@@ -189,6 +195,24 @@ def test_what_cannot_be_read_is_not_tried_at_each_start(machine: Machine) -> Non
     assert answer.code == 1
     assert "cannot be read: ask for it anew" in answer.err
     assert not goes_on(machine)
+    assert "cannot be read: ask for it anew" in last_event(machine)["text"]
+
+
+def test_what_fails_before_a_run_begins_is_found_without_a_console(machine: Machine) -> None:
+    document = r"C:\given\node.yaml"
+    machine.put(document, f"{HEAD}{NAMED}".encode())
+    assert machine.wmcb("prepare", "--node-config", document, "--allow-reboot").code == 1003
+    machine.host.files.remove(PureWindowsPath(document))
+    answer = go_on(machine)
+    assert answer.code == 2
+    told = answer.error_lines[-1].removeprefix("wmcb: ")
+    assert document in told
+    assert not goes_on(machine)
+    event = last_event(machine)
+    assert (event["level"], event["id"]) == ("ERROR", 3)
+    assert event["text"] == f"what was to be gone on with after a restart: {told}"
+    log = machine.host.files.read(PureWindowsPath(r"C:\ProgramData\wmcb\logs\wmcb.log")).decode()
+    assert log.endswith(f"{event['text']}\n")
 
 
 OPEN = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)"
