@@ -104,7 +104,10 @@ def _restart(request: Request, host: Host, why: str) -> None:
 
 def _arguments(request: Request) -> Sequence[str]:
     options_of_it = {name: value for name, value in request.values.items() if name not in _OF_THE_PLACE}
-    return [*request.words, *([request.operand] if request.operand else []), *_in_words(options_of_it)]
+    known = request.command.options if request.command else ()
+    empty = [each.name for each in known if each.placeholder and options_of_it.get(each.name) == ""]
+    words = [f"{name}=" if name in empty else name for name in _in_words(options_of_it)]
+    return [*request.words, *([request.operand] if request.operand else []), *words]
 
 
 def _in_words(values: dict[str, str]) -> Sequence[str]:

@@ -215,6 +215,13 @@ def test_what_fails_before_a_run_begins_is_found_without_a_console(machine: Mach
     assert log.endswith(f"{event['text']}\n")
 
 
+def test_an_empty_value_is_gone_on_with_as_it_was_given(machine: Machine) -> None:
+    words = ("prepare", *given(machine, NAMED), "--mirror=", "--allow-reboot")
+    assert machine.wmcb(*words).code == 1003
+    answer = go_on(machine)
+    assert answer.code == 0, answer.err
+
+
 OPEN = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)"
 """As Windows makes a folder below C:."""
 FOR_THE_FOLDER = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;CI;0x100006;;;BU)"
