@@ -100,7 +100,7 @@ class HnsNetworkResource(Kind):
             if there["id"] not in (_own_id(name), (before or {}).get("id")):
                 return f"network {name} is another program's now, and stays"
             if before is None:
-                delete_network(host, str(there["id"]))
+                return _deleted(host, name, there, manner)
         if before is not None and (there is None or not self._is_so(before, there)):
             _make_anew(host, name, str(before.get("id", _own_id(name))), before, manner)
         return None
@@ -119,20 +119,33 @@ def _own_id(name: str) -> str:
     return str(uuid.uuid5(_OURS, name))
 
 
+def _deleted(host: Host, name: str, there: State, manner: State) -> str | None:
+    """In a line why the machine may not be reached now. What comes next may need the card's addresses."""
+    before = _addresses_of(host, there["adapter"], manner.get("address"))
+    delete_network(host, str(there["id"]))
+    try:
+        _wait_for(host, name, before)
+    except NotWell as trouble:
+        return str(trouble)
+    return None
+
+
 def _make_anew(host: Host, name: str, identifier: str, state: State, manner: State) -> None:
     networks = host.networks.list()
-    for each in networks:
-        if each.name == name:
-            delete_network(host, each.id)
-    delete_what_leads_nowhere(host)
     adapter = state.get("adapter")
     if adapter is None and state["type"] in _ON_AN_ADAPTER:
         adapter = _adapter(host, name, manner.get("address"), networks)
+    # With the last network the switch goes, and the card has no addresses for seconds.
+    before = _addresses_of(host, adapter, manner.get("address"))
+    for each in networks:
+        if each.name == name:
+            delete_network(host, each.id)
+            _wait_for(host, name, before)
+    delete_what_leads_nowhere(host)
     subnets = [
         Subnet(*each) for each in cast("Sequence[tuple[str, str | None, int | None]]", state["subnets"])
     ]
     policies = cast("Sequence[tuple[str, str]]", state.get("policies", ()))
-    before = _addresses_of(host, adapter)
     host.networks.create(
         ContainerNetwork(
             identifier,
@@ -174,8 +187,11 @@ def card(interface: str) -> str:
     return interface[len(_SWITCHED) : -1] if interface.startswith(_SWITCHED) else interface
 
 
-def _addresses_of(host: Host, adapter: Value) -> Collection[str]:
-    return {each.address for each in host.facts.addresses() if card(each.interface) == adapter}
+def _addresses_of(host: Host, adapter: Value, address: Value) -> Collection[str]:
+    """Those that come back. Another adapter has other link-local ones, and makes those of IPv6 itself."""
+    its = [each.address for each in host.facts.addresses() if card(each.interface) == adapter]
+    lasting = {each for each in its if ":" not in each and not ipaddress.ip_address(each).is_link_local}
+    return lasting or {each for each in its if each == address}
 
 
 def _wait_for(host: Host, name: str, addresses: Collection[str]) -> None:

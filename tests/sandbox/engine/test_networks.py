@@ -17,6 +17,7 @@ from agent.engine.run import TakenBack, preview, reset, status
 from agent.host import networks as there
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
 from agent.host.persistent_routes import KEY
+from agent.host.port import NetworkAddress
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.networks import DOCUMENT
@@ -34,6 +35,7 @@ from sandbox.engine.world import Killed, Power, changed, picture, powered
 
 if TYPE_CHECKING:
     import pathlib
+    from collections.abc import Sequence
 
     from agent.host.port import Host
 
@@ -295,6 +297,93 @@ def test_without_an_adapter_nothing_is_made(
     _facts(tmp_path, *cards)
     with pytest.raises(TakenBack) as failure:
         run(host, wants(wanted))
+    assert str(failure.value.__cause__) == told
+    assert host.networks.list() == []
+
+
+class Card:
+    """The machine's only one, as Windows has it when a switch is put on it, or goes: its addresses are away
+    for some seconds, and come back on another adapter, whose own ones of IPv6 and link-local ones are others.
+    """
+
+    def __init__(self, host: Host, *lasting: str, away: float = 5.0) -> None:
+        self.seconds = 0.0
+        self._lasting, self._away = lasting, away
+        self._back_at = 0.0
+        self._moves = 0
+        self.lacked: list[str] = []
+        """What was made while they were away."""
+        self._networks = host.networks
+        self.host = changed(
+            host,
+            facts={"addresses": self._addresses},
+            clock={"monotonic": lambda: self.seconds, "sleep": self._sleep},
+            networks={"create": self._create, "delete": self._delete},
+        )
+
+    def _addresses(self) -> Sequence[NetworkAddress]:
+        if self.seconds < self._back_at:
+            return []
+        name = f"vEthernet ({CARD})" if self._networks.list() else CARD
+        own = (f"fe80::{self._moves + 1}", f"169.254.0.{self._moves + 1}", f"2001:db8::{self._moves + 1}")
+        return [NetworkAddress(name, each, 24, "00:15:5d:00:02:0a") for each in (*own, *self._lasting)]
+
+    def _sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def _create(self, network: ContainerNetwork) -> None:
+        if self.seconds < self._back_at:
+            self.lacked.append(network.name)
+        self._networks.create(network)
+        self._move()
+
+    def _delete(self, network: str) -> None:
+        self._networks.delete(network)
+        self._move()
+
+    def _move(self) -> None:
+        self._moves += 1
+        self._back_at = self.seconds + self._away
+
+
+CHOSEN = {
+    "its address": replaced(CBR0, address=NODE_ADDRESS),
+    "its adapter": replaced(CBR0, adapter=CARD),
+}
+
+
+@pytest.mark.parametrize("wanted", CHOSEN.values(), ids=CHOSEN)
+def test_until_the_cards_addresses_are_back_nothing_else_is_made(host: Host, wanted: HnsNetwork) -> None:
+    card = Card(host, NODE_ADDRESS)
+    run(card.host, wants(wanted))
+    assert card.seconds == pytest.approx(5, abs=0.2)
+    other = replaced(wanted, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))
+    assert run(card.host, wants(other)) == [(Action.CHANGE, "cbr0")]
+    assert [(each.adapter, each.subnets[0].prefix) for each in host.networks.list()] == [
+        (CARD, "10.244.8.0/24")
+    ]
+    assert card.seconds == pytest.approx(15, abs=0.6)
+    assert card.lacked == []
+    assert reset(card.host, "test", Silent()).left == ()
+    assert card.seconds == pytest.approx(20, abs=0.8)
+
+
+def test_a_machine_without_ipv4_waits_for_the_address_that_the_network_was_chosen_by(host: Host) -> None:
+    card = Card(host, "2001:db8:7::10")
+    run(card.host, wants(replaced(CBR0, address="2001:db8:7::10")))
+    assert card.seconds == pytest.approx(5, abs=0.2)
+
+
+def test_addresses_that_do_not_come_back_fail_a_run_and_no_reset(host: Host) -> None:
+    run(Card(host, NODE_ADDRESS).host, wants(CBR0))
+    told = (
+        f"network cbr0 took the address {NODE_ADDRESS} from its adapter, and did not give it back"
+        " within 60 seconds"
+    )
+    assert reset(Card(host, NODE_ADDRESS, away=1000).host, "test", Silent()).left == (told,)
+    assert host.networks.list() == []
+    with pytest.raises(TakenBack) as failure:
+        run(Card(host, NODE_ADDRESS, away=1000).host, wants(CBR0))
     assert str(failure.value.__cause__) == told
     assert host.networks.list() == []
 
