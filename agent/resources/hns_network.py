@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
@@ -24,8 +25,9 @@ _OURS = uuid.UUID("6ab7d6ac-7d2b-4a3e-9d53-7c0a3f1e5b10")
 """Out of this and its name comes the id of a network that is made here: so it is known for ours."""
 
 _ON_AN_ADAPTER = (NetworkType.L2BRIDGE.value, NetworkType.OVERLAY.value, NetworkType.TRANSPARENT.value)
-_SWITCHED = "vEthernet ("
-"""How Windows calls the adapter that has the addresses, once there is a switch on the card itself."""
+_SWITCHED = re.compile(r"vEthernet \((.+)\)( \d+)?", re.IGNORECASE)
+"""How Windows calls the adapter that has the addresses, once there is a switch on the card itself; with a
+number where one is left that was called so."""
 _BACK_WITHIN_SECONDS = 60.0
 _PAUSE_SECONDS = 0.1
 
@@ -184,7 +186,8 @@ def _cards(host: Host, networks: Collection[ContainerNetwork]) -> Mapping[str, s
 
 
 def card(interface: str) -> str:
-    return interface[len(_SWITCHED) : -1] if interface.startswith(_SWITCHED) else interface
+    switched = _SWITCHED.fullmatch(interface)
+    return switched[1] if switched else interface
 
 
 def _addresses_of(host: Host, adapter: Value, address: Value) -> Collection[str]:

@@ -251,6 +251,16 @@ ADAPTERS = {
         CBR0,
         "Ethernet 2",
     ),
+    "the card below a switch whose name was taken": (
+        (("vEthernet (Ethernet 2) 3", NODE_ADDRESS),),
+        CBR0,
+        "Ethernet 2",
+    ),
+    "the card below a switch, whatever its capitals": (
+        (("VETHERNET (Ethernet (LOM) 2)", NODE_ADDRESS),),
+        CBR0,
+        "Ethernet (LOM) 2",
+    ),
     "one that is named": (
         (("Ethernet", NODE_ADDRESS), ("Storage", "198.51.100.7")),
         replaced(CBR0, adapter="Storage"),
