@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 VERSION = {"Major": 2, "Minor": 0}
 QUERY = json.dumps({"SchemaVersion": VERSION, "Flags": 0})
-ATTACH_TO_HOST = json.dumps({"SystemType": "Host", "CompartmentID": 1})
+ATTACH_TO_HOST = json.dumps({"SystemType": "Host", "CompartmentId": 1})
 """Of the first schema, as every program does it: the second has no request for it that Server 2019 knows."""
 
 _ADAPTER = "NetAdapterName"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -108,6 +109,11 @@ ENDPOINTS: dict[str, tuple[dict[str, Any], NetworkEndpoint]] = {
 @pytest.mark.parametrize(("document", "endpoint"), ENDPOINTS.values(), ids=ENDPOINTS)
 def test_an_endpoint_is_read(document: dict[str, Any], endpoint: NetworkEndpoint) -> None:
     assert hcn_documents.endpoint(ID, document) == endpoint
+
+
+def test_an_endpoint_is_attached_to_the_machine_as_every_program_asks_for_it() -> None:
+    """By hcsshim's own spelling: Go does not mind another one, HNS may."""
+    assert json.loads(hcn_documents.ATTACH_TO_HOST) == {"SystemType": "Host", "CompartmentId": 1}
 
 
 def test_a_load_balancer_is_read() -> None:

@@ -588,7 +588,9 @@ func (hns *service) networksOfTheFirstSchema() string {
 
 func (hns *service) attachToHost(id, text string) string {
 	var asked struct {
-		ContainerID, SystemType, CompartmentID json.RawMessage
+		ContainerID   json.RawMessage `json:"ContainerId"`
+		SystemType    json.RawMessage
+		CompartmentID json.RawMessage `json:"CompartmentId"`
 	}
 	if parse(text, &asked) != ok || string(asked.SystemType) != `"Host"` || string(asked.CompartmentID) != "1" {
 		return failure(invalidJSON)

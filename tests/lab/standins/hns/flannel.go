@@ -20,7 +20,7 @@ const (
 	subnetText = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.7.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
 	bridge     = `{"Name":"%s","Type":"L2Bridge","Ipams":[{"Subnets":[{"IpAddressPrefix":"10.244.7.0/24","Routes":[{"NextHop":"10.244.7.1","DestinationPrefix":"0.0.0.0/0"}]}]}],"Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"eth0"}}],"SchemaVersion":{"Major":2,"Minor":0}}`
 	bridgesOwn = `{"Name":"%s","IpConfigurations":[{"IpAddress":"10.244.7.2","PrefixLength":24}],"SchemaVersion":{"Major":2,"Minor":0}}`
-	attachment = `{"ContainerID":"","SystemType":"Host","CompartmentID":1}`
+	attachment = `{"SystemType":"Host","CompartmentId":1}`
 	overlay    = `{"Name":"%s","Type":"Overlay","Flags":8,"Ipams":[{"Subnets":[{"IpAddressPrefix":"10.244.7.0/24","Routes":[{"NextHop":"10.244.7.1","DestinationPrefix":"0.0.0.0/0"}],"Policies":[{"Type":"VSID","Settings":{"IsolationId":4096}}]}]}],"Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"eth0"}},{"Type":"RemoteSubnetRoute","Settings":{"DestinationPrefix":"10.244.3.0/24","IsolationId":4096,"ProviderAddress":"10.77.0.33","DistributedRouterMacAddress":"00-15-5D-4C-33-33"}}],"SchemaVersion":{"Major":2,"Minor":0}}`
 	forEver    = 1 << 62
 	noGUID     = "00000000-0000-0000-0000-000000000000"
