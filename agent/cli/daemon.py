@@ -204,6 +204,7 @@ def install(request: Request) -> int:
     arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port), *elsewhere)
     succession.installed_by_hand(host)
     with running_program(request, host) as program:
+        is_installed_one = program.parent == installation.place(host)
         installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
     if arguments != former or installed.is_another:
         installation.restart(host, STOP_WITHIN_SECONDS)
@@ -217,6 +218,11 @@ def install(request: Request) -> int:
         f"wmcb {SANDBOX.name} {folder} {SANDBOX_RUN.name} daemon run" if folder else f"sc.exe start {SERVICE}"
     )
     say(f"{programs} in {place}")
+    if is_installed_one:
+        from agent.release import RELEASE
+
+        # As by a bare `wmcb` where a newer one lies in PowerShell's current folder.
+        say(f"this is the installed program itself, release {RELEASE}: nothing newer was laid out")
     if request.has(options.START):
         installation.have_it_run(host, START_WITHIN_SECONDS)
     if resident_state(host) is ServiceState.RUNNING:

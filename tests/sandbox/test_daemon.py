@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.cli import daemon
 from agent.cli.main import run
 from agent.host.port import FileKind, Host, ServiceState
 from agent.host.sandbox import open_sandbox
+from agent.release import RELEASE
 
 if TYPE_CHECKING:
     import pathlib
@@ -77,6 +80,22 @@ def test_install_leaves_nothing_where_it_unpacked(wmcb: list[str], host: Host) -
     before = host.files.list(C / "Windows" / "Temp")
     assert run([*wmcb, "daemon", "install"]) == 0
     assert host.files.list(C / "Windows" / "Temp") == before
+
+
+def test_installed_from_where_it_is_installed_it_says_that_nothing_newer_came(
+    wmcb: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"this is the installed program itself, release {RELEASE}: nothing newer was laid out"
+    assert run([*wmcb, "daemon", "install"]) == 0
+    assert line not in capsys.readouterr().out.splitlines()
+
+    @contextmanager
+    def installed_one(*_: object) -> Iterator[PureWindowsPath]:
+        yield PureWindowsPath(r"C:\Program Files\wmcb\wmcb.exe")
+
+    monkeypatch.setattr(daemon, "running_program", installed_one)
+    assert run([*wmcb, "daemon", "install"]) == 0
+    assert line in capsys.readouterr().out.splitlines()
 
 
 def test_running_services_needs_a_sandbox(capsys: pytest.CaptureFixture[str]) -> None:
