@@ -40,10 +40,9 @@ class HnsNetworkResource(Kind):
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, HnsNetwork)
-        wanted: dict[str, Value] = {
-            "type": want.type.value,
-            "subnets": [[each.prefix, each.gateway, each.vsid] for each in want.subnets],
-        }
+        wanted: dict[str, Value] = {"type": want.type.value}
+        if want.subnets:  # else HNS chooses them
+            wanted["subnets"] = [[each.prefix, each.gateway, each.vsid] for each in want.subnets]
         if want.policies:
             wanted["policies"] = [[each.type, each.settings] for each in want.policies]
         if want.adapter is not None:
@@ -72,6 +71,10 @@ class HnsNetworkResource(Kind):
             return all(
                 each in cast("Sequence[Value]", found or ()) for each in cast("Sequence[Value]", wanted)
             )
+        if field == "subnets":
+            return _are_those(
+                cast("Sequence[Sequence[Value]]", wanted), cast("Sequence[Sequence[Value]]", found or ())
+            )
         return wanted == found
 
     def shown(self, field: str, value: Value, manner: State) -> str:
@@ -98,17 +101,29 @@ class HnsNetworkResource(Kind):
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         there = self.observe(host, name, {})
-        if there is not None and (before is None or not self._is_so(before, there)):
+        if before and there and all(before[field] == there[field] for field in self.firm):
+            return None
+        if there is not None:
             if there["id"] not in (_own_id(name), (before or {}).get("id")):
                 return f"network {name} is another program's now, and stays"
             if before is None:
                 return _deleted(host, name, there, manner)
-        if before is not None and (there is None or not self._is_so(before, there)):
+        if before is not None:
             _make_anew(host, name, str(before.get("id", _own_id(name))), before, manner)
         return None
 
     def _is_so(self, wanted: State, found: State) -> bool:
-        return all(self.same(field, wanted[field], found[field]) for field in self.firm)
+        return all(self.same(field, wanted[field], found[field]) for field in self.firm if field in wanted)
+
+
+def _are_those(wanted: Sequence[Sequence[Value]], found: Sequence[Sequence[Value]]) -> bool:
+    """HNS chooses a gateway where none is given."""
+    if len(wanted) != len(found):
+        return False
+    return all(
+        each == [prefix, gateway if each[1] is not None else None, vsid]
+        for each, (prefix, gateway, vsid) in zip(wanted, found, strict=True)
+    )
 
 
 def _named(host: Host, name: str) -> ContainerNetwork | None:
@@ -145,7 +160,8 @@ def _make_anew(host: Host, name: str, identifier: str, state: State, manner: Sta
             _wait_for(host, name, before)
     delete_what_leads_nowhere(host)
     subnets = [
-        Subnet(*each) for each in cast("Sequence[tuple[str, str | None, int | None]]", state["subnets"])
+        Subnet(*each)
+        for each in cast("Sequence[tuple[str, str | None, int | None]]", state.get("subnets", ()))
     ]
     policies = cast("Sequence[tuple[str, str]]", state.get("policies", ()))
     host.networks.create(

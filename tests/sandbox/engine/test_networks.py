@@ -231,6 +231,51 @@ def test_an_overlay_has_its_vsid_and_keeps_the_policies_that_others_add(host: Ho
     assert run(host, wants(OVERLAY)) == []
 
 
+NAT = HnsNetwork("nat", NetworkType.NAT)
+CHOSEN_BY_HNS = {
+    "subnets and gateway": NAT,
+    "the gateway": replaced(NAT, subnets=(Subnet("172.24.16.0/20"),)),
+}
+
+
+def choosing(host: Host) -> Host:
+    """As HNS does for what it is not told."""
+
+    def create(network: ContainerNetwork) -> None:
+        subnets = network.subnets or (there.Subnet("172.24.16.0/20"),)
+        chosen = tuple(replaced(each, gateway=each.gateway or "172.24.16.1") for each in subnets)
+        host.networks.create(replaced(network, subnets=chosen))
+
+    return changed(host, networks={"create": create})
+
+
+@pytest.mark.parametrize("wanted", CHOSEN_BY_HNS.values(), ids=CHOSEN_BY_HNS)
+def test_what_hns_chooses_itself_is_as_wanted(host: Host, wanted: HnsNetwork) -> None:
+    host = choosing(host)
+    assert run(host, wants(wanted)) == [(Action.CREATE, "nat")]
+    chosen = host.networks.list()
+    assert [each.subnets for each in chosen] == [(there.Subnet("172.24.16.0/20", "172.24.16.1"),)]
+    assert run(host, wants(wanted)) == []
+    assert drifted(host).drifts == ()
+    other = replaced(wanted, subnets=(Subnet("172.24.16.0/20", "172.24.16.2"),))
+    assert run(host, wants(other)) == [(Action.CHANGE, "nat")]
+    assert [each.subnets[0].gateway for each in host.networks.list()] == ["172.24.16.2"]
+    with pytest.raises(TakenBack):
+        run(
+            hasty(host),
+            wants(replaced(other, type=NetworkType.TRANSPARENT), IpForwarding("10.9.9.9", NAT.key)),
+        )
+    assert [(each.type, each.subnets[0].gateway) for each in host.networks.list()] == [("NAT", "172.24.16.2")]
+
+
+def test_one_that_was_there_without_a_gateway_has_none_again_afterwards(host: Host) -> None:
+    run(host, wants(replaced(CBR0, subnets=(Subnet("10.244.7.0/24"),))))
+    before = host.networks.list()
+    with pytest.raises(TakenBack):
+        run(hasty(host), wants(CBR0, IpForwarding("10.9.9.9", CBR0.key)))
+    assert host.networks.list() == before
+
+
 def _facts(folder: pathlib.Path, *cards: tuple[str, str]) -> None:
     addresses = [
         {"interface": name, "address": address, "prefix_length": 24, "mac": "00:15:5d:00:02:0a"}
