@@ -18,12 +18,11 @@ from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.outlook import stays
 from agent.cli.progress import Nothing
+from agent.cli.removing import remove_services
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
 from agent.release import RELEASE
-from agent.resources import kind_named
-from agent.resources.kind import pausable
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
@@ -80,9 +79,5 @@ def _made_by_wmcb(host: Host) -> bool:
 
 def _remove_service(host: Host) -> None:
     """One that was there before wmcb, or that wmcb has nothing to do with."""
-    if host.services.read(_KUBELET) is None:
-        return
-    running = pausable(kind_named("service"))
-    assert running is not None
-    running.pause(host, _KUBELET, {})
-    host.services.delete(_KUBELET)
+    if host.services.read(_KUBELET) is not None:
+        remove_services(host, [_KUBELET])

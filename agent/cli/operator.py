@@ -15,6 +15,7 @@ from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.leaving import end_pods
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.progress import display
+from agent.cli.removing import remove_services
 from agent.cli.run_log import RunLog
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
@@ -24,8 +25,6 @@ from agent.kube.answers import at
 from agent.kube.client import config_map, node
 from agent.kube.failure import Failed, NotFound
 from agent.release import RELEASE
-from agent.resources import kind_named
-from agent.resources.kind import pausable
 from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from agent.spec import EnvironmentVariable, Service, Specification
 from service.cluster import Unknown
@@ -192,13 +191,10 @@ def _node(host: Host, client: Client) -> Object | None:
 
 def _remove_managed(host: Host) -> int:
     """What the operator's own daemon has made is known by its description alone."""
-    running = pausable(kind_named(Service.kind))
-    assert running is not None
-    removed = 0
+    managed = []
     for name in host.services.list():
         installed = host.services.read(name)
         if installed is not None and installed.definition.description.startswith(MANAGED):
-            running.pause(host, name, {})
-            host.services.delete(name)
-            removed += 1
-    return removed
+            managed.append(name)
+    remove_services(host, managed)
+    return len(managed)

@@ -17,7 +17,7 @@ from agent.host.errors import (
 from agent.host.port import ServiceState
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
-from agent.resources.stopping import ask_to_stop, end
+from agent.resources.stopping import ask_to_stop, end, running_by_need
 from agent.resources.trees import is_file
 from agent.spec import Service
 
@@ -168,7 +168,7 @@ class ServiceResource(Kind):
         try:
             _stop(host, name, seconds)
         except DependentsRunning:
-            others = ", ".join(_dependents(host, name))
+            others = ", ".join(running_by_need(host).get(name.upper(), ()))
             raise CannotBeSo(
                 f"service {name} cannot be stopped while {others} runs; stop that first"
             ) from None
@@ -212,16 +212,6 @@ def _stop(host: Host, name: str, seconds: float) -> None:
     except TimedOut:
         if not end(host, name, seconds):
             raise
-
-
-def _dependents(host: Host, name: str) -> Sequence[str]:
-    """Running services that need this one."""
-    found = []
-    for other, status in host.services.list().items():
-        installed = None if status.state is ServiceState.STOPPED else host.services.read(other)
-        if installed and name.upper() in [needed.upper() for needed in installed.definition.dependencies]:
-            found.append(other)
-    return found
 
 
 def _wait_until_well(host: Host, want: Service) -> None:

@@ -17,6 +17,8 @@ from agent.host.port import Recovery, ServiceState
 from agent.records import replaced
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from agent.host.port import Host
 
 _END_SECONDS = 10.0
@@ -66,6 +68,16 @@ def end(host: Host, name: str, seconds: float) -> bool:
     host.services.wait(name, ServiceState.STOPPED, seconds)
     _wait_until_gone(host, process)
     return True
+
+
+def running_by_need(host: Host) -> Mapping[str, Sequence[str]]:
+    """Services that run, by the name, in capitals, of each service that they need."""
+    found: dict[str, list[str]] = {}
+    for name, status in host.services.list().items():
+        installed = None if status.state is ServiceState.STOPPED else host.services.read(name)
+        for needed in installed.definition.dependencies if installed else ():
+            found.setdefault(needed.upper(), []).append(name)
+    return found
 
 
 def _process_of(host: Host, name: str) -> int | None:

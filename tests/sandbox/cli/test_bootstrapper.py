@@ -126,6 +126,17 @@ def test_what_another_bootstrapper_made_is_uninstalled(machine: Machine) -> None
     assert machine.read(r"C:\k\kubelet.exe") == program()
 
 
+def test_what_needs_the_kubelet_of_another_bootstrapper_is_stopped_before_it(machine: Machine) -> None:
+    services = machine.host.services
+    machine.put(r"C:\k\kubelet.exe", program())
+    for name, needed in (("kubelet", ()), ("overlay", ("Kubelet",)), ("proxy", ("overlay",))):
+        services.create(ServiceDefinition(name, (r"C:\k\kubelet.exe",), dependencies=needed))
+        services.start(name)
+    assert machine.wmcb("uninstall-kubelet") == (0, f"{GONE}\n", "")
+    assert services.read("kubelet") is None
+    assert {services.status(name).state for name in ("overlay", "proxy")} == {ServiceState.STOPPED}
+
+
 def test_a_service_that_was_taken_over_goes_too(machine: Machine) -> None:
     machine.put(r"C:\k\kubelet.exe", program())
     machine.host.services.create(ServiceDefinition("kubelet", (r"C:\k\kubelet.exe", "--old")))

@@ -165,6 +165,28 @@ def test_a_clean_up_removes_all_that_the_daemon_made(operated: Operated, server:
     assert {name for name in after if r"ProgramData\wmcb" not in name} == set(before)
 
 
+def of_the_go_daemon(operated: Operated, *chain: str) -> None:
+    """Each needs the one before it, and all run."""
+    program = json.loads(configuration()["data"]["services"])[0]["path"].split()[0]
+    for name, needed in zip(chain, ((), *((name,) for name in chain)), strict=False):
+        description = f"OpenShift managed {name}"
+        definition = ServiceDefinition(name, (program,), description=description, dependencies=needed)
+        operated.host.services.create(definition)
+        operated.host.services.start(name)
+
+
+def test_a_clean_up_stops_first_what_needs_others(operated: Operated) -> None:
+    chain = ("containerd", "kubelet", "hybrid-overlay-node", "kube-proxy")
+    of_the_go_daemon(operated, *chain)
+    exporter = ServiceDefinition("exporter", (r"C:\k\containerd\containerd.exe",), dependencies=("KUBELET",))
+    operated.host.services.create(exporter)
+    operated.host.services.start("exporter")
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, done.out) == (0, "4 services removed, 0 pods ended\n"), done.err
+    assert not {*chain} & {*operated.host.services.list()}
+    assert operated.host.services.status("exporter").state is ServiceState.STOPPED, "and is not removed"
+
+
 def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(
     operated: Operated, server: ApiServer
 ) -> None:
