@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -193,8 +193,9 @@ def _remove_managed(host: Host) -> int:
     """What the operator's own daemon has made is known by its description alone."""
     managed = []
     for name in host.services.list():
-        installed = host.services.read(name)
-        if installed is not None and installed.definition.description.startswith(MANAGED):
-            managed.append(name)
+        with suppress(HostError):  # somebody else's, such as a virus scanner's that nobody may read
+            installed = host.services.read(name)
+            if installed is not None and installed.definition.description.startswith(MANAGED):
+                managed.append(name)
     remove_services(host, managed)
     return len(managed)

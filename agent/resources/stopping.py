@@ -74,9 +74,12 @@ def running_by_need(host: Host) -> Mapping[str, Sequence[str]]:
     """Services that run, by the name, in capitals, of each service that they need."""
     found: dict[str, list[str]] = {}
     for name, status in host.services.list().items():
-        installed = None if status.state is ServiceState.STOPPED else host.services.read(name)
-        for needed in installed.definition.dependencies if installed else ():
-            found.setdefault(needed.upper(), []).append(name)
+        if status.state is ServiceState.STOPPED:
+            continue
+        with suppress(HostError):  # such as a virus scanner's, that nobody may read
+            installed = host.services.read(name)
+            for needed in installed.definition.dependencies if installed else ():
+                found.setdefault(needed.upper(), []).append(name)
     return found
 
 

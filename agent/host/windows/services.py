@@ -66,6 +66,8 @@ _MARKED_FOR_DELETE = 1072
 _NOT_HEARD = 1053
 _UNKNOWN = {120, 124}
 """CALL_NOT_IMPLEMENTED and INVALID_LEVEL: an info level that this SCM lacks."""
+_NOT_LOADED = frozenset({2, 3, 126, 193, *range(1812, 1816), *range(15100, 15109)})
+"""Of a description that lies in a DLL, where that or its resource is missing."""
 _AUTOMATIC, _MANUAL, _DISABLED = 2, 3, 4
 _START_NUMBERS = {
     StartType.AUTOMATIC: _AUTOMATIC,
@@ -364,7 +366,8 @@ def _ask(service: OpenService) -> tuple[dict[Setting, SettingValue], list[str]]:
         try:
             settings[setting] = service.setting(setting)
         except Win32Failure as failure:
-            _note_unknown(setting, failure, unsupported)
+            if setting is not Setting.DESCRIPTION or failure.code not in _NOT_LOADED:
+                _note_unknown(setting, failure, unsupported)
     return settings, unsupported
 
 

@@ -11,7 +11,9 @@ import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
+from agent.host.errors import host_error
 from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.sandbox.services import SandboxServices
 from agent.spec import EnvironmentVariable, Specification
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_upgrade import OWN
@@ -21,6 +23,8 @@ from unit.kube.conftest import server
 
 if TYPE_CHECKING:
     from http.server import BaseHTTPRequestHandler
+
+    from agent.host.port import InstalledService
 
 __all__ = ["server"]
 
@@ -185,6 +189,24 @@ def test_a_clean_up_stops_first_what_needs_others(operated: Operated) -> None:
     assert (done.code, done.out) == (0, "4 services removed, 0 pods ended\n"), done.err
     assert not {*chain} & {*operated.host.services.list()}
     assert operated.host.services.status("exporter").state is ServiceState.STOPPED, "and is not removed"
+
+
+def test_a_clean_up_leaves_what_nobody_may_read(operated: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    scanner = ServiceDefinition("aScanner", (r"C:\k\containerd\containerd.exe",))
+    operated.host.services.create(scanner)
+    operated.host.services.start("aScanner")
+    of_the_go_daemon(operated, "containerd", "kubelet")
+    read = SandboxServices.read
+
+    def read_but_the_scanner(services: SandboxServices, name: str) -> InstalledService | None:
+        if name == "aScanner":
+            raise host_error("read", f"service {name}", 5)
+        return read(services, name)
+
+    monkeypatch.setattr(SandboxServices, "read", read_but_the_scanner)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, done.out) == (0, "2 services removed, 0 pods ended\n"), done.err
+    assert operated.host.services.status("aScanner").state is ServiceState.RUNNING
 
 
 def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(

@@ -285,6 +285,16 @@ def test_a_setting_that_the_scm_cannot_tell_is_warned_of_and_read_as_its_default
     assert installed.unsupported == (field,)
 
 
+@pytest.mark.parametrize("code", [2, 126, 1813, 15100, 15105])
+def test_a_description_whose_text_is_missing_is_read_as_none(bench: Bench, code: int) -> None:
+    bench.created()
+    bench.scm.fail("ask DESCRIPTION", code)
+    installed = bench.services.read("kubelet")
+    assert installed is not None
+    assert installed.definition == replaced(KUBELET, display_name="kubelet", description="")
+    assert installed.unsupported == ()
+
+
 def test_both_halves_of_recovery_unknown_are_one_warning(bench: Bench) -> None:
     bench.scm.fail("set RECOVERY", 124)
     bench.scm.fail("set ON_ERROR_EXIT", 124)
