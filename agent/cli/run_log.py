@@ -93,13 +93,17 @@ class RunLog:
         # Whoever has it open keeps it where it is: that is seen before a former one goes.
         aside = self._former(0)
         if not self._is_there(aside):
-            self._host.files.move(self._folder / "wmcb.log", aside)
+            self._move(self._folder / "wmcb.log", aside)
         # A rotation that was cut off has left a place free.
         free = next((each for each in range(1, _FORMER) if not self._is_there(self._former(each))), _FORMER)
         with suppress(NotFound):
             self._host.files.remove(self._former(free))
         for number in range(free - 1, -1, -1):
-            self._host.files.move(self._former(number), self._former(number + 1))
+            self._move(self._former(number), self._former(number + 1))
+
+    def _move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
+        """At once or not at all: each run comes by here, however long somebody has one of them open."""
+        self._host.files.move(path, target, patience=0)
 
     def _is_there(self, path: PureWindowsPath) -> bool:
         return self._host.files.observe(path) is not None

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from agent.host.replacing import PATIENCE_SECONDS
 from agent.records import field, frozen
 
 if TYPE_CHECKING:
@@ -176,8 +177,13 @@ class Files(Protocol):
         this process, and not a power cut: enough for what is told a person, which others may be adding to.
         """
 
-    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
-        """Rename within a volume, write-through. The target must not exist."""
+    def move(
+        self, path: PureWindowsPath, target: PureWindowsPath, *, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        """Rename within a volume, write-through. The target must not exist.
+
+        A file held open, or a folder in which anything is, is tried again for so many seconds.
+        """
 
     def remove(self, path: PureWindowsPath) -> None:
         """Remove a file, marked as read-only or not, or a reparse point itself, of a folder too.

@@ -124,10 +124,13 @@ def _told_of(path: PureWindowsPath) -> Iterator[None]:
 
 
 def patiently(
-    clock: Clock, attempt: Callable[[], Result], reasons: tuple[type[HostError], ...] = (InUse,)
+    clock: Clock,
+    attempt: Callable[[], Result],
+    reasons: tuple[type[HostError], ...] = (InUse,),
+    patience: float = PATIENCE_SECONDS,
 ) -> Result:
     """Try again, with growing pauses, while another program has the file open; not while it runs from it."""
-    deadline = clock.monotonic() + PATIENCE_SECONDS
+    deadline = clock.monotonic() + patience
     pause = _FIRST_PAUSE_SECONDS
     while True:
         try:

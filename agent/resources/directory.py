@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
+_PATIENCE_SECONDS = 10.0
+"""containerd closes a container's log only some time after the container has ended."""
 _LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
 """What below a folder is open to others: its own descriptor hands nothing down to what is there already."""
 _TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
@@ -248,7 +250,7 @@ def _take_away(host: Host, folder: PureWindowsPath, manner: State, kept: Kept) -
     try:
         if manner.get("belongs_to_node") and trees.are_on_one_drive(folder, kept.aside(folder)):
             # In one move, so that it can come back whole if the run fails after all.
-            host.files.move(folder, kept.aside(folder))
+            host.files.move(folder, kept.aside(folder), patience=_PATIENCE_SECONDS)
         else:
             host.files.remove_directory(folder)
     except NotFound:

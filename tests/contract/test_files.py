@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.errors import (
-    AccessDenied,
     AlreadyExists,
     BadName,
     HostError,
@@ -585,9 +584,23 @@ def test_a_move_never_replaces(world: World) -> None:
 def test_a_folder_with_an_open_file_is_not_moved(world: World) -> None:
     world.plant_folder(world.folder / "folder")
     world.plant_file(world.folder / "folder" / "file")
-    with world.hold_open(world.folder / "folder" / "file", Sharing.NOTHING), pytest.raises(AccessDenied):
+    with world.hold_open(world.folder / "folder" / "file", Sharing.NOTHING), pytest.raises(InUse):
         world.host.files.move(world.folder / "folder", world.folder / "moved")
     assert world.host.files.list(world.folder) == ["folder"]
+
+
+@pytest.mark.parametrize("name", ["folder", "file"])
+def test_what_is_held_for_a_moment_is_moved(world: World, name: str) -> None:
+    world.plant_folder(world.folder / "folder")
+    file = world.folder / "folder" / "file"
+    world.plant_file(file)
+    with ExitStack() as held:
+        held.enter_context(world.hold_open(file, Sharing.NOTHING))
+        scanner = threading.Timer(0.3, held.close)
+        scanner.start()
+        world.host.files.move(file if name == "file" else file.parent, world.folder / "moved")
+        scanner.join()
+    assert "moved" in world.host.files.list(world.folder)
 
 
 @pytest.mark.parametrize("read_only", [False, True], ids=["plain", "read-only"])

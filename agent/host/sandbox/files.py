@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
-from agent.host.replacing import added, patiently, put_by_moving, put_in_place
+from agent.host.replacing import PATIENCE_SECONDS, added, patiently, put_by_moving, put_in_place
 from agent.host.sandbox import held
 from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_DATA
 from agent.host.sandbox.failure import telling
@@ -184,8 +184,10 @@ class SandboxFiles:
         volume = self._volume
         added(content, lambda block: volume.write(handle, block), lambda: volume.flush(handle))
 
-    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
-        self._volume.move(path, target)
+    def move(
+        self, path: PureWindowsPath, target: PureWindowsPath, *, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        patiently(self._clock, lambda: self._volume.move(path, target), patience=patience)
 
     def remove(self, path: PureWindowsPath) -> None:
         patiently(self._clock, lambda: self._volume.remove(path))

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.host.errors import (
-    AccessDenied,
     AlreadyExists,
+    InUse,
     NotFound,
     ProgramRunning,
     ReparsePoint,
@@ -146,7 +146,7 @@ class SandboxVolume:
             return
         for below in self._files_below(place):
             if self._runs(below) or held.is_held(below):
-                raise AccessDenied("move", str(place.path), ACCESS_DENIED, f"{below.path} is open")
+                raise InUse("move", str(place.path), ACCESS_DENIED, f"{below.path} is open")
 
     def _files_below(self, folder: Place) -> Iterator[Place]:
         for name in os.listdir(folder.file):  # noqa: PTH208

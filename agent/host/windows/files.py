@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, TypeVar
 
-from agent.host.errors import NotFound, ProgramRunning
+from agent.host.errors import InUse, NotFound, ProgramRunning
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
 from agent.host.reparse_points import symbolic_target
-from agent.host.replacing import added, patiently, put_by_moving, put_in_place
+from agent.host.replacing import PATIENCE_SECONDS, added, patiently, put_by_moving, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
@@ -168,8 +168,10 @@ class WindowsFiles:
 
             added(content, lambda block: api.write(handle, block), flush)
 
-    def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
-        self._volume.move(path, target)
+    def move(
+        self, path: PureWindowsPath, target: PureWindowsPath, *, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        patiently(self._clock, lambda: self._volume.move(path, target), patience=patience)
 
     def remove(self, path: PureWindowsPath) -> None:
         patiently(self._clock, lambda: self._volume.remove(path))
@@ -280,8 +282,15 @@ class _Volume:
                 raise
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
-        with telling("move", f"{path} to {target}"):
-            _rename(path, target, replace=False)
+        subject = f"{path} to {target}"
+        with telling("move", subject):
+            try:
+                _rename(path, target, replace=False)
+            except Win32Failure as failure:
+                if failure.code == _ACCESS_DENIED and _may_move_folder(path, target):
+                    # The kernel says the same of a folder in which anything is open.
+                    raise InUse("move", subject, failure.code) from failure
+                raise
 
     def remove(self, path: PureWindowsPath) -> None:
         with telling("remove", str(path)):
@@ -366,6 +375,19 @@ def _rename(path: PureWindowsPath, target: PureWindowsPath, *, replace: bool) ->
     with opened(path, api.DELETE, options=options) as handle, folder_of(target) as folder:
         refuse_link(handle)
         api.rename(handle, folder or 0, target.name, replace=replace)
+
+
+def _may_move_folder(path: PureWindowsPath, target: PureWindowsPath) -> bool:
+    """Nobody can be asked who has something open in a folder: whether no right is lacking tells as much."""
+    as_folder = api.DIRECTORY | api.SYNCHRONOUS
+    try:
+        with (
+            opened(path, api.DELETE, options=as_folder),
+            opened(target.parent, api.ADD_FOLDER, options=as_folder),
+        ):
+            return True
+    except Win32Failure:
+        return False
 
 
 def _is_held(path: PureWindowsPath) -> bool:

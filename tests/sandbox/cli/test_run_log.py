@@ -33,7 +33,14 @@ def test_it_is_rotated_and_three_former_ones_are_kept(machine: Machine) -> None:
 def test_where_somebody_has_it_open_it_grows_and_no_line_is_lost(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: SandboxFiles, path: PureWindowsPath, target: PureWindowsPath) -> None:  # noqa: ARG001
+    def refuse(
+        _: SandboxFiles,
+        path: PureWindowsPath,
+        target: PureWindowsPath,  # noqa: ARG001
+        *,
+        patience: float,
+    ) -> None:
+        assert patience == 0, "no run waits for that"
         raise InUse("move", str(path), 32)
 
     monkeypatch.setattr(SandboxFiles, "move", refuse)
@@ -55,10 +62,12 @@ def test_where_somebody_has_one_open_for_a_while_no_former_one_goes_before_its_t
     before = told(machine, folder)
     move = SandboxFiles.move
 
-    def refuse(files: SandboxFiles, path: PureWindowsPath, target: PureWindowsPath) -> None:
+    def refuse(
+        files: SandboxFiles, path: PureWindowsPath, target: PureWindowsPath, *, patience: float
+    ) -> None:
         if path.name == held:
             raise InUse("move", str(path), 32)
-        move(files, path, target)
+        move(files, path, target, patience=patience)
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(SandboxFiles, "move", refuse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import time
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from agent.engine.progress import Silent
 from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, take_back
 from agent.host.port import Principal, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.replacing import PATIENCE_SECONDS
+from agent.host.sandbox import held
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo
@@ -351,6 +354,20 @@ def test_what_the_nodes_programs_put_into_its_own_folder_goes_with_it(host: Host
     host.files.write(logs / "containerd.log", b"started", PRIVATE_FILE)
     assert reset(host, "test", Silent()).left == ()
     assert picture(host) == bare
+
+
+def test_what_is_closed_some_time_after_a_pods_end_goes_with_the_nodes_folder(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = PureWindowsPath(r"C:\logs")
+    run(host, Specification.of([Directory(logs, belongs_to_node=True)]))
+    host.files.write(logs / "0.log", b"started", PRIVATE_FILE)
+    closed = time.monotonic() + PATIENCE_SECONDS + 1
+    monkeypatch.setattr(
+        held, "is_held", lambda place: place.path.name == "0.log" and time.monotonic() < closed
+    )
+    assert reset(host, "test", Silent()).plan.stays == {}
+    assert host.files.observe(logs) is None
 
 
 def test_what_others_put_into_our_folders_stays(host: Host) -> None:

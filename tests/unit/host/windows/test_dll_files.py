@@ -175,6 +175,72 @@ def test_a_file_system_without_the_newer_way_is_asked_the_older(
     assert files.list(folder) == []
 
 
+DENIED = 0xC000_0022
+
+
+@pytest.fixture
+def denials(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What the kernel says to the next renames, as NTFS of a folder in which anything is open."""
+    real = api._set_information
+    answers: list[int] = []
+
+    def answer(handle: int, outcome: Any, data: Any, size: int, asked: int) -> int:
+        if asked == RENAME_EX and answers:
+            return answers.pop()
+        status: int = real(handle, outcome, data, size, asked)
+        return status
+
+    monkeypatch.setattr(api, "_set_information", answer)
+    return answers
+
+
+def test_a_folder_in_which_something_is_open_is_moved_when_that_is_closed(
+    files: WindowsFiles, folder: PureWindowsPath, denials: list[int]
+) -> None:
+    files.make_directory(folder / "pods", PRIVATE_DIRECTORY)
+    denials += [DENIED] * 3
+    files.move(folder / "pods", folder / "aside")
+    assert files.list(folder) == ["aside"]
+
+
+def test_a_folder_in_which_something_stays_open_is_told_as_such(
+    files: WindowsFiles, folder: PureWindowsPath, denials: list[int]
+) -> None:
+    files.make_directory(folder / "pods", PRIVATE_DIRECTORY)
+    denials += [DENIED]
+    with pytest.raises(InUse) as refused:
+        files.move(folder / "pods", folder / "aside", patience=0)
+    assert str(refused.value) == (
+        f"cannot move {folder}\\pods to {folder}\\aside: another program has it open (Windows error 5)"
+    )
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_move_for_which_a_right_is_lacking_is_refused_at_once(
+    files: WindowsFiles,
+    folder: PureWindowsPath,
+    denials: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    real = api.open_in
+
+    def refuse(inside: int | None, name: str, access: int, **options: Any) -> int:
+        if access & api.ADD_FOLDER:
+            raise Win32Failure(5, "NtCreateFile")
+        return real(inside, name, access, **options)
+
+    if kind == "folder":
+        files.make_directory(folder / "ours", PRIVATE_DIRECTORY)
+        monkeypatch.setattr(api, "open_in", refuse)
+    else:
+        files.write(folder / "ours", b"", PRIVATE_FILE)
+    denials += [DENIED]
+    with pytest.raises(AccessDenied):
+        files.move(folder / "ours", folder / "moved")
+    assert files.list(folder) == ["ours"]
+
+
 STATUSES = {
     "object name not found": (0xC000_0034, 2, NotFound),
     "object path not found": (0xC000_003A, 3, NotFound),
