@@ -139,8 +139,7 @@ class Leaving:
         elif self._name and not self._deletes_node:
             before = ", unless the run that was cut off deleted it" if self._is_cut_off else ""
             yield f"the Node {self._name} stays in the cluster{before}: kubectl delete node {self._name}"
-        if shims := _shims(self._host):
-            yield f"{many(len(shims), 'pod')} of containerd's goes on; {options.END_PODS.name} ends such"
+        yield from self.pods_left()
         with suppress(HostError):
             if files.observe(_CNI_STATE) is not None:
                 yield f"{_CNI_STATE} stays: the addresses that pods have"
@@ -150,6 +149,12 @@ class Leaving:
         with suppress(HostError):
             if files.observe(_CNI_CONFIGURATION) is not None:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"
+
+    def pods_left(self) -> Iterator[str]:
+        """Their logs are open, and the folders that these are in cannot be taken away."""
+        if shims := _shims(self._host):
+            go_on = "go on, with their logs open" if shims[1:] else "goes on, with its logs open"
+            yield f"{many(len(shims), 'pod')} of containerd's {go_on}; {options.END_PODS.name} ends such"
 
     def _has_former_kubelet(self) -> bool:
         """Somebody else had made this the Node: a reset gives that back, or an audit's fixes were all."""

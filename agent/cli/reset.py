@@ -71,6 +71,8 @@ def run(request: Request) -> int:
             *_resident(request, host),
         )
         done = replaced(done, left=(*done.left, *elsewhere))
+    elif staying:
+        done = replaced(done, left=(*done.left, *leaving.pods_left()))
     done = replaced(done, left=(*staying, *done.left))
     if request.wants_json:
         from agent.cli import plan_documents

@@ -15,6 +15,7 @@ from agent.engine import run as engine
 from agent.engine.journal import Journal
 from agent.host.errors import AccessDenied
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
+from agent.host.sandbox import held
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_under_kubeadm import kubeadm
 from sandbox.cli.test_upgrade import ARGUMENTS, KUBELET_CONF, OWN, joined
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster", "joined", "windows"]
 
+POD_LOGS = r"C:\var\log\pods"
 NODE = "/api/v1/nodes/other"
 TASKS = r"C:\ProgramData\containerd\state\io.containerd.runtime.v2.task"
 SHIM = r"C:\Program Files\containerd\containerd-shim-runhcs-v1.exe"
+GOES_ON = "1 pod of containerd's goes on, with its logs open; --end-pods ends such"
 LEASE = r"C:\var\lib\cni\networks\pods\10.244.1.7"
 
 
@@ -261,9 +264,29 @@ def test_pods_are_ended(joined: Machine, shim: subprocess.Popen[bytes], how: str
 
 def test_pods_go_on_unless_asked(joined: Machine, shim: subprocess.Popen[bytes]) -> None:
     out = joined.wmcb("reset").out
-    assert "  1 pod of containerd's goes on; --end-pods ends such" in out.splitlines()
+    assert f"  {GOES_ON}" in out.splitlines()
     assert r"  C:\var\lib\cni stays: the addresses that pods have" in out.splitlines()
     assert shim.poll() is None
+
+
+def test_each_reset_that_a_pod_hinders_says_how_to_end_it(
+    joined: Machine, shim: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.resources.directory._PATIENCE_SECONDS", 0)
+    joined.put(rf"{POD_LOGS}\one\0.log", b"")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(held, "is_held", lambda place: place.path.name == "0.log")
+        for _ in range(2):
+            answer = joined.wmcb("reset")
+            assert answer.code == 1
+            assert (
+                f"  directory {POD_LOGS} stays, and the next reset takes it back: cannot move" in answer.out
+            )
+            assert "another program has it open (Windows error 5)" in answer.out
+            assert f"  {GOES_ON}" in answer.out.splitlines()
+    assert joined.wmcb("reset", "--end-pods").code == 0
+    assert shim.wait(10) != 0
+    assert joined.host.files.observe(PureWindowsPath(POD_LOGS)) is None
 
 
 def test_what_is_of_no_pod_goes_on(joined: Machine, shim: subprocess.Popen[bytes]) -> None:
