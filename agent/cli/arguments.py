@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 class Option:
     """`--name VALUE`, or a switch where there is no placeholder."""
 
-    __slots__ = ("choices", "name", "numbered", "placeholder", "repeated", "short", "summary")
+    __slots__ = (
+        "choices",
+        "ended_by_none",
+        "name",
+        "numbered",
+        "placeholder",
+        "repeated",
+        "short",
+        "summary",
+    )
 
     def __init__(
         self,
@@ -31,11 +40,14 @@ class Option:
         short: str = "",
         repeated: bool = False,
         numbered: bool = False,
+        ended_by_none: bool = False,
     ) -> None:
         """`repeated`: given several times it is as if given once, with commas between.
 
-        `numbered`: a switch that takes a number as well, which makes no difference.
+        `numbered`: a switch that takes a number as well, which makes no difference. `ended_by_none`: an empty
+        value ends what was given before.
         """
+        self.ended_by_none = ended_by_none
         self.repeated = repeated
         self.numbered = numbered
         self.name = name
@@ -216,7 +228,9 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Op
         return option, ""
     if not equals:
         if not rest or rest[0].partition("=")[0] in known:
-            raise BadUsage(f"{name} needs a value: {name} {option.placeholder}", where=name)
+            # Windows PowerShell 5.1 leaves out an argument that is empty.
+            none = f", or {name}= for none" if option.ended_by_none else ""
+            raise BadUsage(f"{name} needs a value: {name} {option.placeholder}{none}", where=name)
         value = rest.pop(0)
     if option.choices and value not in option.choices:
         raise BadUsage.of(name, value, f"it can be {' or '.join(option.choices)}")

@@ -60,8 +60,16 @@ UNFOLLOW = Option("--unfollow", "follow none, and take away what it made")
 ALLOW_REBOOT = Option("--allow-reboot", "restart Windows if need be, and go on")
 DRY_RUN = Option("--dry-run", "show what would be done, and do nothing")
 RECURSIVE = Option("--recursive", "also the fields of fields, by name")
-MIRROR = Option("--mirror", "fetch URLs that begin with FROM from TO", placeholder="FROM=TO", repeated=True)
-ARTIFACTS = Option("--artifacts", "a folder of artifacts, by name or digest", placeholder="DIR")
+MIRROR = Option(
+    "--mirror",
+    "fetch URLs that begin with FROM from TO",
+    placeholder="FROM=TO",
+    repeated=True,
+    ended_by_none=True,
+)
+ARTIFACTS = Option(
+    "--artifacts", "a folder of artifacts, by name or digest", placeholder="DIR", ended_by_none=True
+)
 FOR = Option("--for", "go on by itself after this time", placeholder="2h")
 ROLLBACK = Option("--rollback", "only take back what an interrupted run did")
 

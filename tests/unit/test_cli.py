@@ -47,6 +47,8 @@ WRONG = [
     Wrong("a command like none", ("drift",), "unknown command drift; see wmcb --help"),
     Wrong("an abbreviation", ("version", "--out", "json"), "unknown option --out; did you mean --output?"),
     Wrong("a value left out", ("version", "--output"), "--output needs a value: --output text|json"),
+    Wrong("what PowerShell leaves of an empty value", ("--mirror", "-v"), "--mirror needs a value: --mirror "
+          "FROM=TO, or --mirror= for none"),
     Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),
     Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose takes no value"),
     Wrong("an option twice", ("version", "--output=text", "--output=text"), "--output is given twice"),

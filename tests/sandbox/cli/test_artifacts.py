@@ -218,7 +218,7 @@ def test_where_contents_are_had_is_kept_with_the_resident_service(
     assert arguments() == kept
     assert machine.wmcb("daemon", "install", "--metrics-port", "9182").code == 0
     assert arguments() == ["--metrics-port", "9182", *kept]
-    assert machine.wmcb("daemon", "install", "--mirror", "", "--metrics-port", "0").code == 0
+    assert machine.wmcb("daemon", "install", "--mirror=", "--metrics-port", "0").code == 0
     assert arguments() == ["--artifacts", str(tmp_path)]
 
 
