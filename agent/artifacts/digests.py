@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import elements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _BY_LENGTH = {64: "sha256", 128: "sha512"}
 _HEX = "[0-9A-Fa-f]{64}(?:[0-9A-Fa-f]{64})?"
@@ -40,8 +46,15 @@ class Hashing:
             raise Unusable(f"its {self._algorithm} is {found}, not the wanted {wanted}")
 
 
+def as_text(checksums: bytes) -> str:
+    """As UTF-16 where it says so: it is what PowerShell 5.1 writes with a `>`."""
+    is_wide = checksums.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return checksums.decode("utf-16" if is_wide else "utf-8", "replace")
+
+
 def told_by(checksums: str, source: str) -> str:
-    """The digest of the file from that source, out of what sha256sum, shasum and their like write, or alone.
+    """The digest of the file from that source, out of what sha256sum, shasum, certutil and their like write,
+    or alone.
 
     Raises Unusable.
     """
@@ -55,6 +68,8 @@ def told_by(checksums: str, source: str) -> str:
     # A file that holds one digest and no name stands beside the one that it is of.
     if not fitting and len(lines) == 1:
         fitting = [digest for path, digest in entries if not path]
+    if not fitting:
+        fitting = list(_below_a_name(lines, wanted[-1]))
     if not fitting:
         raise Unusable(f"its checksums do not name {wanted[-1]}")
     digest = fitting[0]
@@ -70,6 +85,15 @@ def _entry(line: str) -> tuple[str, str] | None:
     if bsd := _BSD.fullmatch(line):
         return bsd[1], bsd[2].lower()
     return None
+
+
+def _below_a_name(lines: Sequence[str], name: str) -> Iterator[str]:
+    """As `certutil -hashfile` has it: its line above the digest is in Windows' language, but for the name."""
+    named = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    for above, line in pairwise(lines):
+        entry = _entry(line)
+        if entry and not entry[0] and above.endswith(":") and named.search(above):
+            yield entry[1]
 
 
 def _likeness(path: list[str], wanted: list[str]) -> tuple[int, bool]:

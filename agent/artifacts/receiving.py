@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
-from agent.artifacts.digests import Hashing, told_by
+from agent.artifacts.digests import Hashing, as_text, told_by
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import file_name, is_on_machine, is_url
 from agent.fetch.failure import Failed
@@ -72,8 +72,7 @@ class Receiving:
         artifact = self._artifact
         if artifact.digest:
             return artifact.digest
-        text = self._checksums(artifact.checksums).decode("utf-8", "replace")
-        return told_by(text, artifact.source)
+        return told_by(as_text(self._checksums(artifact.checksums)), artifact.source)
 
     def receive(self, digest: str) -> str:
         """Its sha256, when all of it is there as it is to be. Raises Unusable, HostError."""

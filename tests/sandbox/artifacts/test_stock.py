@@ -460,9 +460,10 @@ def test_what_lies_ready_in_a_folder_is_not_fetched(
     assert held(supplied(host, artifact, means=Means(folder=folder)), artifact) == {str(TOOL): BODY}
 
 
-def test_checksums_may_lie_ready_too(host: Host, tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_checksums_may_lie_ready_too(host: Host, tmp_path: pathlib.Path, encoding: str) -> None:
     (tmp_path / "tool.exe").write_bytes(BODY)
-    (tmp_path / "tool.exe.sha256").write_text(sha256(BODY))
+    (tmp_path / "tool.exe.sha256").write_text(sha256(BODY), encoding)
     artifact = tool(
         "https://nowhere.invalid/tool.exe", digest="", checksums="https://nowhere.invalid/tool.exe.sha256"
     )

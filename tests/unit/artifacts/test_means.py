@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.artifacts.digests import Hashing, told_by
+from agent.artifacts.digests import Hashing, as_text, told_by
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import Means, Mirror, NoMirror, file_name, mirror
 
@@ -64,6 +64,10 @@ def test_a_source_has_a_file_name(source: str, name: str) -> None:
 
 
 A, B = "a" * 64, "b" * 64
+DONE, ERLEDIGT = (
+    "CertUtil: -hashfile command completed successfully.",
+    "CertUtil: ... erfolgreich ausgef\ufffdhrt.",
+)
 SUMS = {
     "sha256sum": f"{B}  other.exe\n{A}  kubelet.exe\n",
     "sha256sum of binaries": f"{A} *kubelet.exe\r\n",
@@ -74,6 +78,11 @@ SUMS = {
     "with a comment": f"# checksums\n\n{A}  kubelet.exe\n",
     "PowerShell's": f"\ufeff{A}  kubelet.exe\r\n",
     "PowerShell's, one alone": f"\ufeff{A}\r\n",
+    "certutil's": f"SHA256 hash of kubelet.exe:\r\n{A}\r\n{DONE}\r\n",
+    "certutil's in German, of several": (
+        f"SHA256-Hash von old-kubelet.exe:\n{B}\n{ERLEDIGT}\n"
+        f"SHA256-Hash von C:\\dl\\kubelet.exe:\n{A}\n{ERLEDIGT}\n"
+    ),
     "of several systems": (
         f"{B}  bin/windows/386/kubelet.exe\n{A}  bin/windows/amd64/kubelet.exe\n{B}  amd64/kubelet.exe\n"
     ),
@@ -88,12 +97,36 @@ def test_the_digest_of_a_file_is_found_among_checksums(text: str) -> None:
     assert told_by(text, K8S) == f"sha256:{A}"
 
 
+WRITTEN = {
+    "by PowerShell 5.1's >": f"\ufeff{A.upper()}\r\n".encode("utf-16-le"),
+    "the other way round": f"\ufeff{A}\r\n".encode("utf-16-be"),
+    "by its Set-Content -Encoding utf8": f"\ufeff{A}\r\n".encode(),
+    "by its Set-Content -Encoding ascii": f"{A}\r\n".encode(),
+    "with what is no UTF-8": f"# gepr\xfcft\n{A}  kubelet.exe\n".encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("content", WRITTEN.values(), ids=WRITTEN)
+def test_checksums_are_read_as_windows_writes_them(content: bytes) -> None:
+    assert told_by(as_text(content), K8S) == f"sha256:{A}"
+
+
 def test_the_length_tells_the_algorithm() -> None:
     assert told_by("c" * 128, "https://a/b") == f"sha512:{'c' * 128}"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "<html>", f"{A}  kubectl.exe", f"{A}\n{B}", f"{A}  kubelet.exe.sig", "ab"]
+    "text",
+    [
+        "",
+        "<html>",
+        f"{A}  kubectl.exe",
+        f"{A}\n{B}",
+        f"{A}  kubelet.exe.sig",
+        "ab",
+        f"SHA256 hash of kubectl.exe:\n{A}\n{DONE}",
+        f"SHA256 hash of kubelet.exe.sig:\n{A}\n{DONE}",
+    ],
 )
 def test_checksums_that_do_not_name_a_file_are_refused(text: str) -> None:
     with pytest.raises(Unusable, match=r"its checksums do not name kubelet\.exe"):
