@@ -8,8 +8,9 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-from agent.host.errors import Unsupported
-from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Subnet
+from agent.host.errors import HostError, Unsupported
+from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Route, Subnet
+from agent.records import frozen
 from agent.resources.hns_objects import delete_network, delete_what_leads_nowhere
 from agent.resources.kind import CannotBeSo, Kind, NotWell
 from agent.spec.hns_network import HnsNetwork, NetworkType
@@ -28,6 +29,7 @@ _ON_AN_ADAPTER = (NetworkType.L2BRIDGE.value, NetworkType.OVERLAY.value, Network
 _SWITCHED = re.compile(r"vEthernet \((.+)\)( \d+)?", re.IGNORECASE)
 """How Windows calls the adapter that has the addresses, once there is a switch on the card itself; with a
 number where one is left that was called so."""
+_ON_LINK, _EVERYBODY = "0.0.0.0", "255.255.255.255/32"  # noqa: S104 (compared with)
 _BACK_WITHIN_SECONDS = 60.0
 _PAUSE_SECONDS = 0.1
 
@@ -138,7 +140,7 @@ def _own_id(name: str) -> str:
 
 def _deleted(host: Host, name: str, there: State, manner: State) -> str | None:
     """In a line why the machine may not be reached now. What comes next may need the card's addresses."""
-    before = _addresses_of(host, there["adapter"], manner.get("address"))
+    before = _connection_of(host, there["adapter"], manner.get("address"))
     delete_network(host, str(there["id"]))
     try:
         _wait_for(host, name, before)
@@ -153,7 +155,7 @@ def _make_anew(host: Host, name: str, identifier: str, state: State, manner: Sta
     if adapter is None and state["type"] in _ON_AN_ADAPTER:
         adapter = _adapter(host, name, manner.get("address"), networks)
     # With the last network the switch goes, and the card has no addresses for seconds.
-    before = _addresses_of(host, adapter, manner.get("address"))
+    before = _connection_of(host, adapter, manner.get("address"))
     for each in networks:
         if each.name == name:
             delete_network(host, each.id)
@@ -206,6 +208,35 @@ def card(interface: str) -> str:
     return switched[1] if switched else interface
 
 
+@frozen
+class _Connection:
+    """What a card has that is to be there again afterwards."""
+
+    addresses: Collection[str]
+    routes: Sequence[Route]
+
+
+def _connection_of(host: Host, adapter: Value, address: Value) -> _Connection:
+    addresses = _addresses_of(host, adapter, address)
+    subnets = [
+        ipaddress.IPv4Network(f"{each.address}/{each.prefix_length}", strict=False)
+        for each in host.facts.addresses()
+        if each.address in addresses and ":" not in each.address
+    ]
+    routes = [each for each in host.routes.list() if each.active and each.interface in addresses]
+    return _Connection(addresses, [each for each in routes if not _is_windows_own(each, subnets)])
+
+
+def _is_windows_own(route: Route, subnets: Collection[ipaddress.IPv4Network]) -> bool:
+    """Whether it comes with the address: the default one, and those to the subnet itself and to all in it."""
+    to = ipaddress.IPv4Network(route.destination)
+    if route.gateway != _ON_LINK:
+        return to.prefixlen == 0
+    return (
+        to.is_multicast or route.destination == _EVERYBODY or any(to.subnet_of(subnet) for subnet in subnets)
+    )
+
+
 def _addresses_of(host: Host, adapter: Value, address: Value) -> Collection[str]:
     """Those that come back. Another adapter has other link-local ones, and makes those of IPv6 itself."""
     its = [each.address for each in host.facts.addresses() if card(each.interface) == adapter]
@@ -213,16 +244,27 @@ def _addresses_of(host: Host, adapter: Value, address: Value) -> Collection[str]
     return lasting or {each for each in its if each == address}
 
 
-def _wait_for(host: Host, name: str, addresses: Collection[str]) -> None:
-    """Windows takes them from the card, and gives them to the switch: until then the node has no network."""
+def _wait_for(host: Host, name: str, before: _Connection) -> None:
+    """Windows takes the addresses from the card, and gives them to the switch: until then the node has no
+    network. Routes that others had made it forgets, as those of a cloud to its metadata.
+    """
     deadline = host.clock.monotonic() + _BACK_WITHIN_SECONDS
-    while lost := set(addresses) - {each.address for each in host.facts.addresses()}:
+    while lost := set(before.addresses) - {each.address for each in host.facts.addresses()}:
         if host.clock.monotonic() > deadline:
             raise NotWell(
                 f"network {name} took the address {', '.join(sorted(lost))} from its adapter, and did not"
                 f" give it back within {_BACK_WITHIN_SECONDS:g} seconds"
             )
         host.clock.sleep(_PAUSE_SECONDS)
+    _give_back(host, before.routes)
+
+
+def _give_back(host: Host, routes: Sequence[Route]) -> None:
+    there = {(each.destination, each.gateway) for each in host.routes.list() if each.active}
+    for route in routes:
+        if (route.destination, route.gateway) not in there:
+            with suppress(HostError):  # it may lead through a network that is gone, or be there by now
+                host.routes.add(route)
 
 
 def _subnet_in_words(value: Value) -> str:

@@ -15,8 +15,9 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import TakenBack, preview, reset, status
 from agent.host import networks as there
+from agent.host.errors import Unsupported
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
-from agent.host.persistent_routes import KEY
+from agent.host.persistent_routes import KEY, persist
 from agent.host.port import NetworkAddress
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
@@ -359,6 +360,7 @@ def test_without_an_adapter_nothing_is_made(
 class Card:
     """The machine's only one, as Windows has it when a switch is put on it, or goes: its addresses are away
     for some seconds, and come back on another adapter, whose own ones of IPv6 and link-local ones are others.
+    Its routes are gone then.
     """
 
     def __init__(self, host: Host, *lasting: str, away: float = 5.0) -> None:
@@ -368,7 +370,7 @@ class Card:
         self._moves = 0
         self.lacked: list[str] = []
         """What was made while they were away."""
-        self._networks = host.networks
+        self._networks, self._routes, self._registry = host.networks, host.routes, host.registry
         self.host = changed(
             host,
             facts={"addresses": self._addresses},
@@ -399,6 +401,11 @@ class Card:
     def _move(self) -> None:
         self._moves += 1
         self._back_at = self.seconds + self._away
+        for route in self._routes.list():
+            if route.active and route.interface in self._lasting:
+                self._routes.remove(route)
+                if route.persistent:
+                    persist(self._registry, route)
 
 
 CHOSEN = {
@@ -421,6 +428,49 @@ def test_until_the_cards_addresses_are_back_nothing_else_is_made(host: Host, wan
     assert card.lacked == []
     assert reset(card.host, "test", Silent()).left == ()
     assert card.seconds == pytest.approx(20, abs=0.8)
+
+
+ON_LINK = "0.0.0.0"  # noqa: S104 (a route's gateway)
+OTHERS_ROUTES = [
+    there.Route("169.254.169.254/32", "192.0.2.1", 15, interface=NODE_ADDRESS),
+    there.Route("169.254.169.253/32", ON_LINK, 10, interface=NODE_ADDRESS),
+    replaced(THEIR_ROUTE, interface=NODE_ADDRESS),
+]
+WINDOWS_OWN = [
+    there.Route(destination, gateway, interface=NODE_ADDRESS)
+    for destination, gateway in [
+        ("0.0.0.0/0", "192.0.2.1"),
+        ("192.0.2.0/24", ON_LINK),
+        ("192.0.2.10/32", ON_LINK),
+        ("192.0.2.255/32", ON_LINK),
+        ("224.0.0.0/4", ON_LINK),
+        ("255.255.255.255/32", ON_LINK),
+    ]
+]
+
+
+def routed(host: Host) -> Sequence[there.Route]:
+    return sorted(host.routes.list(), key=str)
+
+
+def test_others_routes_come_back_with_the_addresses_and_windows_makes_its_own(host: Host) -> None:
+    for each in (*OTHERS_ROUTES, *WINDOWS_OWN):
+        host.routes.add(each)
+    card = Card(host, NODE_ADDRESS)
+    run(card.host, wants(CBR0))
+    assert routed(host) == sorted(OTHERS_ROUTES, key=str)
+    run(card.host, wants(replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))))
+    reset(card.host, "test", Silent())
+    assert routed(host) == sorted(OTHERS_ROUTES, key=str)
+
+
+def test_where_a_route_cannot_come_back_the_network_is_made(host: Host) -> None:
+    def add(route: there.Route) -> None:
+        raise Unsupported("add", f"the route to {route.destination}", 127)
+
+    host.routes.add(OTHERS_ROUTES[0])
+    run(changed(Card(host, NODE_ADDRESS).host, routes={"add": add}), wants(CBR0))
+    assert [each.name for each in host.networks.list()] == ["cbr0"]
 
 
 def test_a_machine_without_ipv4_waits_for_the_address_that_the_network_was_chosen_by(host: Host) -> None:
