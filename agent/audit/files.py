@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.audit.finding import Result
-from agent.host.errors import NotFound
+from agent.host.errors import HostError, NotFound
 from agent.host.port import FileKind
 from agent.host.protection import FILE_EXCHANGE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
@@ -38,9 +38,14 @@ def programs(running: Running) -> Judged:
     host = running.host
     folders = _folders(running.programs, host)
     for path in (*_with_libraries(running.programs, folders, host), *folders):
-        if is_open(host, path, beyond=_harmless(path)):
-            faults.append(f"{path} can be changed by others")
-            wants += _closing(host, path) if path in folders else [_closed(host, path, Protection.PROGRAM)]
+        try:
+            if is_open(host, path, beyond=_harmless(path)):
+                faults.append(f"{path} can be changed by others")
+                wants += (
+                    _closing(host, path) if path in folders else [_closed(host, path, Protection.PROGRAM)]
+                )
+        except HostError as fault:
+            faults.append(str(fault))  # the others are put right all the same
     return _judged(faults, wants, "what the service runs can be changed by administrators alone", "change it")
 
 
@@ -56,13 +61,16 @@ def ownership_of_programs(running: Running) -> Judged:
 
 def private(host: Host, files: Iterable[PureWindowsPath]) -> Judged:
     there = [path for path in files if host.files.observe(path) is not None]
-    open_ones = [path for path in there if is_open(host, path, beyond=_not_private(host, path))]
-    return _judged(
-        [f"{path} is open to others" for path in open_ones],
-        [_closed(host, path, Protection.PRIVATE) for path in open_ones],
-        _names(there, "is closed to others"),
-        "read or change it",
-    )
+    faults: list[str] = []
+    wants: list[Want] = []
+    for path in there:
+        try:
+            if is_open(host, path, beyond=_not_private(host, path)):
+                faults.append(f"{path} is open to others")
+                wants.append(_closed(host, path, Protection.PRIVATE))
+        except HostError as fault:
+            faults.append(str(fault))
+    return _judged(faults, wants, _names(there, "is closed to others"), "read or change it")
 
 
 def _not_private(host: Host, path: PureWindowsPath) -> int:

@@ -10,9 +10,9 @@ import pytest
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
-from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_DIRECTORY, PROGRAM_FILE, granted_to_others
 from agent.host.sandbox.files import SandboxFiles
-from agent.host.sddl import SecurityDescriptor
+from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.records import replaced
 from sandbox.cli.given import Machine, program
 
@@ -202,6 +202,21 @@ def test_a_folder_of_windows_own_is_not_closed(machine: Machine, folder: str) ->
     why = f"--fix leaves it to you: {folder} can be changed by others; "
     assert [line for line in told if line.startswith(f"  4.1.1 remains, {why}")]
     assert machine.host.files.descriptor(place) == AS_BELOW_C
+
+
+def test_a_link_among_the_programs_keeps_nothing_else_from_being_put_right(
+    machine: Machine, by_hand: Host
+) -> None:
+    (program,) = machine.place.rglob("k/kubelet.exe")
+    program.rename(program.with_name("kubelet-1.36.exe"))
+    program.symlink_to("kubelet-1.36.exe")
+    assert "4.1.1" in failing(machine, "--fix")
+    found = by_id(machine.wmcb("audit", "--output", "json").document)
+    assert found["4.1.1"]["reason"].startswith(
+        r"cannot ask for the protection of C:\k\kubelet.exe: there is a link"
+    )
+    folder = by_hand.files.descriptor(PureWindowsPath(r"C:\k"))
+    assert not granted_to_others(folder, "") & ~(FILE_READ | FILE_EXECUTE)
 
 
 def test_a_node_that_was_put_right_can_become_one_of_wmcbs(machine: Machine, by_hand: Host) -> None:
