@@ -59,5 +59,8 @@ def test_the_template_for_aws_gets_the_machines_whole_name() -> None:
 
 
 def test_nothing_is_fetched_unless_somebody_has_set_it() -> None:
-    assert re.findall(r'(?m)^set "META_DATA=(.*)"', SCRIPT) == [""]
-    assert re.findall(r'(?m)^rem set "META_DATA=(.*)"', SCRIPT)[-1] == "ec2"
+    assert re.findall(r'(?m)^(rem )?set "META_DATA=(.*)"', SCRIPT) == [
+        ("", ""),
+        ("rem ", "http://169.254.169.254/openstack/latest/meta_data.json"),
+        ("rem ", "ec2"),
+    ], "and what is set by taking away a rem counts"

@@ -5,11 +5,11 @@ setlocal
 set "USER_DATA=C:\ProgramData\cloudbase-init\user-data"
 rem Where cloudbase-init notes which plugins are done, for each instance.
 set "NOTED=HKLM\SOFTWARE\Cloudbase Solutions\Cloudbase-Init"
+set "META_DATA="
 rem The address of the cloud's metadata as JSON, where templates name more than the host name. For OpenStack:
 rem set "META_DATA=http://169.254.169.254/openstack/latest/meta_data.json"
 rem For EC2, whose cloud provider knows a Node by the machine's whole name alone:
 rem set "META_DATA=ec2"
-set "META_DATA="
 
 rem This is run also where the user data could not be had, or was not written to its end: then there is no
 rem file, or half of one, and only other plugins are noted. (None is where the cloud gives no instance id.)
