@@ -17,6 +17,7 @@ REFUSED = 3
 _USER_IN_URL = r"://[^/\s\\]*@"
 _ID, _SECRET = 6, 16
 """How long the parts of a bootstrap token are."""
+_PASTED_ALONG = ",.;:\"'()<>"
 _MOST_LOST = 4
 """Of the secret, when somebody copied it: so few can be guessed."""
 
@@ -26,7 +27,7 @@ def without_secret(word: str) -> str:
     what is told may be kept.
     """
     beginning, equals, end = without_password(word).rpartition("=")
-    token_id, dot, secret = end.partition(".")
+    token_id, dot, secret = end.strip(_PASTED_ALONG).partition(".")
     is_token = dot and (token_id + secret).isalnum() and _are_of_a_token(token_id, secret)
     return f"{beginning}{equals}{token_id}.***" if is_token else f"{beginning}{equals}{end}"
 
@@ -44,7 +45,7 @@ def _are_of_a_token(token_id: str, secret: str) -> bool:
     if (len(token_id), len(secret)) == (_ID, _SECRET):
         return True
     is_near = abs(len(token_id) - _ID) <= 1 and len(secret) >= _SECRET - _MOST_LOST
-    return is_near and any(letter.isdigit() for letter in secret)
+    return is_near and sum(letter.isdigit() for letter in secret) > 1
 
 
 class Failure(Exception):
