@@ -55,11 +55,10 @@ _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     "a token": re.compile(rb"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 }
-_PASSWORD = re.compile(rb"<(\w*Password)\b[^>]*(?<!/)>(.*?)(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_REMARK = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_PASSWORD = re.compile(rb"<(\w*Password)\b[^<>]*(?<!/)>(.*?)(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _INSIDE = re.compile(
-    rb"<!--.*?-->"
-    rb"|<(?P<name>\w+)\b[^>]*(?:(?<=/)>|>(?P<text>.*?)(?:</(?P=name)\s*>|\Z))",
-    re.IGNORECASE | re.DOTALL,
+    rb"<(?P<name>\w+)\b[^<>]*(?:(?<=/)>|>(?P<text>.*?)(?:</(?P=name)\s*>|\Z))", re.IGNORECASE | re.DOTALL
 )
 _USED = b"*SENSITIVE"
 """Windows' own setup writes *SENSITIVE*DATA*DELETED* over those that it has used."""
@@ -98,7 +97,8 @@ def user_data(host: Host) -> tuple[Verdict, str]:
 def answers(host: Host) -> tuple[Verdict, str]:
     """Passwords in the files by which Windows was set up."""
     for name in ANSWERS:
-        for element, inside in _PASSWORD.findall(_start_of(host, PureWindowsPath(name))):
+        said = _REMARK.sub(b"", _start_of(host, PureWindowsPath(name)))
+        for element, inside in _PASSWORD.findall(said):
             if any(map(_is_in_use, _texts(inside))):
                 return Verdict.ERROR, f"{name} holds a password ({element.decode()}); remove that file"
     return Verdict.GOOD, "no answer file holds a password"

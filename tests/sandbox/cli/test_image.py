@@ -84,6 +84,7 @@ NOT_FOUND = {
     "no password": (PANTHER, "<Password></Password>"),
     "an empty one": (PANTHER, "<Password><PlainText>true</PlainText><Value> </Value></Password>"),
     "none at all": (PANTHER, "<Password/><Value>no password</Value><Password><Value /></Password>"),
+    "a remark about it": (PANTHER, "<!-- <Password> is left out --><a>x</a>"),
     "a remark where it was": (PANTHER, "<Password><!-- by the installer --></Password>"),
     "how OpenSSH's server is set up": (SSH + r"\sshd_config", "HostKey __PROGRAMDATA__/ssh/ssh_host_rsa_key"),
     "whom somebody goes to": (r"C:\Users\Administrator\.ssh\known_hosts", "win1 ssh-ed25519 AAAA"),
