@@ -34,6 +34,7 @@ class _Fetch:
     def __init__(self, artifacts: Sequence[Artifact]) -> None:
         self._asked = _as_asked(artifacts)
         self.is_wanted = True
+        self.has_ended = not artifacts
         self.failures: Mapping[str, str] = {}
 
     def is_for(self, artifacts: Sequence[Artifact]) -> bool:
@@ -63,10 +64,11 @@ class Contents:
         self._means = means
         self._folder = folder or StateFolder.of(host).fetched
         self._signals = signals
-        self._thread: threading.Thread | None = None
         self._begun = _Fetch(())
         """The last one."""
         self._is_needed = True
+        self._ending = threading.Lock()
+        """Whoever comes last removes what is not needed: the fetch that ends, or who needs it no more."""
 
     @cached_property
     def _stock(self) -> Stock:
@@ -86,13 +88,9 @@ class Contents:
     @property
     def hindrance(self) -> str:
         """Why what is asked for is not being fetched yet; empty where it is."""
-        if self._begun.is_wanted or not self._is_fetching:
+        if self._begun.is_wanted or self._begun.has_ended:
             return ""
         return "what was to be fetched before is not wanted any more, and that has not ended yet"
-
-    @property
-    def _is_fetching(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
 
     def resolved(self, artifact: Artifact) -> Artifact | None:
         """Raises Unobtainable for what could not be fetched."""
@@ -107,15 +105,14 @@ class Contents:
         """Whether nothing of these lacks a content that is needed; else they are fetched."""
         self._is_needed = True
         is_lacking = any(self._stock.lacks(artifact, needed) for artifact in artifacts)
-        if self._is_fetching:
+        if not self._begun.has_ended:
             if not self._begun.is_for(artifacts):
                 self._begun.is_wanted = False
             return not is_lacking and not needed  # what lies there may be taken away meanwhile
         if not is_lacking:
             return True
         self._begun = _Fetch(artifacts)
-        self._thread = threading.Thread(target=self._fetch, args=(artifacts, needed), daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._fetch, args=(artifacts, needed), daemon=True).start()
         return False
 
     def try_again(self) -> None:
@@ -124,9 +121,10 @@ class Contents:
 
     def clear(self) -> None:
         """Nothing of it is needed any more; what is being fetched goes when that has ended."""
-        self._is_needed = self._begun.is_wanted = False
-        if not self._is_fetching:
-            self._remove()
+        with self._ending:
+            self._is_needed = self._begun.is_wanted = False
+            if self._begun.has_ended:
+                self._remove()
 
     def _remove(self) -> None:
         """What somebody else has open goes the next time."""
@@ -141,8 +139,10 @@ class Contents:
         except Exception as fault:  # noqa: BLE001 - else it would be begun again at once
             fetch.failures = dict.fromkeys([artifact.name for artifact in artifacts], _told(fault))
         finally:
-            if not self._is_needed:
-                self._remove()
+            with self._ending:
+                if not self._is_needed:
+                    self._remove()
+                fetch.has_ended = True
             self._signals.put(Signal(Source.CONTENTS))
 
 
