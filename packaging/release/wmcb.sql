@@ -14,8 +14,9 @@ UPDATE `CustomAction` SET `Type` = 3410 WHERE `Action` = 'TakeDaemonBack'
 -- Windows does not allow it.
 UPDATE `InstallExecuteSequence` SET `Sequence` = 1510 WHERE `Action` = 'RemoveExistingProducts'
 
--- An entry of the machine's Path (*), behind those of others, made (=) and taken away again (-).
+-- An entry of the machine's Path (*), made (=) and taken away again (-). It stands before the others: `prepare` puts the
+-- resident service's folder there, too, with a program that may be older.
 CREATE TABLE `Environment` (`Environment` CHAR(72) NOT NULL, `Name` CHAR(255) NOT NULL LOCALIZABLE, `Value` CHAR(255) LOCALIZABLE, `Component_` CHAR(72) NOT NULL PRIMARY KEY `Environment`)
-INSERT INTO `Environment` (`Environment`, `Name`, `Value`, `Component_`) VALUES ('Path', '=-*PATH', '[~];[INSTALLFOLDER]', 'Program')
+INSERT INTO `Environment` (`Environment`, `Name`, `Value`, `Component_`) VALUES ('Path', '=-*PATH', '[INSTALLFOLDER];[~]', 'Program')
 INSERT INTO `InstallExecuteSequence` (`Action`, `Sequence`) VALUES ('RemoveEnvironmentStrings', 3300)
 INSERT INTO `InstallExecuteSequence` (`Action`, `Sequence`) VALUES ('WriteEnvironmentStrings', 5200)

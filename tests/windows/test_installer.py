@@ -126,7 +126,7 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
 
     assert msiexec(machine, "/i", this) == 0
     assert machine.path(PROGRAM).read_bytes() == SHIPPED.read_bytes()
-    assert on_path(machine) == [*path, PLACE + "\\"]
+    assert on_path(machine) == [PLACE + "\\", *path]
     assert products(machine) == [("wmcb", RELEASE, "The wmcb authors")]
     told = machine.run_line("cmd.exe /c wmcb version")
     assert told.out.startswith(f"wmcb {RELEASE} "), told
@@ -134,7 +134,7 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
 
     assert msiexec(machine, "/i", higher) == 0
     assert machine.path(PROGRAM).read_bytes() == of_another_release(SHIPPED.read_bytes(), HIGHER)
-    assert on_path(machine) == [*path, PLACE + "\\"]
+    assert on_path(machine) == [PLACE + "\\", *path]
     assert products(machine) == [("wmcb", HIGHER, "The wmcb authors")]
     assert msiexec(machine, "/i", this) == ANOTHER_VERSION
 
