@@ -181,6 +181,14 @@ def test_the_resident_service_comes_and_goes_with_it_where_that_is_asked_for(
         assert not machine.path(place).exists()
 
 
+def test_a_repair_brings_back_a_service_that_came_with_it(machine: Node, tmp_path: Path) -> None:
+    this = made(tmp_path, RELEASE)
+    assert msiexec(machine, "/i", this, "DAEMON=1") == 0
+    assert machine.run(PROGRAM, "daemon", "uninstall").code == 0
+    assert msiexec(machine, "/i", this, "REINSTALL=ALL") == 0
+    machine.wait_for_service(SERVICE, State.RUNNING)
+
+
 def test_a_service_that_came_without_it_stays_without_it(machine: Node, tmp_path: Path) -> None:
     this = made(tmp_path, RELEASE)
     assert msiexec(machine, "/i", this) == 0
@@ -210,14 +218,27 @@ def test_an_installation_that_fails_leaves_no_installer(machine: Node, tmp_path:
 @pytest.mark.usefixtures("machine")
 def test_what_changes_the_machine_is_done_as_part_of_the_installation(tmp_path: Path) -> None:
     """Deferred, and as SYSTEM: the rest Windows does while it makes its plan, as whoever is at the screen."""
-    this = made(tmp_path, RELEASE)
-    table = subprocess.run(
-        ["msiinfo", "export", str(this), "CustomAction"], capture_output=True, text=True, check=True
-    )
-    kinds = {name: int(kind) for name, kind, *_ in map(str.split, table.stdout.splitlines()[3:])}
+    kinds = {name: int(kind) for name, kind, *_ in rows(made(tmp_path, RELEASE), "CustomAction")}
     assert kinds.keys() == {"InstallDaemon", "TakeDaemonBack", "UninstallDaemon"}
     assert {name for name, kind in kinds.items() if kind & DEFERRED and kind & AS_SYSTEM} == kinds.keys()
     assert {name for name, kind in kinds.items() if kind & FOR_A_FAILURE} == {"TakeDaemonBack"}
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_service_is_registered_only_where_it_is_started_and_remembered_too(tmp_path: Path) -> None:
+    """An installation that is there without it gets no component more on Windows; it does on Wine."""
+    this = made(tmp_path, RELEASE)
+    conditions = {action: condition for action, condition, _ in rows(this, "InstallExecuteSequence")}
+    assert conditions["InstallDaemon"] == "$Daemon = 3"
+    assert conditions["TakeDaemonBack"] == "$Daemon = 3 AND NOT SERVICEBEFORE"
+    assert {component for *_, component in rows(this, "ServiceControl")} == {"Daemon"}
+    assert {component for *_, component in rows(this, "Registry")} == {"Daemon"}
+
+
+def rows(msi: Path, table: str) -> list[list[str]]:
+    command = ["msiinfo", "export", str(msi), table]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split("\t") for line in told.stdout.splitlines()[3:]]
 
 
 def test_a_signed_one_is_vouched_for(machine: Node, publishing: Authority, tmp_path: Path) -> None:
