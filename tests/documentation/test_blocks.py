@@ -137,6 +137,14 @@ def test_so_many_commands_are_run(page: str) -> None:
     assert COUNTS.keys() <= set(blocks.pages())
 
 
+@pytest.mark.parametrize("page", blocks.pages_for(Place.WINDOWS))
+def test_the_next_command_waits_for_an_installer(page: str) -> None:
+    """A prompt waits for no program with windows, and two of them at a time end with 1618."""
+    steps = blocks.steps(blocks.of_page(page), Place.WINDOWS)
+    calls = [each.text for each in steps if isinstance(each, Command) and "msiexec" in each.text]
+    assert [call for call in calls if not call.startswith("start /wait msiexec ")] == []
+
+
 NOT_RUN = {
     "docs/building.md": [
         "CI runs these, as a test sees: they build and test the whole, that test included",
