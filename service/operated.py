@@ -16,6 +16,7 @@ from agent.host.errors import HostError
 from agent.kube.answers import at, items_at, text_at
 from agent.records import frozen, replaced
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
+from agent.spec import EnvironmentVariable
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.failing import why
 from service.operator_node import access_by, client_of, find_node, name_of
@@ -55,6 +56,11 @@ _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
 _CHANGES_ALL_THE_TIME = ("conditions", "images", "volumesInUse", "volumesAttached")
 _TRUSTED = "trusted_certificate"
+_FROM_ELSEWHERE = (
+    "this service was started with another {names} than {place} has, also after a restart for that: it comes "
+    r"from elsewhere than the machine's variables, such as HKEY_USERS\S-1-5-18\Environment or the value "
+    "Environment of the service's own key; remove it there, and restart the machine"
+)
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
 
 
@@ -266,7 +272,7 @@ class Operated:
         """Whether anything was changed. Raises Refused, TakenBack."""
         found, believed = _configuration(asked), believed_by(self._host, self._bundle)
         make_environment(self._host, found, believed, self._version, progress)
-        self._needs_restart = self._believes_others(progress) or self._lacks(found)
+        self._needs_restart = self._believes_others(progress) or self._lacks(found, progress)
         if self._needs_restart:
             self._telling.tell_once(
                 _NOT_DONE,
@@ -290,11 +296,23 @@ class Operated:
             return None if self._bundle is None else self._host.files.observe(self._bundle)
         return None
 
-    def _lacks(self, found: ServicesConfigMap) -> bool:
-        """Whether what runs has other variables than it is to have."""
+    def _lacks(self, found: ServicesConfigMap, progress: _Changes) -> bool:
+        """Whether what runs has other variables than it is to have. Raises Refused where no restart helps:
+        the operator empties the Node for each.
+        """
+        folder, boot = StateFolder.of(self._host), str(self._host.clock.boot()).encode()
         wanted = {name.upper(): value for name, value in found.environment.items()}
         wanted |= {name.upper(): "" for name in found.absent}
-        return any(self._environment.get(name, "") != value for name, value in wanted.items())
+        lacking = [name for name, value in wanted.items() if self._environment.get(name, "") != value]
+        if not lacking:
+            folder.remove(folder.variables)
+            return False
+        asked = folder.read(folder.variables)
+        if asked not in (None, boot) and not progress.has_changed(EnvironmentVariable.kind):
+            raise Refused(_FROM_ELSEWHERE.format(names=", ".join(lacking), place=found.name))
+        folder.ensure()
+        folder.write(folder.variables, boot)
+        return True
 
     def _believes_others(self, progress: _Changes) -> bool:
         """Than what runs does, since this start of Windows: by a note, for it may be long until the operator

@@ -76,6 +76,11 @@ class StateFolder:
         return self.path / "certificates"
 
     @property
+    def variables(self) -> PureWindowsPath:
+        """In which start of Windows the operator was asked for another, which lacked variables."""
+        return self.path / "variables"
+
+    @property
     def fetched(self) -> PureWindowsPath:
         """Contents that a run will need, by their hash."""
         return self.path / "fetched"
@@ -270,7 +275,7 @@ class StateFolder:
             self.forget_given()
         # A journal counts as long as no inventory says that its run is over; so does a copy that is alone.
         own = (self.journal, self.inventory_copy, self.inventory, self._reserve, self.pause, self.following)
-        for path in (*own, self.continuing, self.certificates):
+        for path in (*own, self.continuing, self.certificates, self.variables):
             self.remove(path)
         for folder in (self._kept, self.path):
             with suppress(NotFound, NotEmpty):

@@ -180,6 +180,43 @@ def test_other_variables_take_a_restart_that_the_operator_is_asked_for(worker: W
     assert sorted(worker.services()) == ALL
 
 
+@pytest.mark.parametrize("was_set", [False, True])
+def test_a_restart_that_does_not_help_is_asked_for_once(worker: Worker, *, was_set: bool) -> None:
+    """Where a variable is SYSTEM's own, too, or the service's."""
+    for name, value in ENVIRONMENT.items() if was_set else ():
+        worker.host.environment.set(name, value)
+    worker.environment["HTTP_PROXY"] = "http://of-system:3128/"
+    worker.begin()
+    worker.says()
+    assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}]
+    worker.told()
+    for _ in range(2):
+        restart(worker)
+        worker.pass_time(700)
+    assert len(worker.marks.marks) == 1
+    event, text = worker.told()[-1]
+    assert event is Event.REFUSED
+    assert f"with another HTTP_PROXY than ConfigMap operator/windows-services-{VERSION} has" in text
+    assert r"HKEY_USERS\S-1-5-18\Environment" in text
+    assert "of-system" not in text
+    assert "swordfish" not in text
+    worker.environment["HTTP_PROXY"] = ENVIRONMENT["HTTP_PROXY"]
+    restart(worker)
+    assert sorted(worker.services()) == ALL
+
+
+def test_for_a_variable_that_is_changed_later_a_restart_is_asked_for_again(worker: Worker) -> None:
+    worker.environment["HTTP_PROXY"] = "http://former:3128/"
+    worker.begin()
+    worker.says()
+    restart(worker)
+    changed = {**json.loads(AWS["environmentVars"]), "HTTP_PROXY": "http://new:3128/"}
+    worker.says(environmentVars=changed)
+    assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}] * 2
+    reset(worker.host, "test", Silent())
+    assert worker.host.files.observe(StateFolder.of(worker.host).path) is None
+
+
 def test_a_watched_variable_that_is_to_be_gone_takes_a_restart_too(worker: Worker) -> None:
     worker.says()
     assert worker.marks.marks == []
