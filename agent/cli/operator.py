@@ -21,7 +21,7 @@ from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.engine.run import make_so
 from agent.host.errors import HostError
-from agent.kube.answers import at
+from agent.kube.answers import at, text_at
 from agent.kube.client import config_map, node
 from agent.kube.failure import Failed, NotFound
 from agent.release import RELEASE
@@ -111,17 +111,19 @@ class _Console:
 
 def cleanup(request: Request) -> int:
     """Takes away what a services ConfigMap made, and every service that OpenShift's daemon made."""
-    _needed(request, options.NAMESPACE)
+    namespace = _needed(request, options.NAMESPACE)
     host = open_as_administrator(request)
     with _client(request, host) as client:
         there = _node(host, client)
+        variables = {} if there is None else _variables(client, namespace, there)
         with recorded(host, "clean up the operator's services", display(request)) as told:
             done = make_so(host, Specification(), RELEASE, told, part=PART)
             others = _remove_managed(host)
+            unset = _remove_variables(host, variables)
         gone = {change.target.key for change in done.plan.changes}
         pods = end_pods(host)
         if there is not None:
-            restart = any(key.kind == EnvironmentVariable.kind for key in gone)
+            restart = unset or any(key.kind == EnvironmentVariable.kind for key in gone)
             annotations: Mapping[str, str | None] = {
                 VERSION: None,
                 **({REBOOT_REQUIRED: ""} if restart else {}),
@@ -187,6 +189,26 @@ def _node(host: Host, client: Client) -> Object | None:
     if there is None:
         tell("wmcb: this machine has no Node in the cluster")
     return there
+
+
+def _variables(client: Client, namespace: str, there: Object) -> Mapping[str, str]:
+    """Of the version that the Node has, as far as that can still be known."""
+    version = text_at(there, "metadata", "annotations", VERSION)
+    if not version:
+        return {}
+    try:
+        return _configuration(client, namespace, version).environment
+    except (Failure, Failed) as fault:
+        tell(f"wmcb: warning: variables that the operator's own daemon set stay: {fault}")
+        return {}
+
+
+def _remove_variables(host: Host, variables: Mapping[str, str]) -> bool:
+    """What the operator's own daemon has set is known by its value, and may hold a password."""
+    same = [name for name, value in variables.items() if host.environment.get(name) == value]
+    for name in same:
+        host.environment.remove(name)
+    return bool(same)
 
 
 def _remove_managed(host: Host) -> int:

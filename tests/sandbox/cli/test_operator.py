@@ -31,6 +31,7 @@ __all__ = ["server"]
 DATA = Path(__file__).parents[2] / "data" / "services_configmap"
 VERSION = "10.21.0-3f2a1bc"
 NAMESPACE = "openshift-windows-machine-config-operator"
+PREFIX = "windowsmachineconfig.openshift.io/"
 CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/windows-services-{VERSION}"
 KUBECONFIG = r"C:\k\wicd-kubeconfig"
 POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
@@ -55,8 +56,8 @@ class Operated(Machine):
         for service in json.loads(configuration()["data"]["services"]):
             self.put(service["path"].split()[0], program())
 
-    def patches(self, server: ApiServer) -> list[Any]:
-        """What its Node is changed by, from now on."""
+    def patches(self, server: ApiServer, version: str = "") -> list[Any]:
+        """What its Node, of that version, is changed by, from now on."""
         patched: list[Any] = []
 
         def patch(handler: BaseHTTPRequestHandler) -> None:
@@ -67,7 +68,8 @@ class Operated(Machine):
             handler.wfile.write(b"{}")
 
         address = self.host.facts.addresses()[0].address
-        there = {"metadata": {"name": "win1"}, "status": {"addresses": [{"address": address}]}}
+        metadata = {"name": "win1", "annotations": {f"{PREFIX}version": version} if version else {}}
+        there = {"metadata": metadata, "status": {"addresses": [{"address": address}]}}
         server.at("/api/v1/nodes", ok({"metadata": {}, "items": [{"metadata": {"name": "other"}}, there]}))
         server.at("/api/v1/nodes/win1", patch)
         return patched
@@ -218,9 +220,39 @@ def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert done.code == 0, done.err
     assert operated.host.environment.get("SITE") is None
-    prefix = "windowsmachineconfig.openshift.io/"
-    annotations = {f"{prefix}version": None, f"{prefix}reboot-required": ""}
+    annotations = {f"{PREFIX}version": None, f"{PREFIX}reboot-required": ""}
     assert patched == [{"metadata": {"annotations": annotations}}]
+
+
+@pytest.mark.parametrize("is_taken_over", [False, True])
+def test_a_clean_up_removes_variables_that_the_operators_own_daemon_had_set(
+    operated: Operated, server: ApiServer, *, is_taken_over: bool
+) -> None:
+    environment = operated.host.environment
+    value = json.loads(configuration()["data"]["environmentVars"])["HTTP_PROXY"]
+    environment.set("HTTP_PROXY", value)
+    environment.set("NO_PROXY", "somebody's own")
+    if is_taken_over:
+        wanted = Specification.of([EnvironmentVariable("HTTP_PROXY", value, secret=True)])
+        make_so(operated.host, wanted, "test", Silent(), part=PART)
+    patched = operated.patches(server, VERSION)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert done.code == 0, done.err
+    assert environment.get("HTTP_PROXY") is None
+    assert environment.get("NO_PROXY") == "somebody's own"
+    assert patched == [
+        {"metadata": {"annotations": {f"{PREFIX}version": None, f"{PREFIX}reboot-required": ""}}}
+    ]
+
+
+def test_a_clean_up_of_a_version_that_is_gone_says_that_variables_may_stay(
+    operated: Operated, server: ApiServer
+) -> None:
+    assert operated.wmcb(*BOOTSTRAP).code == 0
+    operated.patches(server, "gone")
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, done.out) == (0, "2 services removed, 0 pods ended\n")
+    assert "variables that the operator's own daemon set stay: there is no ConfigMap" in done.err
 
 
 def test_on_a_machine_that_it_never_saw_a_clean_up_does_nothing(operated: Operated) -> None:
