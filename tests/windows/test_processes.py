@@ -20,7 +20,7 @@ def killed(*given):
     os._exit({KILLED})
 
 made, creation._create = creation._create, killed
-running.run((sys.executable, "-c", "import time; time.sleep(600)"), 600, None, None, 1)
+running.run((sys.executable, "-c", "import time; time.sleep(600)"), 600, None, None, 1, console=False)
 """
 
 

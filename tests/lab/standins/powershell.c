@@ -1,19 +1,15 @@
 /*
  * powershell.exe where a test puts it: knows no script. It tells what it was called with (C:\standins\powershell.asked),
- * prints what stands in C:\standins\powershell.says, and ends with 1 where that is not there. Without a console it does
- * nothing at all and ends with 0, as Windows' own does.
+ * prints what stands in C:\standins\powershell.says, and ends with 1 where that is not there.
  */
 #include "standin.h"
 
 int wmain(void)
 {
-    FILE *said;
+    FILE *said = _wfopen(L"C:\\standins\\powershell.says", L"rb");
     char text[4096];
     size_t size;
 
-    if (!GetConsoleCP())
-        return 0;
-    said = _wfopen(L"C:\\standins\\powershell.says", L"rb");
     write_down(L"powershell", GetCommandLineW());
     if (!said)
         return 1;

@@ -14,6 +14,7 @@ from agent.engine.run import reset
 from agent.engine.state_folder import StateFolder
 from agent.host.port import ROOT_CERTIFICATES, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.sandbox.processes import SandboxProcesses
 from agent.records import replaced
 from agent.sources.trusted_certificates import trusted
 from lab.waiting import until
@@ -31,9 +32,9 @@ from unit.kube.api_server import status
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from agent.host.port import Host
+    from agent.host.port import Completed, Host
     from sandbox.service.live_api import LiveApi
 
 __all__ = ["api"]
@@ -275,6 +276,20 @@ def test_a_script_that_fails_is_tried_again_at_longer_intervals(worker: Worker) 
     worker.put(worker.host, POWERSHELL, b"#!/bin/sh\necho printed\n")
     worker.pass_time(12)
     assert sorted(worker.services()) == ALL
+
+
+def test_a_script_has_a_console(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one Windows' PowerShell ends at once, with 0."""
+    run, consoles = SandboxProcesses.run, set()
+
+    def noted(processes: SandboxProcesses, command: Sequence[str], **how: Any) -> Completed:
+        consoles.add((command[0], how.get("console", False)))
+        return run(processes, command, **how)
+
+    monkeypatch.setattr(SandboxProcesses, "run", noted)
+    worker.says()
+    assert sorted(worker.services()) == ALL
+    assert consoles == {(str(POWERSHELL), True)}
 
 
 def test_what_was_made_before_a_script_failed_is_told_and_kept(worker: Worker) -> None:
