@@ -198,7 +198,7 @@ class Making:
         found = target.observe(self._host)
         self._journal.add(Step(Deed.RESUME, target.key, found, target.manner))
         if found is not None and (paused := self._merely_paused(target.key)) is not None:
-            self._give_settings_back(target, paused)
+            self._give_settings_back(target, kind.with_what_a_pause_took(found, paused))
         self._leave(kind.resume(self._host, target.key.name, change.before))
 
     def _merely_paused(self, key: Key) -> State | None:
@@ -207,11 +207,13 @@ class Making:
         changed = any(step.deed is Deed.CHANGE for step in steps)
         return steps[0].before if steps and not changed else None
 
-    def _give_settings_back(self, target: Target, paused: State) -> None:
+    def _give_settings_back(self, target: Target, former: State | None) -> None:
         """What would not stop had to lose those for failures first."""
+        if former is None:
+            return
         try:
             kept = self._folder.at_step(self._journal.run, len(self._journal.steps))
-            self._leave(target.kind.restore(self._host, target.key.name, paused, target.manner, kept))
+            self._leave(target.kind.restore(self._host, target.key.name, former, target.manner, kept))
         except HostError as fault:
             self._leave(f"{target.key} has lost its settings for failures: {fault}")
 

@@ -192,6 +192,11 @@ class Pausable(Protocol):
     def hurried(self, manner: State) -> State:
         """For a pause of one that has not answered for long: it need not hear that it is to stop either."""
 
+    def with_what_a_pause_took(self, found: State, before: State) -> State | None:
+        """`found`, as it is to be restored before it runs again; None where nothing was taken. All else that
+        is not as before was changed by somebody meanwhile.
+        """
+
     def resume(self, host: Host, name: str, before: State) -> str | None:
         """As it was before. A line about what did not come up; that is no reason to undo anything."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State, Value
     from agent.spec import Want
 
+_RECOVERY = "recovery"
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
 """What a running program has taken over when it started."""
 
@@ -105,7 +106,7 @@ class ServiceResource(Kind):
             return f"{_place(int(value[0]), str(value[1]))} answers {_WELL}"
         if field == "environment" and isinstance(value, dict):
             return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
-        if field == "recovery":
+        if field == _RECOVERY:
             return service_state.recovery_in_words(value)
         if isinstance(value, list | tuple):
             return " ".join(map(str, value)) or "nothing"
@@ -177,6 +178,11 @@ class ServiceResource(Kind):
         milliseconds = manner.get("stop_within_milliseconds")
         least = min(milliseconds, _HURRIED_MILLISECONDS) if isinstance(milliseconds, int) else milliseconds
         return {**manner, "stop_within_milliseconds": least}
+
+    def with_what_a_pause_took(self, found: State, before: State) -> State | None:
+        if found.get(_RECOVERY) == before.get(_RECOVERY):
+            return None
+        return {**found, "state": before["state"], _RECOVERY: before[_RECOVERY]}
 
     def resume(self, host: Host, name: str, before: State) -> str | None:
         try:

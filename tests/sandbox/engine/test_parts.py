@@ -436,6 +436,27 @@ def test_what_had_to_be_ended_meanwhile_has_its_recovery_back(host: Host, *, is_
     assert installed.definition.recovery.actions[0][0] is RecoveryAction.RESTART
 
 
+def test_what_somebody_changes_meanwhile_is_left_as_it_is_and_seen(host: Host) -> None:
+    folder, program = Directory(TOOLS, Protection.PROGRAM), File(TOOL, Inline(b"MZ"), Protection.PROGRAM)
+    node(host)
+    part(host, Specification.of([folder, program, HEEDLESS], title="ConfigMap nodes/windows"))
+    heedless, _ = ended(host)
+
+    def end(pid: int) -> None:
+        heedless.processes.end(pid)
+        installed = host.services.read("bridge")
+        assert installed is not None
+        named = replaced(installed.definition, display_name="somebody's")
+        host.services.restore(replaced(installed, definition=named))
+
+    node(changed(heedless, processes={"end": end}), nodes.node(program=b"MZ 2"))
+    installed = host.services.read("bridge")
+    assert installed is not None
+    assert installed.definition.display_name == "somebody's"
+    assert installed.definition.recovery.actions[0][0] is RecoveryAction.RESTART
+    assert not status(host).is_well
+
+
 def fail() -> None:
     raise CannotBeSo("the node is not there")
 
