@@ -81,10 +81,7 @@ def test_nor_a_finished_reset_and_the_next_run_begins_anew(host: Host) -> None:
     reset(holding_the_journal(host), "test", Silent())
     assert not status(host).interrupted
     assert take_back(holding_the_journal(host), Silent()) is None
-    host.environment.set("NODE_ROLE", "of somebody else")
-    run(host, nodes.node())
-    reset(host, "test", Silent())
-    assert host.environment.get("NODE_ROLE") == "of somebody else"
+    what_is_there_now_comes_back(host)
     host.environment.remove("NODE_ROLE")
     assert picture(host) == bare
 
@@ -99,6 +96,11 @@ def test_what_was_taken_back_is_not_taken_back_again_because_its_journal_is_held
         run(holding_the_journal(ill(host)), nodes.node())
     assert not status(host).interrupted
     assert take_back(holding_the_journal(host), Silent()) is None
+    what_is_there_now_comes_back(host)
+
+
+def what_is_there_now_comes_back(host: Host) -> None:
+    """After a node, and not what was there before the run that is over."""
     host.environment.set("NODE_ROLE", "of somebody else")
     run(host, nodes.node())
     reset(host, "test", Silent())
