@@ -27,7 +27,7 @@ def readers_folder(folder: Path, built: Sequence[Path] = ()) -> Path:
     for entry in ROOT.iterdir():
         if entry.name not in _LEFT_OUT:
             (folder / entry.name).symlink_to(entry)
-    # As if `make .venv/ready` had just been run: pages do so at their beginning.
+    # As after any target of the Makefile: setting up the environment takes too long for a test.
     (folder / ".venv").mkdir()
     for entry in (ROOT / ".venv").iterdir():
         if entry.name != "ready":

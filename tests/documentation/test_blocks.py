@@ -104,8 +104,8 @@ def test_no_line_that_looks_like_a_command_is_lost(page: str) -> None:
 
 
 COUNTS: dict[str, dict[str, int]] = {
-    "README.md": {"here": 8, "windows": 5, "cluster": 6},
-    "docs/building.md": {"here": 4},
+    "README.md": {"here": 7, "windows": 5, "cluster": 6},
+    "docs/building.md": {"here": 3},
     "docs/guides/air-gap.md": {"here": 10},
     "docs/guides/cluster-api.md": {"cluster": 4},
     "docs/guides/config-map.md": {"here": 16, "cluster": 7},
@@ -146,6 +146,7 @@ def test_the_next_command_waits_for_an_installer(page: str) -> None:
 
 
 NOT_RUN = {
+    "README.md": ["the first is run below, the second by CI, as a test sees"],
     "docs/building.md": [
         "CI runs these, as a test sees: they build and test the whole, that test included",
         "it measures for minutes and judges nothing; a test sees that all it calls is there",

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from documentation import blocks
-from documentation.blocks import ROOT, Place
+from documentation.blocks import ROOT, Command, Place
 from documentation.shell import readers_environment
 from lab.__main__ import COMMANDS
 
@@ -54,6 +54,15 @@ def test_ci_runs_all_that_it_runs(command: str, by_ci: set[str]) -> None:
     lines = would_run(target)
     assert lines
     assert lines - by_ci == set()
+
+
+def test_the_readmes_first_two_commands_are_run() -> None:
+    """`make run` further down in the README, `make test` by CI."""
+    page = blocks.of_page("README.md")
+    first = tuple(line.partition("#")[0].strip() for line in page[0].lines)
+    run = {each.text for each in blocks.steps(page, Place.HERE) if isinstance(each, Command)}
+    assert first == ("make run", "make test")
+    assert set(first) <= run | set(WHOLE)
 
 
 @needs_make

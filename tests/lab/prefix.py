@@ -7,9 +7,12 @@ be quick too, but a program that opens one of Windows' own files for writing wou
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lab import cache, namespace, programs, root, trace, wine
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PREPARING = "/prefix"
+# How old a prefix made just now looks, so that what Wine rewrites with the day of its start differs at once
+# between the prefix and a machine, and not only on the day after.
+AGE = timedelta(days=3)
 
 # Libraries that lie where Windows has its own.
 IN_SYSTEM32 = ("pdh", "dismapi")
@@ -94,7 +100,7 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 def prepared() -> Path:
     """The prefix that all others start from."""
     own = (programs.folder() / f"{name}.dll" for name in (*IN_SYSTEM32, *sorted(set(CLASSES.values()))))
-    key = cache.digest(root.folder().name, *own, REGISTRY, _prepare)
+    key = cache.digest(root.folder().name, *own, REGISTRY, _prepare, _age, str(AGE))
     return cache.built("prefix", key, _build)
 
 
@@ -128,6 +134,24 @@ def _prepare() -> None:
     drive.symlink_to(namespace.DRIVE_Z)
     # Debian's Wine keeps the name of the wineserver's folder here; machines with one name would share it.
     (wine.outside(place) / "wineserver").unlink()
+    _age(wine.outside(place))
+
+
+def _age(prefix: Path) -> None:
+    """Make the prefix look as if it had been made AGE earlier: the day in its registry, its files' times."""
+    registry = prefix / "system.reg"
+    text, dates = re.subn(
+        r'^"DriverDate"="\d\d-\d\d-\d{4}"$',
+        f'"DriverDate"="{datetime.now(tz=UTC) - AGE:%m-%d-%Y}"',
+        registry.read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+    if not dates:
+        raise Missing("Wine's display driver has no DriverDate in the registry: the lab expects one")
+    registry.write_text(text, encoding="utf-8")
+    for path in (prefix / "drive_c").rglob("*"):
+        earlier = path.lstat().st_mtime - AGE.total_seconds()
+        os.utime(path, (earlier, earlier), follow_symlinks=False)
 
 
 def layer(lower: Path, place: Path) -> None:

@@ -29,8 +29,8 @@ WINES_OWN = {
     ),
     rf"{_CONTROL}\\DeviceClasses\\.*": "Wine's devices come up some time after its start",
     rf"{_CONTROL}\\ServiceCurrent\\@": "counts the services that were started",
-    rf"{_CONTROL}\\(Class|Video)\\{{[^\\]+}}\\0000\\DriverDateData": (
-        "Wine installs its display driver whenever it starts: with the time"
+    rf"{_CONTROL}\\(Class|Video)\\{{[^\\]+}}\\0000\\DriverDate(Data)?": (
+        "Wine installs its display driver whenever it starts: with the day and the time"
     ),
     rf"{_SYSTEM}\\Hardware Profiles\\Current\\Software\\Fonts\\[A-Z]+\.FON": (
         "Wine registers its fonts at any program's start, by that one's code page"
