@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.records import field, frozen
 from agent.sources.cloudconfig.faults import Origin, Refused
-from agent.sources.cloudconfig.unpacking import Unreadable, text_of, unpacked
+from agent.sources.cloudconfig.unpacking import Unreadable, base64_decoded, text_of, unpacked
 from agent.sources.report import quoted
 
 if TYPE_CHECKING:
@@ -172,6 +172,9 @@ def _part(name: str, said: str, text: str, file_name: str = "", merge: str = "")
 
 
 def _unknown(text: str) -> str:
+    decoded = base64_decoded(text.encode())
+    if decoded is not None and begins_as(decoded.decode(errors="replace")):
+        return "it is base64; decode it first"
     if text.lstrip().startswith("{"):
         return "it is JSON, maybe Ignition, and that is for --ignition; user data begins with #cloud-config"
     return (

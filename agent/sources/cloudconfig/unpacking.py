@@ -1,4 +1,9 @@
-"""User data as it travels: plain, gzip, base64, or one in the other. Bounded by what comes out."""
+"""User data as it travels: plain, gzip, or gzip in base64. Bounded by what comes out.
+
+Base64 of anything else is not decoded: most words of a batch file are valid base64, so only gzip's magic
+number behind it tells one from the other. A platform that encodes user data decodes it before cloudbase-init
+writes it to a file, and a part of a multipart message has a header for that.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,8 @@ LARGEST = 16 << 20
 """Clouds pass on some kilobytes, Cluster API's secrets hold one megabyte."""
 
 _GZIP = b"\x1f\x8b"
+_GZIP_IN_BASE64 = b"H4"
+"""How the base64 of gzip begins."""
 _MOST_LAYERS = 4
 _BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{16,}+={0,2}")
 _BLANKS = re.compile(rb"\s+")
@@ -62,13 +69,19 @@ def from_base64(data: bytes) -> bytes:
         raise Unreadable("it is not base64, or damaged") from None
 
 
-def _inner(data: bytes, limit: int) -> bytes | None:
-    """None for what is not packed. Nothing that user data can begin with is base64."""
-    if data.startswith(_GZIP):
-        return gunzipped(data, limit)
+def base64_decoded(data: bytes) -> bytes | None:
+    """Return what `data` is the base64 of, None where it cannot be base64."""
     if not _BASE64.fullmatch(data.rstrip()):
         return None
     try:
         return from_base64(data)
     except Unreadable:
         return None
+
+
+def _inner(data: bytes, limit: int) -> bytes | None:
+    """Return what is packed in `data`, None where it is not packed."""
+    if data.startswith(_GZIP):
+        return gunzipped(data, limit)
+    decoded = base64_decoded(data) if data.lstrip().startswith(_GZIP_IN_BASE64) else None
+    return decoded if decoded is not None and decoded.startswith(_GZIP) else None

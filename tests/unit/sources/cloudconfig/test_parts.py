@@ -25,7 +25,6 @@ TRAVELS = {
     "with a byte order mark": b"\xef\xbb\xbf" + PLAIN,
     "with the line ends of Windows": PLAIN.replace(b"\n", b"\r\n"),
     "gzip": gzip.compress(PLAIN),
-    "base64": base64.b64encode(PLAIN),
     "base64 of gzip": base64.b64encode(gzip.compress(PLAIN)),
     "base64 of gzip on lines": base64.encodebytes(gzip.compress(PLAIN)),
     "gzip of gzip": gzip.compress(gzip.compress(PLAIN)),
@@ -88,6 +87,15 @@ BAD: dict[str, tuple[bytes, str]] = {
         gzip.compress(gzip.compress(gzip.compress(gzip.compress(gzip.compress(PLAIN))))),
         "user data: it is packed in gzip or base64 again and again",
     ),
+    "base64 of a cloud-config": (
+        base64.encodebytes(PLAIN),
+        "user data line 1, column 1: it is base64; decode it first",
+    ),
+    "base64 of a cloud-config, in a part that does not say so": (
+        multipart(("text/cloud-config", base64.b64encode(PLAIN).decode())),
+        "user data part 1 line 1, column 1: a cloud-config is a mapping of keys",
+    ),
+    "base64 of nothing known": (base64.b64encode(b"hello " * 9), "it begins like no user data"),
     "nobody knows": (b"hello", "user data line 1, column 1: it begins like no user data"),
     "Ignition": (b'{"ignition": {}}', "it is JSON, maybe Ignition, and that is for --ignition"),
     "bash": (b"#!/bin/sh\n", "user data line 1: it is a script for a Linux shell"),
@@ -109,7 +117,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "base64 damaged": (_encoded("base64", b"x*x=x"), "a part of it is not base64"),
     "a part in a part": (
-        multipart(("text/plain", base64.b64encode(multipart(("text/plain", "x"))).decode())),
+        multipart(("text/plain", base64.b64encode(gzip.compress(multipart(("text/plain", "x")))).decode())),
         "user data part 1: it is multipart MIME, packed into a part",
     ),
 }

@@ -140,6 +140,26 @@ def test_any_parts_have_an_answer(parts: list[tuple[str, str]]) -> None:
     _load(raw)
 
 
+_PLAIN_COMMANDS = st.lists(
+    st.lists(st.from_regex(r"[A-Za-z0-9+/]{1,12}", fullmatch=True), min_size=1, max_size=5).map(" ".join),
+    min_size=1,
+    max_size=8,
+).map("\n".join)
+
+
+@given(_PLAIN_COMMANDS)
+@example("net stop spooler")
+def test_no_script_is_read_as_base64(commands: str) -> None:
+    """Every letter of such a script is one of base64's alphabet."""
+    script = f"rem cmd\n{commands}\n"
+    alone = _load(script.encode())
+    assert alone.user_data, alone.report
+    assert scripts(alone.user_data.before) == {"script": script.replace("\n", "\r\n").encode()}
+    named = _load(multipart(("text/x-shellscript", commands, "setup.cmd")))
+    assert named.user_data, named.report
+    assert scripts(named.user_data.before) == {"script setup.cmd": commands.replace("\n", "\r\n").encode()}
+
+
 LARGE = {
     "tags that never end": b"#x\n" + b"<script>" * 2_000_000,
     "almost base64": b" " * (16 << 20) + b"*",
