@@ -61,13 +61,18 @@ def parts(name: str, contents: bytes) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def values(name: str, contents: bytes) -> Iterator[tuple[int, str, documents.Reading]]:
-    """Each document: its first line, its text, and what that says. Raises Unusable."""
+def values(
+    name: str, contents: bytes, *, trims: bool = False
+) -> Iterator[tuple[int, str, documents.Reading]]:
+    """Each document: its first line, its text, and what that says. Raises Unusable.
+
+    With `trims` white space around a document is no part of it, and one of white space alone is left out.
+    """
     try:
         text = documents.decoded(contents)
     except documents.NotReadable as fault:
         raise _unusable(name, str(fault)) from None
-    for line, part in _split(name, text):
+    for line, part in _trimmed(name, text) if trims else _split(name, text):
         try:
             # Empty lines before it, so that what is wrong is told by the line of the file.
             placed = "\n" * (line - 1) + part
@@ -76,6 +81,12 @@ def values(name: str, contents: bytes) -> Iterator[tuple[int, str, documents.Rea
             at_line, column = fault.at or (line, None)
             entry = Entry(Severity.ERROR, str(fault), name, fault.place, at_line, column)
             raise Unusable(entry) from None
+
+
+def _trimmed(name: str, text: str) -> Iterator[tuple[int, str]]:
+    for line, part in _split(name, text):
+        if trimmed := part.strip():
+            yield line + part[: part.index(trimmed)].count("\n"), f"{trimmed}\n"
 
 
 def _split(name: str, text: str) -> Iterator[tuple[int, str]]:

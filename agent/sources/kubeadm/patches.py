@@ -69,8 +69,8 @@ def read_patches(files: Mapping[str, bytes]) -> Patches:
             entries.append(Entry(Severity.WARNING, "it is empty, and no patch", path))
             continue
         try:
-            for line, _, reading in values(path, files[path]):
-                # kubeadm leaves out what is empty between two separators.
+            # As kubeadm: nothing between two separators is no patch, and blanks before one are dropped.
+            for line, _, reading in values(path, files[path], trims=True):
                 if reading.value is not None or reading.positions:
                     found.append(Patch(path, line, type_, reading.value))
         except Unusable as fault:

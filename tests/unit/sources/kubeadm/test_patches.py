@@ -149,6 +149,26 @@ def test_files_that_are_no_patches_of_ours(name: str, message: str) -> None:
     assert patches.found == ()
 
 
+EMPTY_DOCUMENTS = {
+    "blanks and tabs": (" \n\t\n", []),
+    "blanks and tabs between two": ("a: 1\n---\n\t\n---\nb: 2\n", [(1, {"a": 1}), (5, {"b": 2})]),
+    "kubeadm's own case, blanks before a second separator": (
+        '{"foo":"bar"}\n---\n     ---\n{"foo":"baz"}',
+        [(1, {"foo": "bar"}), (3, {"foo": "baz"})],
+    ),
+    "a separator at the end": ("a: 1\n---\n", [(1, {"a": 1})]),
+    "a remark alone": ("# nothing yet\n", []),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_DOCUMENTS)
+def test_empty_documents_are_left_out_as_by_kubeadm(name: str) -> None:
+    text, expected = EMPTY_DOCUMENTS[name]
+    patches = read_patches({"kubeletconfiguration.yaml": text.encode()})
+    assert patches.report.entries == ()
+    assert [(patch.line, patch.value) for patch in patches.found] == expected
+
+
 def test_an_empty_file_is_no_patch() -> None:
     patches = read_patches({"kubeletconfiguration.yaml": b""})
     assert [str(entry) for entry in patches.report.entries] == [
