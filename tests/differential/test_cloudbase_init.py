@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.sources import cloudconfig
+from agent.sources.cloudconfig.faults import Findings
 from agent.sources.cloudconfig.parts import parts
 from agent.sources.cloudconfig.template import TemplateFault, instance_data, rendered
 from agent.spec import Protection, Shell
@@ -232,7 +233,9 @@ def test_parts() -> None:
             (kind, name or "", "" if kind == "text/x-other" else base64.b64decode(data).decode())
             for kind, name, data in answer
         ]
-        assert [(part.content_type, part.file_name, part.text) for part in parts("user data", raw)] == theirs
+        assert [
+            (part.content_type, part.file_name, part.text) for part in parts("user data", raw, Findings())
+        ] == theirs
 
 
 # Scripts

@@ -55,7 +55,7 @@ def load(
     findings = Findings()
     reading = _Reading(metadata or {}, includes.Includes(fetch, included or {}), findings)
     try:
-        reading.take(parts(name, raw))
+        reading.take(parts(name, raw, findings))
         made = reading.made()
     except Refused as fault:
         findings.refused(fault)
@@ -136,7 +136,7 @@ class _Reading:
             self.documents += 1
             if self.documents > _MOST_INCLUDED:
                 raise Refused(Origin(part.name), f"more than {_MOST_INCLUDED} documents are included")
-            self.take(parts(name, raw))
+            self.take(parts(name, raw, self.findings))
 
     def made(self) -> UserData:
         if self.includes.awaited:

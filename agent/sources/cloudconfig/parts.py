@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from agent.records import field, frozen
 from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.mime_bounds import check_bounds
 from agent.sources.cloudconfig.unpacking import Unreadable, base64_decoded, text_of, unpacked
 from agent.sources.report import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from email.message import Message
+
+    from agent.sources.cloudconfig.faults import Findings
 
 
 class Kind(enum.Enum):
@@ -79,18 +82,16 @@ _REFUSED = {
 _HEADER = re.compile(r"[!-9;-~]+:.*|[ \t].*|From .*")
 _MIME = re.compile(r"^(mime-version|content-type)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _LONGEST_HEADERS = 8192
-_MOST_PARTS = 100
-_MOST_BOUNDARIES = 50
-_BOUNDARY = re.compile(rb"boundary", re.IGNORECASE)
+_CUT_SHORT = "CloseBoundaryNotFoundDefect"
 
 
-def parts(name: str, raw: bytes) -> list[Part]:
+def parts(name: str, raw: bytes, findings: Findings) -> list[Part]:
     """Raises Refused."""
     try:
         data = unpacked(raw)
         # Of its parts not all need be text.
         if is_multipart(data[:_LONGEST_HEADERS].decode(errors="replace").replace("\r\n", "\n")):
-            return list(_parts_of(name, data))
+            return list(_parts_of(name, data, findings))
         text = text_of(data)
     except Unreadable as fault:
         raise Refused(Origin(name), str(fault)) from None
@@ -120,20 +121,20 @@ def template_of(part: Part, text: str) -> Part:
     return _part(part.name, begins_as(text) or said, text, part.file_name, part.merge)
 
 
-def _parts_of(name: str, data: bytes) -> Iterator[Part]:
+def _parts_of(name: str, data: bytes, findings: Findings) -> Iterator[Part]:
+    """Raises Refused, and Unreadable for what is out of bounds."""
     from email import message_from_bytes
 
-    if len(_BOUNDARY.findall(data)) > _MOST_BOUNDARIES:
-        raise Refused(Origin(name), f"it nests more than {_MOST_BOUNDARIES} multipart messages")
+    check_bounds(data)
     number = 0
     for message in message_from_bytes(data.lstrip()).walk():
         if fault := _fault(message):
             raise Refused(Origin(name), fault)
+        if any(type(defect).__name__ == _CUT_SHORT for defect in message.defects):
+            findings.warn(name, "its closing boundary is missing: its end may be missing, too")
         if message.get_content_maintype() == "multipart":
             continue
         number += 1
-        if number > _MOST_PARTS:
-            raise Refused(Origin(name), f"it has more than {_MOST_PARTS} parts")
         yield from _part_of(name, number, message)
 
 
@@ -184,7 +185,6 @@ def _unknown(text: str) -> str:
 
 
 _DEFECTS = {
-    "CloseBoundaryNotFoundDefect": "its last boundary is missing; was it cut short?",
     "StartBoundaryNotFoundDefect": "no part begins with the boundary that its header names",
     "NoBoundaryInMultipartDefect": "it is multipart, and names no boundary",
     "MultipartInvariantViolationDefect": "it says that it is multipart, and has no parts",

@@ -102,10 +102,6 @@ BAD: dict[str, tuple[bytes, str]] = {
     "an archive": (b"#cloud-config-archive\n[]", "such an archive is not read here"),
     "a patch": (b"#cloud-config-jsonp\n[]", "JSON patches are not understood here"),
     "a part handler": (b"#part-handler\n", "a part handler is a Python program"),
-    "multipart cut short": (
-        multipart(("text/plain", "x")).removesuffix(b"--==--\n"),
-        "its last boundary is missing; was it cut short?",
-    ),
     "multipart without its boundary": (_HEADS + b"\n\nx", "it is multipart, and names no boundary"),
     "multipart with another boundary": (
         _HEADS + b"; boundary=a\n\n--b\n\nx\n--b--\n",
@@ -133,6 +129,14 @@ def test_a_part_is_named_in_errors() -> None:
     raw = multipart(("text/cloud-config", "a: 1"), ("text/cloud-config", "\nruncmd: 5", "two.yaml"))
     assert error(raw).startswith("error: user data part 2 (two.yaml) ")
     assert "line 2, column 9 at $.runcmd: a list of command lines is expected" in error(raw)
+
+
+def test_a_missing_closing_boundary_is_reported() -> None:
+    """The peers read such a message to its end and say nothing."""
+    raw = multipart(("text/cloud-config", "runcmd: [echo]")).removesuffix(b"--==--\n")
+    read = made(raw)
+    assert scripts(read.before) == RUN
+    assert notes(read) == ["warning user data: its closing boundary is missing: its end may be missing, too"]
 
 
 def test_what_belongs_to_somebody_else() -> None:
