@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import PureWindowsPath
 
 DRIVE = "C:"
@@ -51,13 +52,18 @@ def on_windows(linux: str) -> str:
         raise NotOnWindows("it is the whole drive")
     if elements[0].lower() in WINDOWS_OWN:
         raise NotOnWindows(f"{DRIVE}\\{elements[0]} is Windows' own")
-    for element in elements:
-        if fault := name_fault(element):
-            raise NotOnWindows(f"{in_quotes(element[:40])} {fault}", f"a name in it {fault}")
+    check_names(elements)
     path = f"{DRIVE}\\" + "\\".join(elements)
     if _units(path) > _LONGEST_PATH:
         raise NotOnWindows(f"it is longer than {_LONGEST_PATH} characters")
     return path
+
+
+def check_names(elements: Iterable[str]) -> None:
+    """Raise NotOnWindows for a path with an element that Windows would change or read as something else."""
+    for element in elements:
+        if fault := name_fault(element):
+            raise NotOnWindows(f"{in_quotes(element[:40])} {fault}", f"a name in it {fault}")
 
 
 def windows_path_fault(path: PureWindowsPath) -> str | None:
@@ -67,7 +73,11 @@ def windows_path_fault(path: PureWindowsPath) -> str | None:
         return "it is a whole drive"
     if names[0].lower() == "windows":
         return f"{path.drive}\\{names[0]} is Windows' own"
-    return next((f"{in_quotes(name[:40])} {fault}" for name in names if (fault := name_fault(name))), None)
+    try:
+        check_names(names)
+    except NotOnWindows as fault:
+        return str(fault)
+    return None
 
 
 def name_fault(element: str) -> str | None:

@@ -11,7 +11,7 @@ from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.model import WrittenFile
 from agent.sources.cloudconfig.unpacking import LARGEST, Unreadable, from_base64, gunzipped
 from agent.sources.report import quoted
-from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
+from agent.sources.windows_paths import NotOnWindows, check_names, on_windows
 from agent.spec import Inline, Key, Protection
 
 if TYPE_CHECKING:
@@ -126,16 +126,13 @@ def windows_path(path: str) -> PureWindowsPath:
     own = PureWindowsPath(path)
     if not own.is_absolute() or own.drive.startswith("\\"):
         raise NotOnWindows("it has to begin with / or with a drive, such as C:\\")
-    if ".." in own.parts:
-        raise NotOnWindows("it leads back out of a folder")
-    if tuple(name.lower() for name in own.parts[1:3]) == _OWN:
+    names = own.parts[1:]
+    if not names:
+        raise NotOnWindows("it is a whole drive")
+    # As with cloudbase-init, C:\Windows is allowed: a path with a drive was written for Windows.
+    check_names(names)
+    if tuple(name.lower() for name in names[:2]) == _OWN:
         raise NotOnWindows("it lies in this program's own folder")
-    # Whoever names C:\Windows with its drive means it, as with cloudbase-init: only each name has to be one.
-    inner = PureWindowsPath(own.anchor, *own.parts[2:]) if own.parts[1:2] and len(own.parts) > 2 else own
-    if windows_path_fault(inner):
-        raise NotOnWindows(
-            "it is no path for a file, or a name in it is none that Windows takes as it stands"
-        )
     return own
 
 

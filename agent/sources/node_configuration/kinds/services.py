@@ -16,6 +16,7 @@ from agent.sources.node_configuration.kinds.values import (
     DAY,
     VARIABLE,
     name_form,
+    own_path,
     path,
     path_form,
     seconds_form,
@@ -187,6 +188,8 @@ def _check_output(checking: Checking, given: Fields, place: Place) -> None:
         checking.wrong((*place, "log"), "output says it already; leave one of the two out")
     if "console" in given and "output" not in given:
         checking.wrong((*place, "console"), "without output nobody is the service in its place; give one")
+    if "output" in given:
+        own_path(checking, mapping(given["output"]), (*place, "output"))
 
 
 def _check_command(checking: Checking, given: Fields, place: Place) -> None:

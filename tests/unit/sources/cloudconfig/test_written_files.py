@@ -91,6 +91,9 @@ PATHS = {
     "of Windows": (r"C:\k\x", r"C:\k\x"),
     "of Windows with slashes": ("c:/k/x", r"c:\k\x"),
     "on another drive": (r"D:\data\x", r"D:\data\x"),
+    "below a folder that is called as Windows' own": (r"C:\k\windows\x", r"C:\k\windows\x"),
+    "below a folder of ProgramData": (r"C:\ProgramData\ssh\x", r"C:\ProgramData\ssh\x"),
+    "with a tilde that no short name has": (r"C:\k\backup~old\x", r"C:\k\backup~old\x"),
     "in C:\\Windows, by its drive": (r"C:\Windows\Temp\x.ps1", r"C:\Windows\Temp\x.ps1"),
 }
 
@@ -108,13 +111,33 @@ BAD_PATHS: dict[str, tuple[dict[str, object], str]] = {
     "relative on a drive": ({"path": "C:x"}, "it has to begin with / or with a drive"),
     "a share": ({"path": r"\\server\share\x"}, "it has to begin with / or with a drive"),
     "a share with slashes": ({"path": "//server/share/x"}, "it has to begin with / or with a drive"),
-    "out of its folder": ({"path": r"C:\k\..\Windows\x"}, "it leads back out of a folder"),
+    "out of its folder": ({"path": r"C:\k\..\Windows\x"}, "leads back out of its folder"),
     "out of its folder, on Linux": ({"path": "/opt/../x"}, "leads back out of its folder"),
     "Windows' own, by Linux' path": ({"path": "/windows/x"}, r"C:\windows is Windows' own"),
     "this program's own": ({"path": r"C:\ProgramData\WMCB\x"}, "it lies in this program's own folder"),
-    "a device": ({"path": r"C:\k\nul"}, "it is no path for a file"),
+    "this program's own, with slashes": ({"path": "c:/programdata/wmcb/x"}, "this program's own folder"),
+    "this program's own, by a dot that Windows drops": (
+        {"path": r"C:\ProgramData.\wmcb\node.json"},
+        "a name in it ends with a blank or a dot, which Windows would drop",
+    ),
+    "this program's own, by a blank that Windows drops": (
+        {"path": r"C:\ProgramData\wmcb \node.json"},
+        "a name in it ends with a blank or a dot, which Windows would drop",
+    ),
+    "this program's own, by a short name": (
+        {"path": r"C:\PROGRA~3\wmcb\node.json"},
+        "a name in it may be Windows' short name of another file",
+    ),
+    "a short name, on Linux": ({"path": "/progra~3/x"}, "a name in it may be Windows' short name"),
+    "a device": ({"path": r"C:\k\nul"}, "a name in it is the name of a device on Windows"),
+    "a device, as the first folder": ({"path": r"C:\NUL\x"}, "a name in it is the name of a device on"),
+    "a device, as a folder": ({"path": r"C:\k\com1.txt\x"}, "a name in it is the name of a device on"),
+    "a device, on Linux": ({"path": "/k/aux/x"}, "a name in it is the name of a device on Windows"),
+    "a stream of a file": ({"path": r"C:\k\x:stream"}, "a name in it contains ':'"),
+    "a stream of the first folder": ({"path": r"C:\k:stream\x"}, "a name in it contains ':'"),
+    "a stream, on no drive": ({"path": "x:stream"}, "it has to begin with / or with a drive"),
     "a stream": ({"path": "/opt/a:b"}, "a name in it contains ':'"),
-    "a drive": ({"path": "C:\\"}, "it is no path for a file"),
+    "a drive": ({"path": "C:\\"}, "it is a whole drive"),
     "fetched": ({"path": "/a", "source": {"uri": "https://x"}}, "a file is not fetched here"),
 }
 
