@@ -6,6 +6,7 @@ import sys
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
 from agent.cli.failure import BadUsage, Refused
+from agent.cli.options import DRY_RUN
 from agent.cli.streams import tell
 
 TYPE_CHECKING = False
@@ -29,9 +30,25 @@ def runs_programs(request: Request) -> bool:
 
 def open_machine(request: Request) -> Host:
     """The machine to ask and to change."""
-    if is_sandbox(request):
-        return _sandbox(request)
-    return _this_windows(request)
+    host = _sandbox(request) if is_sandbox(request) else _this_windows(request)
+    if not request.has(DRY_RUN) and host.access.is_administrator():
+        _take_over_state(host)
+    return host
+
+
+def _take_over_state(host: Host) -> None:
+    """A folder that a user made in the place of wmcb's own is moved aside. Raises CannotBeSo."""
+    # No other command needs these at this point, and each is to start soon.
+    from agent.engine.state_folder import StateFolder
+
+    folder = StateFolder.of(host)
+    aside = folder.take_over()
+    if aside is not None:
+        from agent.cli.run_log import RunLog
+
+        line = f"{folder.path} had been made by a user: it is {aside} now, and nothing in it was read"
+        tell(f"wmcb: warning: {line}")
+        RunLog(host).write(f"warning: {line}")
 
 
 def open_as_administrator(request: Request) -> Host:

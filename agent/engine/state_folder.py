@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
-from agent.host.errors import AlreadyExists, HostError, NoSpace, NotEmpty, NotFound
+from agent.host.errors import AlreadyExists, HostError, InUse, NoSpace, NotEmpty, NotFound
 from agent.host.port import FileKind
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others, trusted_owners
 from agent.host.replacing import is_leftover
 from agent.records import frozen, replaced
 from agent.resources.kind import CannotBeSo
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Host
+    from agent.host.port import Examined, Host
 
 
 @frozen
@@ -115,11 +116,47 @@ class StateFolder:
         with suppress(AlreadyExists):
             self.host.files.make_directory(self._kept, PRIVATE_DIRECTORY)
 
+    def take_over(self) -> PureWindowsPath | None:
+        """Move aside what a user made in the folder's place, and return where it lies then.
+
+        Nothing in it is looked at. The folder itself is not used again: its maker may hold it open with the
+        right to change its descriptor, which no new descriptor ends. Raises CannotBeSo.
+        """
+        files, aside = self.host.files, None
+        owners = trusted_owners(self.host.access.caller())
+        for _ in range(_MOST_TAKEN_OVER):
+            there = files.examine(self.path)
+            # Who owns a link only the attempt tells.
+            if there is None or not (there.descriptor is None or self._is_of_a_user(there)):
+                return aside
+            stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(self.host.clock.now()))
+            target = self.path.with_name(f"{self.path.name}-untrusted-{stamp}-{os.urandom(4).hex()}")
+            try:
+                if not files.set_aside(self.path, target, owners, PRIVATE_DIRECTORY):
+                    return aside
+            except InUse as fault:
+                raise CannotBeSo(
+                    f"{self.path} was made by a user, and a program has it, or something in it, open: "
+                    "end that program, or restart Windows, and run this again"
+                ) from fault
+            aside = target
+            with suppress(AlreadyExists):
+                files.make_directory(self.path, PRIVATE_DIRECTORY)
+        raise CannotBeSo(
+            f"{self.path} is made again by a user each time that it is moved aside; find out by whom"
+        )
+
+    def _is_of_a_user(self, there: Examined) -> bool:
+        owner = there.descriptor.owner if there.descriptor else None
+        return owner is not None and owner not in trusted_owners(self.host.access.caller())
+
     def secure(self) -> None:
         """Before anything in it is believed. Raises CannotBeSo for a folder that others could have filled.
 
-        One that is open and empty is made anew: whoever made it may still hold it open.
+        What a user made in its place is moved aside. One that is open and empty is made anew: a program may
+        still hold it open.
         """
+        self.take_over()
         self.check()
         if self._is_open(self.path):
             self.host.files.remove_directory(self.path)
@@ -127,9 +164,15 @@ class StateFolder:
 
     def check(self) -> None:
         """The same for those who only look."""
-        there = self.host.files.observe(self.path)
-        if there is not None and there.kind is not FileKind.DIRECTORY:
-            raise CannotBeSo(f"{self.path} is a {there.kind.value}, where a folder is to be; move it away")
+        there = self.host.files.examine(self.path)
+        if there is not None and self._is_of_a_user(there):
+            raise CannotBeSo(
+                f"{self.path} was made by a user, so nothing in it is believed; the next command that "
+                "changes this machine, such as join or reset, moves it aside"
+            )
+        if there is not None and there.state.kind is not FileKind.DIRECTORY:
+            kind = there.state.kind.value
+            raise CannotBeSo(f"{self.path} is a {kind}, where a folder is to be; move it away")
         if (self._is_open(self.path) and self.host.files.list(self.path)) or self._is_open(self._kept):
             raise CannotBeSo(
                 f"{self.path} is open to users, so what it holds cannot be trusted; look at it and remove it"
@@ -294,6 +337,8 @@ _CHANGING = "a file is being changed by another program while wmcb puts it by; t
 _DAMAGED = "what wmcb had put by of a file has been damaged since; put that file back from a backup"
 
 
+_MOST_TAKEN_OVER = 10
+"""A user may make the folder again at once."""
 _LEAST_RESERVE = 1 << 16
 _BLOCK = 1 << 16
 

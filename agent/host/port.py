@@ -8,7 +8,7 @@ absolute Windows paths on any operating system.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agent.host.replacing import PATIENCE_SECONDS
@@ -183,6 +183,20 @@ class Files(Protocol):
         """Rename within a volume, write-through. The target must not exist.
 
         A file held open, or a folder in which anything is, is tried again for so many seconds.
+        """
+
+    def set_aside(
+        self,
+        path: PureWindowsPath,
+        target: PureWindowsPath,
+        owners: Collection[str],
+        descriptor: SecurityDescriptor,
+    ) -> bool:
+        """Move what lies there unless one of `owners` (SIDs) owns it, and return whether it was moved.
+
+        A folder then gets the descriptor. The owner is read, and the rest done, through one handle: what
+        another program puts in its place meanwhile stays. A link is moved itself. The target must not exist.
+        Something held open, also in a folder, is tried again within a limit.
         """
 
     def remove(self, path: PureWindowsPath) -> None:

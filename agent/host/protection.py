@@ -90,6 +90,11 @@ def is_trusted(sid: str | None) -> bool:
     return sid in _TRUSTED
 
 
+def trusted_owners(caller: str) -> frozenset[str]:
+    """Return the SIDs of those whose files this program believes."""
+    return _TRUSTED | {caller}
+
+
 def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
     """What anybody may do who is neither the system, nor an administrator, nor the caller itself.
 
@@ -97,7 +102,7 @@ def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
     """
     if descriptor.aces is None:
         return FILE_ALL
-    trusted = _TRUSTED | {caller}
+    trusted = trusted_owners(caller)
     granted = 0 if descriptor.owner in trusted else READ_CONTROL | WRITE_DAC
     for ace in descriptor.aces:
         known = ace.sid in trusted or ace.sid in _STAND_FOR_OTHERS

@@ -35,12 +35,14 @@ from agent.host.port import (
     Watch,
 )
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.sddl import SecurityDescriptor
 from contract.world import Sharing, World, wine_cannot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import PureWindowsPath
 
+OWNED_BY_ANOTHER = SecurityDescriptor.parse("O:S-1-5-21-1-2-3-1001D:P(A;OICI;FA;;;S-1-5-21-1-2-3-1001)")
 NO_LINKS = "it has no symbolic links or junctions"
 
 
@@ -125,6 +127,9 @@ EVERY_CALL: dict[str, Callable[[Files, PureWindowsPath], object]] = {
     "write": lambda files, path: files.write(path, b"", PRIVATE_FILE),
     "append": lambda files, path: files.append(path, b"", PRIVATE_FILE),
     "move": lambda files, path: files.move(path, path.with_name("elsewhere")),
+    "set_aside": lambda files, path: files.set_aside(
+        path, path.with_name("elsewhere"), (), PRIVATE_DIRECTORY
+    ),
     "remove": lambda files, path: files.remove(path),
     "remove_directory": lambda files, path: files.remove_directory(path),
     "remove_at_reboot": lambda files, path: files.remove_at_reboot(path),
@@ -589,6 +594,77 @@ def test_a_folder_with_an_open_file_is_not_moved(world: World) -> None:
     assert world.host.files.list(world.folder) == ["folder"]
 
 
+# Setting aside what another account made
+
+
+def _aside(world: World, *owners: str) -> bool:
+    folder = world.folder
+    return world.host.files.set_aside(folder / "theirs", folder / "aside", owners, PRIVATE_DIRECTORY)
+
+
+def test_a_folder_of_another_owner_is_set_aside_with_what_is_in_it(world: World) -> None:
+    world.plant_folder(world.folder / "theirs")
+    world.plant_file(world.folder / "theirs" / "file", b"x", read_only=True)
+    assert _aside(world)
+    assert world.host.files.list(world.folder) == ["aside"]
+    assert world.outside(world.folder / "aside" / "file").read_bytes() == b"x"
+
+
+@wine_cannot("it keeps permission bits in place of descriptors")
+@pytest.mark.parametrize("before", [PROGRAM_DIRECTORY, OWNED_BY_ANOTHER], ids=["program", "another's"])
+def test_a_folder_that_is_set_aside_is_closed(world: World, before: SecurityDescriptor) -> None:
+    world.host.files.make_directory(world.folder / "theirs", PRIVATE_DIRECTORY)
+    world.host.files.set_descriptor(world.folder / "theirs", before)
+    assert _aside(world)
+    assert world.host.files.descriptor(world.folder / "aside").equivalent(PRIVATE_DIRECTORY)
+
+
+def test_what_a_named_owner_has_stays(world: World) -> None:
+    world.host.files.make_directory(world.folder / "theirs", PROGRAM_DIRECTORY)
+    owner = world.host.files.descriptor(world.folder / "theirs").owner
+    assert owner is not None
+    assert not _aside(world, owner)
+    assert world.host.files.list(world.folder) == ["theirs"]
+
+
+def test_a_file_is_set_aside_as_it_is(world: World) -> None:
+    """Under another name the same file may be one of Windows': its descriptor is not touched."""
+    world.host.files.write(world.folder / "theirs", b"x", PROGRAM_FILE)
+    before = world.host.files.descriptor(world.folder / "theirs")
+    assert _aside(world)
+    assert world.host.files.descriptor(world.folder / "aside").equivalent(before)
+
+
+def test_setting_aside_never_replaces(world: World) -> None:
+    for name in ("theirs", "aside"):
+        world.plant_folder(world.folder / name)
+    with pytest.raises(AlreadyExists):
+        _aside(world)
+    assert world.host.files.list(world.folder) == ["aside", "theirs"]
+
+
+@wine_cannot("it moves a folder whatever is open in it")
+@pytest.mark.parametrize("held", ["theirs", "theirs/file"])
+def test_what_is_held_open_is_not_set_aside(world: World, held: str) -> None:
+    world.plant_folder(world.folder / "theirs")
+    world.plant_file(world.folder / "theirs" / "file")
+    with world.hold_open(world.folder / held, Sharing.NOTHING), pytest.raises(InUse):
+        _aside(world)
+    assert world.host.files.list(world.folder) == ["theirs"]
+
+
+@wine_cannot(NO_LINKS)
+def test_a_link_is_set_aside_and_what_it_leads_to_stays(world: World) -> None:
+    world.plant_folder(world.folder / "real")
+    world.plant_file(world.folder / "real" / "file", b"x")
+    world.plant_junction(world.folder / "theirs", world.folder / "real")
+    assert _aside(world)
+    state = world.host.files.observe(world.folder / "aside")
+    assert state is not None
+    assert state.kind is FileKind.LINK
+    assert world.host.files.list(world.folder / "real") == ["file"]
+
+
 @pytest.mark.parametrize("name", ["folder", "file"])
 def test_what_is_held_for_a_moment_is_moved(world: World, name: str) -> None:
     world.plant_folder(world.folder / "folder")
@@ -768,7 +844,7 @@ def test_no_link_is_followed_on_the_way(world: World, name: str) -> None:
     "name",
     sorted(
         EVERY_CALL.keys()
-        - {"observe", "examine", "link_target", "remove", "make_directory", "remove_at_reboot"}
+        - {"observe", "examine", "link_target", "set_aside", "remove", "make_directory", "remove_at_reboot"}
     ),
 )
 def test_no_link_is_followed_at_the_end(world: World, name: str) -> None:

@@ -25,7 +25,7 @@ from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
 
@@ -173,6 +173,15 @@ class WindowsFiles:
     ) -> None:
         patiently(self._clock, lambda: self._volume.move(path, target), patience=patience)
 
+    def set_aside(
+        self,
+        path: PureWindowsPath,
+        target: PureWindowsPath,
+        owners: Collection[str],
+        descriptor: SecurityDescriptor,
+    ) -> bool:
+        return patiently(self._clock, lambda: self._volume.set_aside(path, target, owners, descriptor))
+
     def remove(self, path: PureWindowsPath) -> None:
         patiently(self._clock, lambda: self._volume.remove(path))
 
@@ -282,15 +291,30 @@ class _Volume:
                 raise
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
-        subject = f"{path} to {target}"
-        with telling("move", subject):
-            try:
-                _rename(path, target, replace=False)
-            except Win32Failure as failure:
-                if failure.code == _ACCESS_DENIED and _may_move_folder(path, target):
-                    # The kernel says the same of a folder in which anything is open.
-                    raise InUse("move", subject, failure.code) from failure
-                raise
+        with _telling_of_move(path, target):
+            _rename(path, target, replace=False)
+
+    def set_aside(
+        self,
+        path: PureWindowsPath,
+        target: PureWindowsPath,
+        owners: Collection[str],
+        descriptor: SecurityDescriptor,
+    ) -> bool:
+        security.enable_privileges(*_TO_MEND)
+        access = api.DELETE | api.READ_CONTROL | api.WRITE_DAC | api.WRITE_OWNER
+        options = api.SYNCHRONOUS | api.WRITE_THROUGH | api.BACKUP_INTENT
+        with (
+            _telling_of_move(path, target),
+            opened(path, access, options=options) as handle,
+            folder_of(target) as folder,
+        ):
+            if _descriptor_of(handle).owner in (None, *owners):
+                return False
+            api.rename(handle, folder or 0, target.name, replace=False)
+            if kind_of(api.attributes_of(handle)) is FileKind.DIRECTORY:
+                _protect(handle, descriptor)
+            return True
 
     def remove(self, path: PureWindowsPath) -> None:
         with telling("remove", str(path)):
@@ -377,6 +401,19 @@ def _rename(path: PureWindowsPath, target: PureWindowsPath, *, replace: bool) ->
         api.rename(handle, folder or 0, target.name, replace=replace)
 
 
+@contextmanager
+def _telling_of_move(path: PureWindowsPath, target: PureWindowsPath) -> Iterator[None]:
+    subject = f"{path} to {target}"
+    with telling("move", subject):
+        try:
+            yield
+        except Win32Failure as failure:
+            if failure.code == _ACCESS_DENIED and _may_move_folder(path, target):
+                # The kernel says the same of a folder in which anything is open.
+                raise InUse("move", subject, failure.code) from failure
+            raise
+
+
 def _may_move_folder(path: PureWindowsPath, target: PureWindowsPath) -> bool:
     """Nobody can be asked who has something open in a folder: whether no right is lacking tells as much."""
     as_folder = api.DIRECTORY | api.SYNCHRONOUS
@@ -422,11 +459,14 @@ _parsed = lru_cache(maxsize=256)(SecurityDescriptor.parse)  # hundreds of files 
 
 
 def _set_descriptor(path: PureWindowsPath, descriptor: SecurityDescriptor, options: int) -> None:
-    parts = security.DACL | (security.PROTECTED_DACL if descriptor.protected else security.UNPROTECTED_DACL)
-    access = api.WRITE_DAC
-    if descriptor.owner is not None:
-        parts |= security.OWNER
-        access |= api.WRITE_OWNER
+    access = api.WRITE_DAC | (api.WRITE_OWNER if descriptor.owner is not None else 0)
     with opened(path, access, options=options) as handle:
         refuse_link(handle)
-        security.set_descriptor(handle, parts, str(descriptor))
+        _protect(handle, descriptor)
+
+
+def _protect(handle: int, descriptor: SecurityDescriptor) -> None:
+    parts = security.DACL | (security.PROTECTED_DACL if descriptor.protected else security.UNPROTECTED_DACL)
+    if descriptor.owner is not None:
+        parts |= security.OWNER
+    security.set_descriptor(handle, parts, str(descriptor))

@@ -16,6 +16,7 @@ from agent.host.errors import AccessDenied, ProgramRunning
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
+from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
@@ -381,6 +382,35 @@ def test_a_folder_that_anybody_could_have_filled_is_not_believed(machine: Machin
             " look at it and remove it\n"
         )
     assert machine.picture() == before
+
+
+USER = "S-1-5-21-1-2-3-1001"
+OF_A_USER = SecurityDescriptor.parse(f"O:{USER}G:{USER}D:(A;OICI;FA;;;{USER})(A;OICI;FA;;;BA)")
+
+
+def test_a_folder_that_a_user_made_before_is_moved_aside_and_reported_once(machine: Machine) -> None:
+    machine.host.files.make_directory(C_WMCB, OF_A_USER)
+    machine.host.files.write(C_WMCB / "node.json", b"{}", OF_A_USER)
+    before = machine.picture()
+    for words in (("status",), ("plan", *machine.node), (*machine.node, "--dry-run")):
+        answer = machine.wmcb(*words)
+        assert (answer.code, answer.err) == (
+            1,
+            "wmcb: C:\\ProgramData\\wmcb was made by a user, so nothing in it is believed; the next command"
+            " that changes this machine, such as join or reset, moves it aside\n",
+        )
+    assert machine.picture() == before
+    first = machine.wmcb(*machine.node)
+    (aside,) = [name for name in machine.host.files.list(C_WMCB.parent) if name.startswith("wmcb-untrusted-")]
+    line = (
+        "warning: C:\\ProgramData\\wmcb had been made by a user: it is"
+        f" C:\\ProgramData\\{aside} now, and nothing in it was read"
+    )
+    assert (first.code, first.err.count(f"wmcb: {line}\n")) == (0, 1)
+    assert machine.host.files.read(C_WMCB / "logs" / "wmcb.log").decode().count(line) == 1
+    again = machine.wmcb(*machine.node)
+    assert (again.code, "made by a user" in again.err) == (0, False)
+    assert machine.wmcb("status").code == 0
 
 
 # For programs
