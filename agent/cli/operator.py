@@ -16,7 +16,7 @@ from agent.cli.leaving import end_pods
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.progress import display
 from agent.cli.removing import remove_services
-from agent.cli.run_log import RunLog
+from agent.cli.run_log import LARGEST_BYTES, RunLog
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.engine.run import make_so
@@ -53,7 +53,6 @@ SERVICE = "windows-instance-config-daemon"
 
 _PATIENCE = 60.0
 _LONG_SECONDS = 3600.0
-_LOG_MEGABYTES = "5"
 _MEGABYTE = 1_000_000
 
 
@@ -79,7 +78,7 @@ def controller(request: Request) -> int:
     kubeconfig = _kubeconfig(request)
     bundle = PureWindowsPath(text) if (text := request.value(options.CA_BUNDLE, "")) else None
     wishing = operated(kubeconfig, _needed(request, options.NAMESPACE), bundle)
-    largest = int(values.number(request, options.LOG_SIZE, _LOG_MEGABYTES)) * _MEGABYTE
+    largest = _largest_log(request)
     for option in (options.CERT_DIR, options.CERT_DURATION):
         if request.has(option):
             tell(f"wmcb: {option.name} has no effect: {option.summary.partition(': ')[2]}")
@@ -95,6 +94,16 @@ def controller(request: Request) -> int:
     threading.Thread(target=resident, args=asked, daemon=True).start()
     while True:
         time.sleep(_LONG_SECONDS)  # Ctrl+C ends that, and would not end a thread that waits for signals
+
+
+def _largest_log(request: Request) -> int | None:
+    """Return the size in bytes at which the log is rotated; None for a log that never is.
+
+    As in klog, whose option it is, 0 switches rotation off. An empty value is the default.
+    """
+    if not request.value(options.LOG_SIZE, ""):
+        return LARGEST_BYTES
+    return int(values.number(request, options.LOG_SIZE, "")) * _MEGABYTE or None
 
 
 class _Console:

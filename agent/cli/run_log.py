@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent.host.port import EventLevel, Host
 
 SOURCE = "wmcb"
-_LARGEST = 5_000_000
+LARGEST_BYTES = 5_000_000
 _LATEST = 1 << 20
 _FORMER = 3
 """Logs that are kept beside the one that is written to."""
@@ -39,8 +39,10 @@ class EventId(enum.IntEnum):
 class RunLog:
     """Nothing that goes wrong with a log may keep a node from being made."""
 
-    def __init__(self, host: Host, folder: PureWindowsPath | None = None, largest: int = _LARGEST) -> None:
-        """In wmcb's own folder, unless another is said; rotated when it is `largest` bytes long."""
+    def __init__(self, host: Host, folder: PureWindowsPath | None = None, largest: int | None = LARGEST_BYTES) -> None:
+        """In wmcb's own folder, unless another is said; rotated when it is `largest` bytes long, with None
+        never.
+        """
         self._host = host
         self._folder = folder or StateFolder.of(host).path / "logs"
         self._largest = largest
@@ -87,6 +89,8 @@ class RunLog:
         self._ready = True
 
     def _rotate(self) -> None:
+        if self._largest is None:
+            return
         there = self._host.files.observe(self._folder / "wmcb.log")
         if there is None or there.size < self._largest:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,6 +152,35 @@ def test_one_that_is_wrong_changes_nothing(operated: Operated, server: ApiServer
     assert {name for name in operated.picture() if "ProgramData" not in name} == {
         name for name in before if "ProgramData" not in name
     }
+
+
+LOG_SIZES = {
+    "not given": ((), ["wmcb.1.log", "wmcb.log"]),
+    "empty": (("--log-file-max-size=",), ["wmcb.1.log", "wmcb.log"]),
+    "larger than the log": (("--log-file-max-size=7",), ["wmcb.log"]),
+    "smaller than the log": (("--log-file-max-size", "1"), ["wmcb.1.log", "wmcb.log"]),
+    "none": (("--log-file-max-size=0",), ["wmcb.log"]),
+}
+
+
+@pytest.mark.parametrize(("words", "logs"), LOG_SIZES.values(), ids=LOG_SIZES)
+def test_the_daemons_log_is_rotated_at_its_size(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], logs: list[str]
+) -> None:
+    folder = r"C:\var\log\wicd"
+
+    def write_two_lines(*what: Any, **how: Any) -> int:
+        del how
+        log = what[3](operated.host)
+        for number in range(2):
+            log(f"line {number}")
+        return 0
+
+    monkeypatch.setattr("agent.cli.operator.served", write_two_lines)
+    operated.put(rf"{folder}\wmcb.log", b"x" * 6_000_000)
+    done = operated.wmcb("controller", "--windows-service", *AS_OPERATOR, "--log-dir", folder, *words)
+    assert done.code == 0, done.err
+    assert operated.host.files.list(PureWindowsPath(folder)) == logs
 
 
 def test_a_clean_up_removes_all_that_the_daemon_made(operated: Operated, server: ApiServer) -> None:
