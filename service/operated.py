@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.engine.planning import Action
 from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
@@ -19,6 +20,11 @@ from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOO
 from agent.spec import EnvironmentVariable
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.failing import why
+from service.operator_leftovers import (
+    OVERLAY_CERTIFICATES,
+    remove_imported,
+    remove_old_overlay_certificates,
+)
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
     believed_by,
@@ -62,6 +68,7 @@ _FROM_ELSEWHERE = (
     "Environment of the service's own key; remove it there, and restart the machine"
 )
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
+_RESTRICTED = "restricted kubeconfig"
 
 
 @frozen
@@ -90,6 +97,8 @@ class OperatorCluster:
         """As much of it as does not change all the time."""
         self.is_ready = False
         self.asked = Asked()
+        self.restricted = ""
+        """Says that users could change the kubeconfig until it was read."""
 
     @property
     def trouble(self) -> str | None:
@@ -102,7 +111,7 @@ class OperatorCluster:
             self._of_node = Watcher(self, lambda name: (NODES, name), only(self._take_node))
 
     def identity(self) -> tuple[str, Access]:
-        access = access_by(self._host, self._kubeconfig)
+        access = access_by(self._host, self._kubeconfig, self._take_restricted)
         if not self._name:
             with client_of(self._host, access, _PATIENCE_SECONDS) as client:
                 there = find_node(self._host, client)
@@ -119,6 +128,10 @@ class OperatorCluster:
 
     def rest(self) -> None:
         self._host.processes.rest()
+
+    def _take_restricted(self, line: str) -> None:
+        self.restricted = line
+        self.tell()
 
     def _take_node(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         if thing is None:
@@ -227,6 +240,8 @@ class Operated:
 
     def look(self, inventory: Inventory) -> None:  # noqa: ARG002 - the operator says it without that
         self._cluster.follow()
+        if restricted := self._cluster.restricted:
+            self._telling.tell_once(_RESTRICTED, Event.REPAIRED, restricted)
         if (trouble := self._cluster.trouble) is None:
             if self._telling.is_over(_UNREACHABLE):
                 self._telling.note("the operator's cluster can be reached again")
@@ -274,21 +289,32 @@ class Operated:
         make_environment(self._host, found, believed, self._version, progress)
         self._needs_restart = self._believes_others(progress) or self._lacks(found, progress)
         if self._needs_restart:
-            self._telling.tell_once(
-                _NOT_DONE,
-                Event.PENDING,
-                "variables or root certificates were changed: the operator is asked to restart this machine",
-            )
-            self._marks.put({REBOOT_REQUIRED: ""})
+            self._ask_for_restart()
             return bool(progress.changes)
         services, version = found.services, self._version
         make_services(self._host, found, services, node, version, progress, believed, is_whole=True)
         self._telling.is_over(_NOT_DONE)
+        # After that: what left the bundle is given back there, as it was before wmcb.
+        for each in remove_imported(self._host, believed):
+            progress.changed(each.key, Action.REMOVE)
         if progress.changes:
             self._telling.tell(Event.APPLIED, f"{found.name} was made so: {', '.join(progress.changes)}")
         self._tell_of_files(found)
+        if old := remove_old_overlay_certificates(self._host):
+            self._telling.note(f"removed {len(old)} old client certificates from {OVERLAY_CERTIFICATES}")
+        self._needs_restart = self._believes_others(progress)
+        if self._needs_restart:
+            self._ask_for_restart()
         self._tell_version(asked)
         return bool(progress.changes)
+
+    def _ask_for_restart(self) -> None:
+        self._telling.tell_once(
+            _NOT_DONE,
+            Event.PENDING,
+            "variables or root certificates were changed: the operator is asked to restart this machine",
+        )
+        self._marks.put({REBOOT_REQUIRED: ""})
 
     def _sight_of_bundle(self) -> FileState | None:
         """What is wrong with it is told by whoever reads it."""
@@ -320,6 +346,7 @@ class Operated:
         """
         folder, boot = StateFolder.of(self._host), str(self._host.clock.boot()).encode()
         if progress.has_changed(_TRUSTED):
+            folder.ensure()
             folder.write(folder.certificates, boot)
         return folder.read(folder.certificates) == boot
 
@@ -365,5 +392,9 @@ class _Changes(LettingGo):
 
     def planned(self, plan: Plan) -> None:
         super().planned(plan)
-        self._kinds.update(each.target.key.kind for each in plan.changes)
-        self.changes += [f"{each.action.value} {each.target.key}" for each in plan.changes]
+        for each in plan.changes:
+            self.changed(each.target.key, each.action)
+
+    def changed(self, key: Key, action: Action) -> None:
+        self._kinds.add(key.kind)
+        self.changes.append(f"{action.value} {key}")

@@ -9,6 +9,7 @@ from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
 from service.cluster import NODES, Unknown, proxies_of
+from service.operator_leftovers import restrict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +20,16 @@ if TYPE_CHECKING:
     from agent.kube.answers import Json, Object
 
 
-def access_by(host: Host, path: PureWindowsPath) -> Access:
-    """As whom a kubeconfig lets it ask. Raises Failed, HostError, Unknown."""
+def access_by(host: Host, path: PureWindowsPath, notice: Callable[[str], None]) -> Access:
+    """As whom a kubeconfig lets it ask. Raises Failed, HostError, Unknown.
+
+    `notice` takes a line where users could change the file, which it is closed to first.
+    """
+    if restrict(host, path):
+        notice(
+            f"{path}: users could change the operator's kubeconfig; it is restricted to SYSTEM and "
+            f"administrators now; remove their right to write to {path.parent} as well"
+        )
     try:
         own = node_credentials.own_kubeconfig(host, path)
     except node_credentials.OpenToUsers as fault:

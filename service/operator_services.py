@@ -105,7 +105,7 @@ def believed_by(host: Host, bundle: PureWindowsPath | None) -> Sequence[TrustedC
 
 def only_services(configuration: ServicesConfigMap) -> ServicesConfigMap:
     """Without its variables."""
-    return replaced(configuration, environment={}, absent=())
+    return replaced(configuration, environment={}, watched=())
 
 
 def other_files(host: Host, configuration: ServicesConfigMap) -> Iterator[str]:

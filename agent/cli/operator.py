@@ -27,7 +27,9 @@ from agent.kube.failure import Failed, NotFound
 from agent.release import RELEASE
 from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from agent.spec import EnvironmentVariable, Service, Specification
+from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import Unknown
+from service.operator_leftovers import remove_imported
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
     PART,
@@ -54,6 +56,9 @@ SERVICE = "windows-instance-config-daemon"
 _PATIENCE = 60.0
 _LONG_SECONDS = 3600.0
 _MEGABYTE = 1_000_000
+_STAY = "variables that the operator's own daemon set stay"
+_TAKING_EFFECT_LATER = (EnvironmentVariable.kind, TrustedCertificate.kind)
+"""Kinds of which a program that runs knows nothing until Windows has been restarted."""
 
 
 def bootstrap(request: Request) -> int:
@@ -124,15 +129,17 @@ def cleanup(request: Request) -> int:
     host = open_as_administrator(request)
     with _client(request, host) as client:
         there = _node(host, client)
-        variables = {} if there is None else _variables(client, namespace, there)
+        variables = _watched_variables(client, namespace, there)
         with recorded(host, "clean up the operator's services", display(request)) as told:
             done = make_so(host, Specification(), RELEASE, told, part=PART)
             others = _remove_managed(host)
             unset = _remove_variables(host, variables)
+            with _refusals():
+                imported = remove_imported(host, ())
         gone = {change.target.key for change in done.plan.changes}
         pods = end_pods(host)
         if there is not None:
-            restart = unset or any(key.kind == EnvironmentVariable.kind for key in gone)
+            restart = unset or imported or any(key.kind in _TAKING_EFFECT_LATER for key in gone)
             annotations: Mapping[str, str | None] = {
                 VERSION: None,
                 **({REBOOT_REQUIRED: ""} if restart else {}),
@@ -164,7 +171,7 @@ def _kubeconfig(request: Request) -> PureWindowsPath:
 def _client(request: Request, host: Host) -> Iterator[Client]:
     path = _kubeconfig(request)
     try:
-        access = access_by(host, path)
+        access = access_by(host, path, lambda line: tell(f"wmcb: warning: {line}"))
         with client_of(host, access, _PATIENCE, lambda line: tell(f"wmcb: {line}")) as client:
             yield client
     except (Failed, Unknown) as fault:
@@ -179,10 +186,14 @@ def _configuration(client: Client, namespace: str, version: str) -> ServicesConf
         there = client.get(config_map(namespace, name))
     except NotFound as fault:
         raise Failure(f"there is no ConfigMap {namespace}/{name}: {fault}") from fault
-    data = at(there, "data")
+    return _read(namespace, there)
+
+
+def _read(namespace: str, config_map: Object) -> ServicesConfigMap:
+    data = at(config_map, "data")
     texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
     with _refusals():
-        return configuration_of(f"ConfigMap {namespace}/{name}", texts)
+        return configuration_of(f"ConfigMap {namespace}/{_name(config_map)}", texts)
 
 
 @contextmanager
@@ -200,24 +211,43 @@ def _node(host: Host, client: Client) -> Object | None:
     return there
 
 
-def _variables(client: Client, namespace: str, there: Object) -> Mapping[str, str]:
-    """Of the version that the Node has, as far as that can still be known."""
-    version = text_at(there, "metadata", "annotations", VERSION)
-    if not version:
-        return {}
+def _watched_variables(client: Client, namespace: str, there: Object | None) -> Sequence[str]:
+    """Return the variables that the newest ConfigMap watches, or the one of the Node's version.
+
+    The operator's own daemon removes both, since either version may have set them.
+    """
+    version = text_at(there or {}, "metadata", "annotations", VERSION)
     try:
-        return _configuration(client, namespace, version).environment
-    except (Failure, Failed) as fault:
-        tell(f"wmcb: warning: variables that the operator's own daemon set stay: {fault}")
-        return {}
+        found = client.list(f"/api/v1/namespaces/{namespace}/configmaps", keep=_if_of_services).items
+    except Failed as fault:
+        tell(f"wmcb: warning: {_STAY}: {fault}")
+        return ()
+    config_maps = sorted(filter(None, found), key=lambda each: text_at(each, "metadata", "creationTimestamp"))
+    if not config_maps:
+        tell(f"wmcb: warning: {_STAY}: there is no ConfigMap {namespace}/{NAME_PREFIX}VERSION")
+    of_version = [each for each in config_maps[:-1] if _name(each) == NAME_PREFIX + version]
+    variables: dict[str, None] = {}
+    for each in (*config_maps[-1:], *of_version):
+        try:
+            variables |= dict.fromkeys(_read(namespace, each).watched)
+        except Failure as fault:
+            tell(f"wmcb: warning: {_STAY}: {fault}")
+    return tuple(variables)
 
 
-def _remove_variables(host: Host, variables: Mapping[str, str]) -> bool:
-    """What the operator's own daemon has set is known by its value, and may hold a password."""
-    same = [name for name, value in variables.items() if host.environment.get(name) == value]
-    for name in same:
+def _if_of_services(config_map: Object) -> Object:
+    return config_map if _name(config_map).startswith(NAME_PREFIX) else {}
+
+
+def _name(config_map: Object) -> str:
+    return text_at(config_map, "metadata", "name")
+
+
+def _remove_variables(host: Host, names: Sequence[str]) -> bool:
+    there = [name for name in names if host.environment.kind(name) is not None]
+    for name in there:
         host.environment.remove(name)
-    return bool(same)
+    return bool(there)
 
 
 def _remove_managed(host: Host) -> int:
@@ -226,7 +256,7 @@ def _remove_managed(host: Host) -> int:
     for name in host.services.list():
         with suppress(HostError):  # somebody else's, such as a virus scanner's that nobody may read
             installed = host.services.read(name)
-            if installed is not None and installed.definition.description.startswith(MANAGED):
+            if installed is not None and MANAGED in installed.definition.description:
                 managed.append(name)
     remove_services(host, managed)
     return len(managed)

@@ -50,7 +50,7 @@ NAMESPACE = Option("--namespace", "of the operator's ConfigMaps", placeholder="N
 DESIRED_VERSION = Option("--desired-version", "of the services ConfigMap", placeholder="V")
 WINDOWS_SERVICE = Option("--windows-service", "Windows has started it")
 LOG_DIR = Option("--log-dir", "where it says what it does", placeholder="DIR")
-LOG_SIZE = Option("--log-file-max-size", "of that log, in megabytes: 5, unless given; 0: it is never rotated", placeholder="N")
+LOG_SIZE = Option("--log-file-max-size", "of that log, in MB, or 5; 0: any size", placeholder="N")
 CA_BUNDLE = Option("--ca-bundle", "certificates that Windows is to believe", placeholder="FILE")
 CERT_DIR = Option("--cert-dir", "not heeded: it asks by the kubeconfig", placeholder="DIR")
 CERT_DURATION = Option("--cert-duration", "not heeded, as --cert-dir", placeholder="1h")

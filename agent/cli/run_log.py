@@ -39,7 +39,9 @@ class EventId(enum.IntEnum):
 class RunLog:
     """Nothing that goes wrong with a log may keep a node from being made."""
 
-    def __init__(self, host: Host, folder: PureWindowsPath | None = None, largest: int | None = LARGEST_BYTES) -> None:
+    def __init__(
+        self, host: Host, folder: PureWindowsPath | None = None, largest: int | None = LARGEST_BYTES
+    ) -> None:
         """In wmcb's own folder, unless another is said; rotated when it is `largest` bytes long, with None
         never.
         """

@@ -69,8 +69,14 @@ class ServicesConfigMap:
     """In the order in which they are to start."""
     files: tuple[ExpectedFile, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict, shown=False)
-    absent: tuple[str, ...] = ()
-    """Variables that are looked after, and have no value now: the machine is not to have them."""
+    watched: tuple[str, ...] = ()
+    """Names of the variables that are the operator's, whether they have a value now or not."""
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Return the watched variables without a value: the machine is not to have them."""
+        have = {name.upper() for name in self.environment}
+        return tuple(name for name in self.watched if name.upper() not in have)
 
     def bootstrap_services(self) -> tuple[WindowsService, ...]:
         return tuple(service for service in self.services if service.bootstrap)

@@ -185,13 +185,12 @@ class _Reading:
         environment = {key: text(value) for key, value in mapping(values.get("environmentVars")).items()}
         watched = texts(values.get("watchedEnvironmentVars"))
         self._check_names(environment, (*_DATA, "environmentVars"))
-        have = {name.upper() for name in environment}
         return ServicesConfigMap(
             name,
             validation.in_order(services),
             tuple(self._files(items(values["files"]))),
             environment,
-            tuple(dict.fromkeys(name for name in watched if name.upper() not in have)),
+            tuple(dict.fromkeys(watched)),
         )
 
     def _judge(self, services: list[WindowsService]) -> None:

@@ -13,12 +13,15 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import host_error
 from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.protection import PRIVATE_FILE
 from agent.host.sandbox.services import SandboxServices
+from agent.host.sddl import SecurityDescriptor
+from agent.sources.trusted_certificates import trusted
 from agent.spec import EnvironmentVariable, Specification
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_upgrade import OWN
 from service.operator_services import PART
-from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok
+from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok, status
 from unit.kube.conftest import server
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ VERSION = "10.21.0-3f2a1bc"
 NAMESPACE = "openshift-windows-machine-config-operator"
 PREFIX = "windowsmachineconfig.openshift.io/"
 CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/windows-services-{VERSION}"
+CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 KUBECONFIG = r"C:\k\wicd-kubeconfig"
 POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
 AS_OPERATOR = ("--kubeconfig", KUBECONFIG, "--namespace", NAMESPACE)
@@ -82,6 +86,7 @@ def operated(tmp_path: Path, capsys: pytest.CaptureFixture[str], server: ApiServ
     assert machine.host
     machine.prepare(server)
     server.at(CONFIG_MAP, ok(configuration()))
+    server.at(CONFIG_MAPS, ok({"metadata": {}, "items": [configuration()]}))
     server.at("/api/v1/nodes", ok({"metadata": {}, "items": []}))
     return machine
 
@@ -253,35 +258,113 @@ def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(
     assert patched == [{"metadata": {"annotations": annotations}}]
 
 
-@pytest.mark.parametrize("is_taken_over", [False, True])
-def test_a_clean_up_removes_variables_that_the_operators_own_daemon_had_set(
-    operated: Operated, server: ApiServer, *, is_taken_over: bool
+def services_of(version: str, created: str, *watched: str) -> dict[str, Any]:
+    metadata = {"name": f"windows-services-{version}", "creationTimestamp": created}
+    return {**configuration(watchedEnvironmentVars=watched), "metadata": metadata}
+
+
+THREE_VERSIONS = [
+    services_of("old", "2026-01-02T03:04:05Z", "SITE", "HTTP_PROXY"),
+    services_of("newest", "2026-11-19T03:04:05Z", "HTTP_PROXY", "NO_PROXY"),
+    services_of("other", "2026-10-09T03:04:05Z", "OTHER"),
+    {"metadata": {"name": "cluster-info", "creationTimestamp": "2026-11-20T03:04:05Z"}, "data": {"a": "b"}},
+]
+VARIABLES = ("HTTP_PROXY", "NO_PROXY", "OTHER", "SITE")
+LEFT_VARIABLES = {
+    "the Node has the newest version": ("newest", ["OTHER", "SITE"]),
+    "the Node has an older version": ("old", ["OTHER"]),
+    "the Node has no version": ("", ["OTHER", "SITE"]),
+    "the Node's version is gone": ("gone", ["OTHER", "SITE"]),
+}
+
+
+@pytest.mark.parametrize(("version", "left"), LEFT_VARIABLES.values(), ids=LEFT_VARIABLES)
+def test_a_clean_up_removes_every_variable_that_is_watched(
+    operated: Operated, server: ApiServer, version: str, left: list[str]
 ) -> None:
     environment = operated.host.environment
-    value = json.loads(configuration()["data"]["environmentVars"])["HTTP_PROXY"]
-    environment.set("HTTP_PROXY", value)
-    environment.set("NO_PROXY", "somebody's own")
-    if is_taken_over:
-        wanted = Specification.of([EnvironmentVariable("HTTP_PROXY", value, secret=True)])
-        make_so(operated.host, wanted, "test", Silent(), part=PART)
-    patched = operated.patches(server, VERSION)
+    for name in VARIABLES:
+        environment.set(name, "any value")
+    wanted = Specification.of([EnvironmentVariable("HTTP_PROXY", "http://proxy.example:3128/", secret=True)])
+    make_so(operated.host, wanted, "test", Silent(), part=PART)
+    server.at(CONFIG_MAPS, ok({"metadata": {}, "items": THREE_VERSIONS}))
+    patched = operated.patches(server, version)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
-    assert done.code == 0, done.err
-    assert environment.get("HTTP_PROXY") is None
-    assert environment.get("NO_PROXY") == "somebody's own"
-    assert patched == [
-        {"metadata": {"annotations": {f"{PREFIX}version": None, f"{PREFIX}reboot-required": ""}}}
-    ]
+    assert (done.code, done.err) == (0, "give back environment variable HTTP_PROXY\n")
+    assert [name for name in VARIABLES if environment.get(name) is not None] == left
+    annotations = {f"{PREFIX}version": None, f"{PREFIX}reboot-required": ""}
+    assert patched == [{"metadata": {"annotations": annotations}}]
 
 
-def test_a_clean_up_of_a_version_that_is_gone_says_that_variables_may_stay(
-    operated: Operated, server: ApiServer
+def test_a_clean_up_without_a_node_goes_by_the_newest_version(operated: Operated, server: ApiServer) -> None:
+    operated.host.environment.set("NO_PROXY", "any value")
+    server.at(CONFIG_MAPS, ok({"metadata": {}, "items": THREE_VERSIONS}))
+    assert operated.wmcb("cleanup", *AS_OPERATOR).code == 0
+    assert operated.host.environment.get("NO_PROXY") is None
+
+
+UNKNOWN_VARIABLES: dict[str, tuple[Any, str]] = {
+    "no ConfigMap": (ok({"metadata": {}, "items": THREE_VERSIONS[-1:]}), "there is no ConfigMap "),
+    "no right to list them": (status(403, "Forbidden", "configmaps is forbidden"), "configmaps is forbidden"),
+    "a ConfigMap that is wrong": (
+        ok({"metadata": {}, "items": [{**THREE_VERSIONS[1], "data": {}}]}),
+        "it is missing; a services ConfigMap has services and files",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "line"), UNKNOWN_VARIABLES.values(), ids=UNKNOWN_VARIABLES)
+def test_a_clean_up_says_where_variables_may_stay(
+    operated: Operated, server: ApiServer, answer: Any, line: str
 ) -> None:
     assert operated.wmcb(*BOOTSTRAP).code == 0
-    operated.patches(server, "gone")
+    server.at(CONFIG_MAPS, answer)
+    operated.patches(server, VERSION)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert (done.code, done.out) == (0, "2 services removed, 0 pods ended\n")
-    assert "variables that the operator's own daemon set stay: there is no ConfigMap" in done.err
+    assert "warning: variables that the operator's own daemon set stay: " in done.err
+    assert line in done.err
+
+
+def test_a_clean_up_removes_certificates_that_the_operators_own_daemon_imported(
+    operated: Operated, server: ApiServer
+) -> None:
+    text = (DATA.parent / "certificates" / "example-root.pem").read_text()
+    (certificate,) = trusted(text)
+    operated.host.roots.add(certificate.encoded)
+    operated.put(r"C:\k\imported-certs.pem", text.encode())
+    patched = operated.patches(server)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert done.code == 0, done.err
+    assert operated.host.roots.read(certificate.key.name) is None
+    assert operated.host.files.observe(PureWindowsPath(r"C:\k\imported-certs.pem")) is None
+    annotations = {f"{PREFIX}version": None, f"{PREFIX}reboot-required": ""}
+    assert patched == [{"metadata": {"annotations": annotations}}]
+
+
+OF_A_USER = "O:S-1-5-21-1-2-3-1001G:BUD:AI(A;;FA;;;SY)(A;;FA;;;BA)"
+KUBECONFIGS = {
+    "that users may change": ("O:BAG:BAD:AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;0x1301bf;;;AU)", 0),
+    "that everybody may change": ("O:SYG:SYD:(A;;FA;;;WD)", 0),
+    "that a user made": (OF_A_USER, 1),
+}
+
+
+@pytest.mark.parametrize(("descriptor", "code"), KUBECONFIGS.values(), ids=KUBECONFIGS)
+def test_the_operators_kubeconfig_is_closed_to_users_once(
+    operated: Operated, descriptor: str, code: int
+) -> None:
+    path = PureWindowsPath(KUBECONFIG)
+    operated.host.files.set_descriptor(path, SecurityDescriptor.parse(descriptor))
+    done = operated.wmcb(*BOOTSTRAP)
+    assert done.code == code, done.err
+    if code:
+        assert done.err.startswith(f"wmcb: {path} can be changed by users")
+        return
+    line = f"wmcb: warning: {path}: users could change the operator's kubeconfig; it is restricted to "
+    assert done.err.startswith(line)
+    assert operated.host.files.descriptor(path) == PRIVATE_FILE
+    assert line not in operated.wmcb(*BOOTSTRAP).err
 
 
 def test_on_a_machine_that_it_never_saw_a_clean_up_does_nothing(operated: Operated) -> None:

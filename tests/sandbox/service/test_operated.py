@@ -12,11 +12,11 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.engine.state_folder import StateFolder
-from agent.host.port import ROOT_CERTIFICATES, ServiceState
+from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.processes import SandboxProcesses
+from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
-from agent.sources.trusted_certificates import trusted
 from lab.waiting import until
 from sandbox.cli.given import program
 from sandbox.service.keeper import Keeper
@@ -50,6 +50,8 @@ ENVIRONMENT = {
     "NO_PROXY": "localhost,.cluster.local",
 }
 CLUSTER = Signal(Source.CLUSTER)
+WRITABLE = SecurityDescriptor.parse("O:BAG:BAD:AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;0x1301bf;;;AU)")
+"""As files are in a folder that an administrator made in C:\\."""
 
 
 class SaidCluster:
@@ -58,6 +60,7 @@ class SaidCluster:
         self.is_ready = False
         self.asked = Asked(VERSION, f"operator/windows-services-{VERSION}")
         self.trouble: str | None = None
+        self.restricted = ""
 
     def follow(self) -> None: ...
 
@@ -126,6 +129,13 @@ class Worker(Keeper):
 @pytest.fixture
 def worker(tmp_path: pathlib.Path, host: Host) -> Worker:
     return Worker(tmp_path, host)
+
+
+def restart(worker: Worker) -> None:
+    """By the operator, who has been asked."""
+    worker.clock.restarted(worker.clock.boot() + 1)
+    worker.begin()
+    worker.says()
 
 
 ALL = ["containerd", "csi-proxy", "hybrid-overlay-node", "kube-proxy", "kubelet", "windows_exporter"]
@@ -402,6 +412,23 @@ def test_the_config_map_is_that_of_the_version_that_the_node_asks_for(
     del host
 
 
+def test_a_kubeconfig_that_users_may_change_is_closed_to_them_before_it_is_used(
+    host: Host, api: LiveApi, seen: OperatorCluster
+) -> None:
+    api.nodes.is_listed_whole = True
+    host.files.set_descriptor(CONF, WRITABLE)
+    seen.identity()
+    assert host.files.descriptor(CONF) == PRIVATE_FILE
+    assert seen.restricted.startswith(f"{CONF}: users could change the operator's kubeconfig; ")
+
+
+def test_that_it_was_closed_is_told_once(worker: Worker) -> None:
+    worker.cluster.restricted = "kubeconfig: it is restricted now"
+    worker.says()
+    worker.says(is_ready=True)
+    assert [text for event, text in worker.told() if event is Event.REPAIRED] == [worker.cluster.restricted]
+
+
 def test_what_could_not_be_told_is_told_with_what_comes_later(
     api: LiveApi, seen: OperatorCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,104 +464,3 @@ def test_whoever_may_not_watch_looks_now_and_then(api: LiveApi, seen: OperatorCl
         "it is seen",
     )
     assert seen.trouble is None
-
-
-# Whom it believes
-
-
-CERTIFICATES = DATA.parent / "certificates"
-EXAMPLE, OTHER = ((CERTIFICATES / f"{name}-root.pem").read_text() for name in ("example", "other"))
-BUNDLE = PureWindowsPath(r"C:\k\ca-bundle.crt")
-
-
-@pytest.fixture
-def believing(worker: Worker) -> Worker:
-    worker.bundle = BUNDLE
-    worker.put(worker.host, BUNDLE, EXAMPLE.encode())
-    worker.begin()
-    worker.says()
-    return worker
-
-
-def believed(worker: Worker) -> set[str]:
-    given = {trusted(text)[0].key.name: name for name, text in (("example", EXAMPLE), ("other", OTHER))}
-    return {given[name] for name in worker.host.registry.keys(ROOT_CERTIFICATES)}
-
-
-def restart(worker: Worker) -> None:
-    """By the operator, who has been asked."""
-    worker.clock.restarted(worker.clock.boot() + 1)
-    worker.begin()
-    worker.says()
-
-
-def test_certificates_are_believed_after_a_restart_that_the_operator_is_asked_for(believing: Worker) -> None:
-    assert believed(believing) == {"example"}
-    assert believing.services() == {}
-    assert believing.marks.marks == [{f"{PREFIX}reboot-required": ""}]
-    restart(believing)
-    assert sorted(believing.services()) == ALL
-    assert len(believing.marks.marks) == 1, "one restart, and no other"
-
-
-def test_until_it_is_restarted_it_is_asked_for_again_and_again_and_no_version_is_told(
-    believing: Worker,
-) -> None:
-    believing.says(is_ready=True)
-    believing.pass_time(700)
-    believing.begin()
-    believing.pass_time(700)
-    assert believing.services() == {}
-    asked = {f"{PREFIX}reboot-required": ""}
-    assert {*map(str, believing.marks.marks)} == {str(asked)}
-    assert len(believing.marks.marks) > 2
-    restart(believing)
-    believing.says(is_ready=True)
-    assert sorted(believing.services()) == ALL
-    assert believing.marks.marks[-1] == {f"{PREFIX}version": VERSION}
-
-
-def test_a_reset_leaves_nothing_of_it(believing: Worker) -> None:
-    reset(believing.host, "test", Silent())
-    assert believing.host.files.observe(StateFolder.of(believing.host).path) is None
-
-
-def test_a_change_of_the_file_is_seen_at_once(believing: Worker) -> None:
-    restart(believing)
-    assert BUNDLE.parent in believing.watches.folders
-    believing.marks.marks.clear()
-    believing.put(believing.host, BUNDLE, (EXAMPLE + OTHER).encode())
-    believing.touched(BUNDLE)
-    assert believed(believing) == {"example", "other"}
-    assert believing.marks.marks == [{f"{PREFIX}reboot-required": ""}]
-    believing.put(believing.host, BUNDLE, OTHER.encode())
-    restart(believing)
-    assert believed(believing) == {"other"}
-    assert sorted(believing.services()) == ALL
-
-
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        pytest.param(None, "it does not exist", id="gone"),
-        pytest.param(EXAMPLE[:-30], "as if it were cut off", id="cut off"),
-        pytest.param(
-            EXAMPLE.replace("MII", "MIJ"), "the first of what it calls certificates is none", id="bad"
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_read_takes_nothing_away(
-    believing: Worker, content: str | None, line: str
-) -> None:
-    restart(believing)
-    believing.told()
-    if content is None:
-        believing.host.files.remove(BUNDLE)
-    else:
-        believing.put(believing.host, BUNDLE, content.encode())
-    believing.touched(BUNDLE)
-    assert believed(believing) == {"example"}
-    assert sorted(believing.services()) == ALL
-    ((event, text),) = believing.told()
-    assert event is Event.REFUSED
-    assert line in text
