@@ -37,14 +37,14 @@ _TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
 _OF_THE_CONNECTION = {"connection", "content-length", "host", "transfer-encoding"}
 """Headers that are not the caller's to choose."""
 _FOR_EVERY_HOST = {"accept", "accept-encoding", "user-agent"}
-"""Headers that say what is wanted, not who wants it: they go along when a redirect leads to another host."""
+"""Headers that say what is wanted, not who wants it: they alone go along with a redirect."""
 
 
 @frozen
 class Request:
     url: str = field(shown=False)
     headers: Headers = field(default=(), shown=False)
-    """For that host alone, but for those that say what kind of answer is wanted."""
+    """For that URL alone: with a redirect go only those that say what kind of answer is wanted."""
     method: str = "GET"
     """Redirects are followed for GET alone."""
     proxies: Proxies = DIRECT
@@ -204,7 +204,7 @@ class _Fetching:
             headers |= {header[0].lower(): header for header in basic("Authorization", origin)}
         for name, value in self._request.headers:
             key = name.lower()
-            if key not in _OF_THE_CONNECTION and (key in _FOR_EVERY_HOST or there.is_trusted_by(origin)):
+            if key not in _OF_THE_CONNECTION and (key in _FOR_EVERY_HOST or there is origin):
                 headers[key] = (name, value)
         if self._begun.received:
             headers["range"] = ("Range", f"bytes={self._begun.received}-")

@@ -86,7 +86,7 @@ def test_a_machine_config_server_with_its_own_authority(
     secure_web.pages[PATH] = Page(WORKER)
     assert succeeded(plan(machine, pointer(secure_web.url(PATH), web_authority)))
     (request,) = secure_web.requests
-    assert request.headers["Accept"] == "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1"
+    assert request.headers["Accept"] == "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
     assert request.headers["User-Agent"].startswith("Ignition/2.")
 
 

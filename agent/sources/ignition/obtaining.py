@@ -13,8 +13,16 @@ if TYPE_CHECKING:
 
     from agent.sources.ignition.model import Contents, Fetch, Network, Remote
 
-# What Ignition itself sends with every request.
-HEADERS = {"Accept-Encoding": "identity", "User-Agent": "Ignition/2.24.0"}
+HEADERS = {
+    "Accept": "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1",
+    "Accept-Encoding": "identity",
+    "User-Agent": "Ignition/2.26.0",
+}
+"""What Ignition itself sends with every request, for a configuration as for a file's contents.
+
+Servers choose by these what they serve: OpenShift's by Accept, before 4.7 by User-Agent. Without, they serve
+version 2.
+"""
 
 
 class Unobtainable(Exception):

@@ -23,19 +23,15 @@ if TYPE_CHECKING:
 _DER_SEQUENCE = 0x30
 _AUTHORITIES_SIZE = 1 << 22
 
-# Servers choose by these what they serve: OpenShift's by Accept, before 4.7 by User-Agent. Without, they
-# serve version 2. These are what Ignition itself sends, in the last release of each major version.
 _HEADERS = {
     2: {
         **HEADERS,
         "Accept": "application/vnd.coreos.ignition+json;version=2.2.0, */*;q=0.1",
         "User-Agent": "Ignition/0.35.0",
     },
-    3: {
-        **HEADERS,
-        "Accept": "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1",
-    },
+    3: HEADERS,
 }
+"""What the last Ignition of each major version sends."""
 _COUNTED = (("storage", "files"), ("storage", "directories"), ("storage", "links"), ("systemd", "units"))
 _REFERENCES = {2: "append", 3: "merge"}
 

@@ -274,7 +274,7 @@ class TestSending:
     def test_what_a_request_says(self) -> None:
         with Server(ok()) as server:
             headers = (
-                ("Accept", "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1"),
+                ("Accept", "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"),
                 ("X-A", "1"),
             )
             Fetcher().body(Request(server.url("/a b/ä?q=1 2#fragment"), headers), IMPATIENT)
@@ -285,16 +285,16 @@ class TestSending:
             sent[1],
             "Accept-Encoding: identity",
             "Connection: close",
-            "Accept: application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1",
+            "Accept: application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1",
             "X-A: 1",
         ]
         assert sent[1].startswith("User-Agent: wmcb/")
 
     def test_the_caller_says_who_asks_but_not_how_the_connection_is_used(self) -> None:
-        headers = (("user-agent", "Ignition/2.24.0"), ("host", "other"), ("Content-Length", "5"))
+        headers = (("user-agent", "Ignition/2.26.0"), ("host", "other"), ("Content-Length", "5"))
         with Server(ok()) as server:
             Fetcher().body(Request(server.url(), headers), IMPATIENT)
-        assert server.header("User-Agent") == "Ignition/2.24.0"
+        assert server.header("User-Agent") == "Ignition/2.26.0"
         assert server.header("Host") == server.place
         assert server.header("Content-Length") is None
 
@@ -333,11 +333,11 @@ class TestRedirects:
             assert fetched(server.url("/x/a")) == b"there"
         assert server.heads[1].startswith("GET /b?c=d HTTP/1.1\r\n")
 
-    def test_within_a_host_headers_go_along(self) -> None:
+    def test_within_a_host_credentials_of_the_url_go_along_and_headers_do_not(self) -> None:
         with Server(answer("302 Found", b"", "Location: /b"), ok()) as server:
             url = f"http://user:word@{server.place}/"
-            Fetcher().body(Request(url, (("X-Token", "t"),)), IMPATIENT)
-        assert server.header("X-Token") == "t"
+            Fetcher().body(Request(url, (("X-Token", "t"), ("Accept", "text/plain"))), IMPATIENT)
+        assert (server.header("X-Token"), server.header("Accept")) == (None, "text/plain")
         assert server.header("Authorization") == "Basic dXNlcjp3b3Jk"
 
     def test_to_another_only_those_go_that_say_what_is_wanted(self) -> None:
@@ -353,11 +353,11 @@ class TestRedirects:
         assert (other.header("X-Token"), other.header("Authorization")) == (None, None)
         assert (other.header("Accept"), other.header("User-Agent")) == ("text/plain", "a")
 
-    def test_headers_are_there_again_when_it_leads_back(self) -> None:
+    def test_headers_are_not_there_again_when_it_leads_back(self) -> None:
         with Server(ok()) as server, Server(answer("302 Found", b"", f"Location: {server.url()}")) as other:
             server.say_first(answer("302 Found", b"", f"Location: {other.url()}"))
             Fetcher().body(Request(server.url(), (("X-Token", "t"),)), IMPATIENT)
-        assert (other.header("X-Token"), server.header("X-Token")) == (None, "t")
+        assert (other.header("X-Token"), server.header("X-Token")) == (None, None)
 
 
 class TestGoingOn:

@@ -69,8 +69,8 @@ def _with_file(path: str, version: str = "3.2.0") -> dict[str, Any]:
     [
         (
             "pointer-3.2.ign",
-            "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1",
-            "Ignition/2.24.0",
+            "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1",
+            "Ignition/2.26.0",
         ),
         (
             "pointer-2.2.ign",
@@ -352,7 +352,12 @@ def test_contents_that_are_to_be_fetched_are_left_to_others() -> None:
     with pytest.raises(Unobtainable, match="larger than 1 bytes"):
         obtained(remote, network, server, 1)
     request = server.asked[0]
-    assert dict(request.headers) == {"A": "b", "Accept-Encoding": "identity", "User-Agent": "Ignition/2.24.0"}
+    assert dict(request.headers) == {
+        "A": "b",
+        "Accept": "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1",
+        "Accept-Encoding": "identity",
+        "User-Agent": "Ignition/2.26.0",
+    }
     assert request.network.total_timeout == 9
 
 
