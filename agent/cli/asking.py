@@ -47,6 +47,8 @@ class Asking:
     """Of a cluster that kubeadm made; None where an Ignition says all."""
     beside: bool = False
     """All else that wmcb made here stays, and what that was made from goes on to be told."""
+    is_openshift_layout: bool = False
+    """Whether the kubelet's files and service are to be as OpenShift's own bootstrapper leaves them."""
     aside: Aside = field(default=_nothing, compared=False)
     """What is done in the cluster meanwhile; gives what comes before a node that is there is stopped."""
 

@@ -36,7 +36,13 @@ def initialize_kubelet(request: Request) -> int:
     values.check(request)
     host = open_machine(request)
     notices: list[str] = []
-    asking = Asking(ignored_checks(request), options.IGNITION_FILE, options.KUBELET_PATH, notices.append)
+    asking = Asking(
+        ignored_checks(request),
+        options.IGNITION_FILE,
+        options.KUBELET_PATH,
+        notices.append,
+        is_openshift_layout=True,
+    )
     specification = _wanted(request, host, asking, notices)
     with recorded(host, MAKE_A_NODE, Nothing()) as told:
         told.found(notices)

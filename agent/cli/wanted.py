@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from agent.cli.kubelet_program import KubeletProgram
     from agent.host.port import Host
 
+_OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
+"""By which OpenShift's other programs know the service as theirs."""
 _CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
 
@@ -48,7 +50,11 @@ class Wishes:
 def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Wishes:
     """Raises BadUsage. Without a program one is taken for granted where programs go."""
     ask = program.ask if program else lambda: said_release(request) or Kubelet()
-    return Wishes(ask, _node(request, host), _placement(request, host, asking, program))
+    node, placement = _node(request, host), _placement(request, host, asking, program)
+    if asking.is_openshift_layout:
+        node = replaced(node, install_directory=str(placement.install_directory))
+        placement = replaced(placement, description=_OPENSHIFT_DESCRIPTION)
+    return Wishes(ask, node, placement)
 
 
 def with_event_source(specification: Specification, placement: Placement) -> Specification:

@@ -220,8 +220,9 @@ def _compared(
     """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
     target = Target.of(want)
     found = seen[want.key] if want.key in seen else target.observe(host)
-    is_over = _was_made(remembered.get(want.key)) and target.kind.is_over(host, target.manner)
-    if is_over and found is None:
+    known = remembered.get(want.key)
+    is_over = _was_made(known) and target.kind.is_over(host, target.manner)
+    if (is_over and found is None) or (known is not None and known.is_to_come(found)):
         return Match(target, None)
     if obstacle := target.kind.obstacle(want, found):
         if want.key.name.upper() not in freed:

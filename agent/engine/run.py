@@ -433,7 +433,9 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
         target = record.target
         try:
             found = seen[key] if key in seen else target.observe(host)
-            is_over = found is None and (record.is_leaving or target.kind.is_over(host, target.manner))
+            is_over = record.is_to_come(found) or (
+                found is None and (record.is_leaving or target.kind.is_over(host, target.manner))
+            )
         except (HostError, CannotBeSo) as fault:
             # All the others can be told.
             yield Standing(record, None, (), str(fault), isinstance(fault, AccessDenied))

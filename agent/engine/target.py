@@ -76,6 +76,10 @@ class Record:
     is_leaving: bool = False
     """A reset could not take it back. Nobody keeps it, and the next reset tries again."""
 
+    def is_to_come(self, found: State | None) -> bool:
+        """Whether the program that writes it, and no run, has not written it up to now."""
+        return found is None and self.settled is None and self.target.kind.comes_later
+
     def document(self) -> dict[str, Value]:
         document = self.target.document() | {"before": self.before, "settled": self.settled}
         if self.parts != (NODE,):

@@ -466,6 +466,16 @@ def test_as_openshifts_bootstrapper(machine: Machine) -> None:
     (start,) = machine.starts
     assert start["arguments"][0] == r"C:\wmcb k\kubelet.exe"
     assert {"--node-ip=10.77.0.1", "--v=4"} <= set(start["arguments"])
+    folder = r"C:\wmcb k"
+    placed = {
+        "config": "kubelet.conf",
+        "bootstrap-kubeconfig": "bootstrap-kubeconfig",
+        "kubeconfig": "kubeconfig",
+    }
+    assert {rf"--{flag}={folder}\{name}" for flag, name in placed.items()} <= set(start["arguments"])
+    assert machine.node.path(rf"{folder}\kubelet-ca.crt").exists()
+    configuration = json.loads(machine.node.path(rf"{folder}\kubelet.conf").read_text())
+    assert configuration["authentication"]["x509"]["clientCAFile"] == rf"{folder}\kubelet-ca.crt"
     gone = machine.wmcb("uninstall-kubelet")
     assert (gone.code, gone.out, gone.err) == (0, "kubelet uninstalled successfully\n", "")
     machine.node.path(STARTS).unlink()

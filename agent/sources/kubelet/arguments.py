@@ -12,7 +12,7 @@ from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Treatment
 from agent.sources.kubelet.linux_units import why_unset
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
+from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class _Translation:
 
     def _path(self, given: Given, known: Flag) -> None:
         path = given.shown
-        mapped = path_on_windows(path)
+        mapped = place_on_windows(path, f"--{known.name}", self.node.install_directory)
         self._put(known, f"--{known.name}={mapped}")
         if path:
             self.references[known.name] = Reference(
@@ -345,7 +345,7 @@ class _Translation:
 
     def _add_path(self, name: str, path: str, reason: str) -> None:
         if name not in self.made:
-            mapped = path_on_windows(path)
+            mapped = place_on_windows(path, f"--{name}", self.node.install_directory)
             folder = flags.by_name()[name].treatment is Treatment.FOLDER
             self.references[name] = Reference(path, mapped, f"--{name}", folder)
             self._add(name, mapped, reason)

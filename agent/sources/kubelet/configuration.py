@@ -10,7 +10,7 @@ from agent.sources.kubelet import feature_gates, fields
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
 from agent.sources.kubelet.fields import Field, Treatment
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
+from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.kubelet.quantities import quantity
 from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 
@@ -72,7 +72,10 @@ def read_all(files: Sequence[tuple[str, bytes]]) -> tuple[tuple[Document, ...], 
 
 
 def known_good(node: Node, carries_client_ca: bool) -> dict[str, Value]:
-    """What a Windows worker of OpenShift starts with, for a document that carries no configuration."""
+    """Return what a Windows worker of OpenShift starts with, for a document that carries no configuration.
+
+    As the Windows Machine Config Operator has it, but for what a kubelet does by default.
+    """
     authentication: dict[str, Value] = {"anonymous": {"enabled": False}}
     if carries_client_ca:
         authentication["x509"] = {"clientCAFile": CLIENT_CA}
@@ -83,6 +86,10 @@ def known_good(node: Node, carries_client_ca: bool) -> dict[str, Value]:
         "clusterDNS": list(node.cluster_dns),
         "clusterDomain": "cluster.local",
         "containerLogMaxSize": "50Mi",
+        "enableSystemLogHandler": True,
+        "enableSystemLogQuery": True,
+        # All signals that a kubelet on Windows knows of disks; of memory it has none then, as there.
+        "evictionHard": {"imagefs.available": "15%", "nodefs.available": "10%"},
         "kubeAPIBurst": 100,
         "kubeAPIQPS": 50,
         "maxPods": 250,
@@ -233,7 +240,7 @@ class _Making:
 
     def _path(self, known: Field, path: str) -> str:
         try:
-            mapped = path_on_windows(path, FOLDER)
+            mapped = place_on_windows(path, known.name, self.node.install_directory, FOLDER)
         except UnusablePath as fault:
             self._refuse(known.name, f"{quoted(path)} cannot be a path on Windows: {fault}")
             return path

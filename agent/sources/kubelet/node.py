@@ -62,6 +62,8 @@ class Node:
     """Where on this machine the plug-ins for image credentials are; empty if there are none."""
     reserved: Mapping[str, str] = field(default_factory=lambda: dict(RESERVED))
     """What the system itself needs, where the document does not say."""
+    install_directory: str = ""
+    """Where OpenShift's other programs look for the kubelet's files; empty where each keeps its path."""
     keeps_linux_pods_away: bool = True
     """By a taint that they do not tolerate."""
 

@@ -7,6 +7,7 @@ import re
 from agent.records import frozen
 from agent.sources.windows_paths import NotOnWindows, on_windows
 
+_SEPARATOR = "\\"
 _ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -41,6 +42,29 @@ def path_on_windows(path: str, folder: str = "/") -> str:
         return on_windows(absolute(path, folder))
     except NotOnWindows as fault:
         raise UnusablePath(str(fault), fault.unquoted) from None
+
+
+_OF_OPENSHIFT = {
+    "--config": "kubelet.conf",
+    "--bootstrap-kubeconfig": "bootstrap-kubeconfig",
+    "--kubeconfig": "kubeconfig",
+    "--client-ca-file": "kubelet-ca.crt",
+    "authentication.x509.clientCAFile": "kubelet-ca.crt",
+    "--cloud-config": "",
+}
+"""Names that OpenShift's bootstrapper gives to what a flag or field names; empty for the file's own."""
+
+
+def place_on_windows(path: str, by: str, install_directory: str, folder: str = "/") -> str:
+    """Return where the file lies that the flag or field `by` names. Raises UnusablePath.
+
+    With an install directory it is where OpenShift's bootstrapper puts it, and where its other programs look
+    for it; else, and for all other files, it is the Linux path mapped.
+    """
+    mapped = path_on_windows(path, folder)
+    if not install_directory or by not in _OF_OPENSHIFT or mapped == path:
+        return mapped
+    return f"{install_directory}\\{_OF_OPENSHIFT[by] or mapped.rpartition(_SEPARATOR)[2]}"
 
 
 def absolute(path: str, folder: str) -> str:

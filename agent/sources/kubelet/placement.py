@@ -47,6 +47,8 @@ class Placement:
     """The service that Windows has to start before the kubelet; empty for none."""
     well_within_seconds: float = 60.0
     """What the kubelet may need to run, and again until it says that it is well."""
+    description: str = "Registers this machine as a node of its Kubernetes cluster and runs the node's pods."
+    """Of the kubelet's service."""
 
     @property
     def kubelet_path(self) -> PureWindowsPath:

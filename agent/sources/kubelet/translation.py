@@ -11,7 +11,6 @@ from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
 from agent.sources.kubelet.credential_providers import for_windows as providers_for_windows
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import NotReadable
-from agent.sources.kubelet.paths import Reference, path_on_windows
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import environment
 from agent.sources.systemd.environment import Word
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.configuration import Configuration
     from agent.sources.kubelet.documents import Value
     from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.kubelet.paths import Reference
     from agent.sources.systemd.environment import Environment
 
 _SIZING_DROP_IN = "20-auto-sizing.conf"
@@ -177,7 +177,8 @@ def _files(
     made: Arguments, configured: Configuration, carried: Mapping[str, bytes]
 ) -> tuple[dict[str, bytes], tuple[Reference, ...], Report]:
     """What is written anew, what the kubeconfigs among it name, and what is wrong with any of it."""
-    files = {path_on_windows(made.configuration): configured.contents}
+    (place,) = (each.windows for each in made.references if each.by == "--config")
+    files = {place: configured.contents}
     references: list[Reference] = []
     entries: list[Entry] = []
     for reference in made.references:

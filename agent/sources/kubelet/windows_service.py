@@ -50,7 +50,7 @@ def service(kubelet: Kubelet, placement: Placement, reads: tuple[Key, ...]) -> S
         type(placement.kubelet_path)(command[0]),
         command[1:],
         display_name="Kubernetes kubelet",
-        description="Registers this machine as a node of its Kubernetes cluster and runs the node's pods.",
+        description=placement.description,
         dependencies=tuple(filter(None, (placement.runtime_service,))),
         environment=kubelet.environment,
         restart=_RESTART,

@@ -28,6 +28,7 @@ from agent.spec import (
     Note,
     Specification,
 )
+from agent.spec.credentials import Credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,6 +125,7 @@ class _Compilation:
             *files,
             *programs,
             *self._environment_variables(made),
+            *self._credentials(made),
             windows_service.service(
                 windows_service.Kubelet(made.arguments, made.configuration, made.environment),
                 self.placement,
@@ -152,17 +154,18 @@ class _Compilation:
     def _carried_files(self, anew: Mapping[str, bytes], judge: Judge) -> Iterator[File]:
         for path, file in self.configuration.files.items():
             windows = self._path_if_needed("file", path, file.origin, judge)
-            if windows is None or windows in anew:
-                continue
-            key = Key(File.kind, windows)
-            if fault := self._already_taken(key):
-                self._error(file.origin, ("path",), fault)
-                continue
-            self.taken[key] = path
-            if file.appended and file.contents is None:
-                reason = "it is to be appended to a file that only Linux has; here it is the whole file"
-                self.notes.append(Note(Effect.WARNING, f"file {path}", reason))
-            yield File(PureWindowsPath(windows), self.carried.content(path))
+            for place in () if windows is None else judge.places(path) or (windows,):
+                if place in anew:
+                    continue
+                key = Key(File.kind, place)
+                if fault := self._already_taken(key):
+                    self._error(file.origin, ("path",), fault)
+                    continue
+                self.taken[key] = path
+                if file.appended and file.contents is None:
+                    reason = "it is to be appended to a file that only Linux has; here it is the whole file"
+                    self.notes.append(Note(Effect.WARNING, f"file {path}", reason))
+                yield File(PureWindowsPath(place), self.carried.content(path))
 
     def _already_taken(self, key: Key) -> str | None:
         there = self.taken.get(key)
@@ -231,6 +234,13 @@ class _Compilation:
             for key in (Key(File.kind, path), Key(Directory.kind, path)):
                 if key in self.taken or key in directories:
                     yield key
+
+    def _credentials(self, made: WindowsKubelet) -> Iterator[Credentials]:
+        """What the kubelet writes among the programs, where no folder of the node's goes with all in it."""
+        for reference in made.references:
+            path = PureWindowsPath(reference.windows)
+            if reference.by == "--kubeconfig" and path.parent == self.placement.install_directory:
+                yield Credentials(path)
 
     def _environment_variables(self, made: WindowsKubelet) -> Iterator[EnvironmentVariable]:
         """Containerd pulls images by the same proxy, and has no document that would tell it so."""

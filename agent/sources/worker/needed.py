@@ -89,6 +89,7 @@ class Judge:
     def __init__(self, references: Collection[Reference], looked_into: Collection[str]) -> None:
         """`looked_into` are the files that the kubelet's own were made from."""
         self._by_path = {reference.linux: reference.by for reference in references}
+        self._references = references
         self._folders = [reference for reference in references if reference.folder]
         self._looked_into = looked_into
 
@@ -104,6 +105,10 @@ class Judge:
             if path == row.path or (row.path.endswith("/") and f"{path}/".startswith(row.path)):
                 return Verdict(row.needed, row.reason)
         return Verdict(False, _NOTHING_READS_IT)
+
+    def places(self, path: str) -> tuple[str, ...]:
+        """Return where the kubelet is told that a file lies: a layout may have it in two places."""
+        return tuple(dict.fromkeys(each.windows for each in self._references if each.linux == path))
 
     def _not_for_windows(self, path: str) -> str | None:
         for reference in self._folders:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.port import ServiceDefinition, ServiceState
 from agent.records import replaced
-from sandbox.cli.given import CONTAINERD, WORKER, program
+from sandbox.cli.given import CONTAINERD, DATA, WORKER, program
 from sandbox.cli.metadata_service import AWS, Metadata
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sandbox.cli.given import Answer, Machine
 
 DONE = "Bootstrapping completed successfully"
@@ -55,7 +59,57 @@ def test_all_that_the_bootstrapper_takes(machine: Machine, monkeypatch: pytest.M
     given = command(machine)
     assert given[0] == r"C:\node\kubelet.exe"
     assert {"--node-ip=192.0.2.7", "--v=6", "--hostname-override=ip-10-0-1-2.ec2.internal"} <= set(given)
-    assert b"192.0.2.53" in machine.read(r"C:\etc\kubernetes\kubelet.conf")
+    assert b"192.0.2.53" in machine.read(r"C:\node\kubelet.conf")
+
+
+AZURE = DATA / "worker-azure-3.2.ign"
+LAYOUTS = {
+    "its own folder": (WORKER, r"C:\k", ()),
+    "another folder": (WORKER, r"C:\node", ("--install-dir", r"C:\node")),
+    "with a cloud configuration": (AZURE, r"C:\k", ("--platform-type", "none")),
+}
+
+
+@pytest.mark.parametrize(("document", "folder", "words"), LAYOUTS.values(), ids=LAYOUTS)
+def test_files_lie_where_openshifts_other_programs_look_for_them(
+    machine: Machine, document: Path, folder: str, words: tuple[str, ...]
+) -> None:
+    machine.host.services.start("containerd")
+    before = machine.picture()
+    given = ("--ignition-file", str(document), "--kubelet-path", machine.kubelet, "--kubelet-version", "1.24")
+    assert machine.wmcb("initialize-kubelet", *given, *words) == (0, f"{DONE}\n", "")
+    flags = dict(word.partition("=")[::2] for word in command(machine))
+    assert flags["--config"] == rf"{folder}\kubelet.conf"
+    assert flags["--bootstrap-kubeconfig"] == rf"{folder}\bootstrap-kubeconfig"
+    assert flags["--kubeconfig"] == rf"{folder}\kubeconfig"
+    assert flags["--cert-dir"] == r"C:\var\lib\kubelet\pki"
+    configuration = json.loads(machine.read(rf"{folder}\kubelet.conf"))
+    assert configuration["authentication"]["x509"]["clientCAFile"] == rf"{folder}\kubelet-ca.crt"
+    assert b"BEGIN CERTIFICATE" in machine.read(rf"{folder}\kubelet-ca.crt")
+    assert b"current-context" in machine.read(rf"{folder}\bootstrap-kubeconfig")
+    if document is AZURE:
+        assert flags["--cloud-config"] == rf"{folder}\cloud.conf"
+        assert b"AzurePublicCloud" in machine.read(rf"{folder}\cloud.conf")
+    installed = machine.host.services.read("kubelet")
+    assert installed is not None
+    assert installed.definition.description == "OpenShift managed kubelet"
+    there = machine.host.files.list(PureWindowsPath(r"C:\etc\kubernetes"))
+    assert not {"kubelet.conf", "kubeconfig", "kubelet-ca.crt", "cloud.conf"} & set(there)
+    assert machine.wmcb("uninstall-kubelet").code == 0
+    assert machine.picture() == before
+
+
+def test_the_kubelets_own_kubeconfig_comes_later_and_goes_with_the_node(machine: Machine) -> None:
+    machine.host.services.start("containerd")
+    before = machine.picture()
+    initialize(machine)
+    assert machine.wmcb("status").code == 0
+    machine.put(r"C:\k\kubeconfig", b"apiVersion: v1\n")
+    assert machine.wmcb("status").code == 0
+    assert initialize(machine) == (0, f"{DONE}\n", "")
+    assert machine.read(r"C:\k\kubeconfig") == b"apiVersion: v1\n"
+    assert machine.wmcb("uninstall-kubelet").code == 0
+    assert machine.picture() == before
 
 
 def test_warnings_are_in_the_log_alone(machine: Machine) -> None:
