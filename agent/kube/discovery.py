@@ -10,6 +10,7 @@ out before anything is made of it.
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING
 
 from agent import x509
@@ -86,7 +87,8 @@ class Discovery:
 
         Tried again: no answer, an answer that is an error, and a token that the cluster does not know, which
         may be one that it was just given. Final at once: a wrong signature, a key whose hash is another, a
-        server whose certificate none of the authorities vouches for, another answer to who trusts.
+        server whose certificate none of the authorities with a given hash vouches for, another answer to who
+        trusts.
         """
         pins, own = Pins(hashes), tokens.parse(token)
         if not pins and not any_authority:
@@ -99,15 +101,22 @@ class Discovery:
         found = self._signed(unproven, own, effort)
         cluster = _cluster(found, endpoint)
         if not pins:
-            seen = ", ".join(pin(one) for one in _certificates(cluster, endpoint))
+            seen = ", ".join(pin(one) for _, one in _certificates(cluster, endpoint))
             self._notice(
                 f"warning: the certificate authority of the cluster at {endpoint} is not checked: whoever "
                 f"knows the token can pretend to be it; this one's hash is {seen}"
             )
             return cluster
-        self._check(cluster, pins, endpoint)
-        proven = replaced(unproven, insecure=False, authorities=cluster.authority)
-        again = self._signed(proven, own, effort)
+        pinned, unpinned = _divided(cluster, pins, endpoint)
+        self._warn_of(unpinned, endpoint)
+        # Nothing else of cluster-info is trusted: who knows the token can sign one with an authority of its
+        # own beside the cluster's.
+        cluster = replaced(cluster, authority=pinned)
+        proven = replaced(unproven, insecure=False, authorities=pinned)
+        try:
+            again = self._signed(proven, own, effort)
+        except NotTrusted as fault:
+            raise _with_unpinned_signer(fault, unpinned) from None
         if again != found:
             raise NotProven(
                 f"{endpoint} says something else of the cluster over a connection that is trusted than over "
@@ -205,21 +214,12 @@ class Discovery:
         with Client(access, proxies=self._proxies, limits=limits, clock=self._clock, kept=kept) as client:
             return client.get(CLUSTER_INFO)
 
-    def _check(self, cluster: Cluster, pins: Pins, endpoint: str) -> None:
-        found = _certificates(cluster, endpoint)
-        known = [one for one in found if one in pins]
-        if not known:
-            seen = ", ".join(pin(one) for one in found)
-            raise NotProven(
-                f"the cluster at {endpoint} has another certificate authority than was given: {seen}; "
-                f"nothing was taken from it; the right hash is told by {HOW}"
+    def _warn_of(self, unpinned: Iterable[Certificate], endpoint: str) -> None:
+        for one in unpinned:
+            self._notice(
+                f"warning: cluster-info at {endpoint} names one more authority, {one.subject}, whose hash "
+                f"was not given ({pin(one)}): it is not trusted"
             )
-        for one in found:
-            if one not in pins:
-                self._notice(
-                    f"{endpoint} has one more authority, {one.subject}, whose hash was not given "
-                    f"({pin(one)}); it is trusted, as kubeadm does, since it stands beside one whose hash was"
-                )
 
 
 def _no_files(path: str) -> bytes:
@@ -268,9 +268,40 @@ def _cluster(content: str, endpoint: str) -> Cluster:
     return found
 
 
-def _certificates(cluster: Cluster, endpoint: str) -> list[Certificate]:
+def _divided(cluster: Cluster, pins: Pins, endpoint: str) -> tuple[bytes, list[Certificate]]:
+    """Return the authorities of `cluster` that have a given hash (PEM), and those that have none of them.
+
+    Raises NotProven where no authority has one.
+    """
+    found = _certificates(cluster, endpoint)
+    pinned = [ssl.DER_cert_to_PEM_cert(der) for der, one in found if one in pins]
+    if not pinned:
+        seen = ", ".join(pin(one) for _, one in found)
+        raise NotProven(
+            f"the cluster at {endpoint} has another certificate authority than was given: {seen}; "
+            f"nothing was taken from it; the right hash is told by {HOW}"
+        )
+    return "".join(pinned).encode(), [one for _, one in found if one not in pins]
+
+
+def _with_unpinned_signer(fault: NotTrusted, unpinned: Iterable[Certificate]) -> NotTrusted:
+    """Return the same fault, which also names the authority that signed where cluster-info has it."""
+    signers = [one for one in unpinned if fault.doubt is Doubt.AUTHORITY and one.subject == fault.signer]
+    if not signers:
+        return fault
+    named = " or ".join(f"{one.subject}, {pin(one)}" for one in signers)
+    text = (
+        f"the certificate of {fault.place} is signed by an authority whose hash was not given: {named}; "
+        "during a rotation of the cluster's authority give the hash of each (--discovery-token-ca-cert-hash "
+        f"again, or one more of caCertHashes), but only one that this prints, too: {HOW}"
+    )
+    return NotTrusted(text, fault.doubt, fault.place, fault.signer)
+
+
+def _certificates(cluster: Cluster, endpoint: str) -> list[tuple[bytes, Certificate]]:
+    """Return each authority of `cluster`, encoded (DER) and read. Raises NotProven."""
     try:
-        return [x509.read(der) for der in authorities.certificates_in(cluster.authority)]
+        return [(der, x509.read(der)) for der in authorities.certificates_in(cluster.authority)]
     except (FetchFailed, ValueError):
         raise NotProven(
             f"the certificate authority in cluster-info at {endpoint} is no certificate"

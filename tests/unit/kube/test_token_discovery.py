@@ -79,10 +79,20 @@ def test_an_authority_beside_the_given_one(server: ApiServer) -> None:
     server.at(CLUSTER_INFO, cluster_info(BOTH))
     trial = Trial()
     cluster = trial.discovery.by_token(server.place, TOKEN, [pinned(ROOT)])
-    assert cluster.authority == OTHER.pem + ROOT.pem
+    assert cluster.authority == ROOT.pem
     (notice,) = trial.notices
     assert "CN=other" in notice
-    assert pinned(OTHER) in notice
+    assert f"whose hash was not given ({pinned(OTHER)}): it is not trusted" in notice
+
+
+def test_an_authority_that_is_not_pinned_vouches_for_nothing(tmp_path: Path) -> None:
+    with ApiServer(serving(tmp_path, issue("api", OTHER))) as server:
+        server.at(CLUSTER_INFO, cluster_info(BOTH))
+        with pytest.raises(NotTrusted, match=f"hash was not given: CN=other, OU=test, {pinned(OTHER)}; "):
+            Trial().discovery.by_token(server.place, TOKEN, [pinned(ROOT)])
+        assert len(server.asked) == 1
+        found = Trial().discovery.by_token(server.place, TOKEN, [pinned(ROOT), pinned(OTHER)])
+    assert found.authority == OTHER.pem + ROOT.pem
 
 
 @pytest.mark.parametrize(
