@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agent.cli import options, values
+from agent.sources import urls
 from agent.sources.ignition import FetchFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agent.cli.arguments import Request
     from agent.fetch.fetching import Fetcher
     from agent.fetch.proxies import Proxies
     from agent.sources import ignition
@@ -21,16 +25,21 @@ _TOTAL_SECONDS = 1800.0
 
 
 class IgnitionFetch:
-    """Most documents carry all that they need: nothing of the network is imported before it is used."""
+    """Fetches all that an Ignition or user data refers to: documents, authorities, contents of files.
 
-    def __init__(self, notice: Callable[[str], None], most: float, fetched: list[str] | None = None) -> None:
-        """`notice` takes a line for a person; no more than `most` seconds are spent on each URL.
+    Most documents carry all that they need: nothing of the network is imported before it is used.
+    """
 
-        To `fetched` each URL is added that is asked for.
+    def __init__(
+        self, request: Request, notice: Callable[[str], None], fetched: list[str] | None = None
+    ) -> None:
+        """`request` limits the seconds that are spent on each URL, and says whether plain http may be used.
+        `notice` takes a line for a person. To `fetched` each URL is added that is asked for.
         """
         self._fetched = [] if fetched is None else fetched
         self._notice = notice
-        self._most = most
+        self._most = values.seconds(request, options.MAX_TIME, math.inf)
+        self._plain_http = request.has(options.ALLOW_PLAIN_HTTP)
 
     @cached_property
     def _fetcher(self) -> Fetcher:
@@ -39,6 +48,7 @@ class IgnitionFetch:
         return Fetcher(notice=self._notice)
 
     def __call__(self, request: ignition.Request) -> Iterator[bytes]:
+        from agent.fetch import address
         from agent.fetch.failure import Failed
         from agent.fetch.fetching import Limits, Request
 
@@ -53,9 +63,20 @@ class IgnitionFetch:
             request.url, request.headers, proxies=_proxies(network), authorities=network.authorities
         )
         try:
+            if not address.parse(request.url).secure and request.packing.wanted is None:
+                self._refuse_plain_http(request.url)
             yield from self._fetcher.blocks(asked, limits)
         except Failed as failure:
             raise FetchFailed(str(failure)) from failure
+
+    def _refuse_plain_http(self, url: str) -> None:
+        """What comes so decides what runs as SYSTEM, and anyone on the way could change it."""
+        if not self._plain_http:
+            raise FetchFailed(
+                f"{urls.shown(url)} is plain http without a digest, which anyone on the way can change: use "
+                "https, give its digest (verification.hash of an Ignition), or allow it by "
+                f"{options.ALLOW_PLAIN_HTTP.name}"
+            )
 
 
 def _proxies(network: ignition.Network) -> Proxies:

@@ -30,6 +30,7 @@ RUNTIME_ENDPOINT = Option(
     "--container-runtime-endpoint", "where containerd listens, if elsewhere", placeholder="URL"
 )
 MAX_TIME = Option("--max-time", "seconds for each URL, repeats included", placeholder="N")
+ALLOW_PLAIN_HTTP = Option("--allow-plain-http", "fetch parts of documents without TLS or digest")
 START_TIMEOUT = Option("--start-timeout", "seconds for kubelet's start (60; join: 240)", placeholder="N")
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside kubelet", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
@@ -91,6 +92,7 @@ NODE = (
     RUNTIME_ENDPOINT,
     START_TIMEOUT,
     MAX_TIME,
+    ALLOW_PLAIN_HTTP,
     LOG_RUNNER,
     OUTPUT,
 )
@@ -113,6 +115,7 @@ BOOTSTRAPPER = (
     VERBOSITY,
     KUBELET_VERSION,
     CONTAINER_RUNTIME,
+    ALLOW_PLAIN_HTTP,
     IGNORE,
 )
 """What OpenShift's Windows Machine Config Bootstrapper knows, and what a refusal may ask for."""

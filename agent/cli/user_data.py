@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -208,8 +207,7 @@ class _Run:
 
     def _loaded(self, raw: bytes, included: Mapping[PureWindowsPath, bytes]) -> UserData:
         name = self._request.value(options.USER_DATA, "")
-        most = values.seconds(self._request, options.MAX_TIME, math.inf)
-        fetch = IgnitionFetch(self._asking.notice, most)
+        fetch = IgnitionFetch(self._request, self._asking.notice)
         if raw.lstrip().startswith(b"{"):
             outcome = _of_ignition(name, raw, fetch)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import math
 from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
@@ -77,8 +76,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
     from agent.sources import ignition, worker
 
     document = given_file(request, asking.ignition, host)
-    most = values.seconds(request, options.MAX_TIME, math.inf)
-    fetch = IgnitionFetch(asking.notice, most, asking.fetched)
+    fetch = IgnitionFetch(request, asking.notice, asking.fetched)
     refuse_another_kind(document, options.IGNITION, host)
     outcome = ignition.load(document.shown, document.read(), fetch)
     wished = wish()

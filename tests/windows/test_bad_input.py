@@ -62,8 +62,8 @@ def test_documents(machine: Machine) -> None:
 def test_sources(machine: Machine, secure_web: Web) -> None:
     secure_web.pages["/worker"] = Page(machine.node.path(DOCUMENT).read_bytes())
     sources = {
-        "nobody there": ("http://10.77.0.1:9/worker", "10.77.0.1:9"),
-        "no such name": ("http://nowhere.test/worker", "nowhere.test"),
+        "nobody there": ("https://10.77.0.1:9/worker", "10.77.0.1:9"),
+        "no such name": ("https://nowhere.test/worker", "nowhere.test"),
         "another authority": (secure_web.url("/worker"), "which is not trusted here"),
     }
     for name, (url, says) in sources.items():

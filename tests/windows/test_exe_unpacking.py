@@ -52,7 +52,8 @@ def start_by_hand(node: Node, web: Web, **circumstances: Unpack[Circumstances]) 
     web.pages["/worker"] = Page(bytes(MEGABYTE), pause=0.1)
     pointer = {"version": "3.2.0", "config": {"merge": [{"source": web.url("/worker")}]}}
     node.path(POINTER).write_text(json.dumps({"ignition": pointer}))
-    running = node.start(DOWNLOADED, "plan", "--ignition", POINTER, "--kubelet", GIVEN, **circumstances)
+    given = ("--ignition", POINTER, "--kubelet", GIVEN, "--allow-plain-http")
+    running = node.start(DOWNLOADED, "plan", *given, **circumstances)
     until(lambda: web.requests, "it has asked for the page")
     return running
 

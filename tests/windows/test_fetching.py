@@ -61,12 +61,12 @@ def pointer(url: str, authority: Authority | None = None, **more: Any) -> bytes:
     return json.dumps({"ignition": ignition}).encode()
 
 
-def plan(machine: Node, document: bytes, **environment: str) -> Result:
+def plan(machine: Node, document: bytes, *words: str, **environment: str) -> Result:
     place = machine.path(POINTER)
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(document)
     given = ("--ignition", POINTER, "--kubelet", KUBELET, "--ignore-preflight-errors", "all")
-    return machine.run(DOWNLOADED, "plan", *given, environment=environment)
+    return machine.run(DOWNLOADED, "plan", *given, *words, environment=environment)
 
 
 def trust(node: Node, authority: Authority) -> None:
@@ -122,12 +122,12 @@ def test_through_the_proxy_of_the_machine(
 def test_through_the_proxy_of_the_document(machine: Node, web: Web, proxy: Proxy) -> None:
     web.pages[PATH] = Page(WORKER)
     document = pointer(web.url(PATH, "nobody-knows.test"), proxy={"httpProxy": proxy.url})
-    assert succeeded(plan(machine, document, HTTP_PROXY="http://127.0.0.1:1"))
+    assert succeeded(plan(machine, document, "--allow-plain-http", HTTP_PROXY="http://127.0.0.1:1"))
     assert [asked.method for asked in proxy.requests] == ["GET"]
 
 
 def test_a_server_that_is_gone_is_told_in_a_line(machine: Node, web: Web) -> None:
-    result = plan(machine, pointer(f"{web.url(PATH)}?token=hidden"))
+    result = plan(machine, pointer(f"{web.url(PATH)}?token=hidden"), "--allow-plain-http")
     assert result.code == 2
     assert f"web.test:{web.port} answers 404 Not Found" in result.err.splitlines()[-1]
     assert "hidden" not in result.err

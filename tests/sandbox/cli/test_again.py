@@ -136,7 +136,8 @@ def test_what_is_elsewhere_is_asked_for_each_time(
             break
     else:
         pytest.fail("the example has no such file any more")
-    node = ("--ignition", machine.give("worker.ign", json.dumps(document)), *machine.node[2:])
+    given = machine.give("worker.ign", json.dumps(document))
+    node = ("--ignition", given, *machine.node[2:], "--allow-plain-http")
     assert machine.wmcb(*node).code == 0
     contents[0] = b"second"
     assert "1 changed" in machine.wmcb(*node).out

@@ -238,7 +238,7 @@ def pointer(url: str, *authorities: bytes, **source: Any) -> str:
 
 def test_a_source_that_nobody_serves(machine: Machine) -> None:
     port = closed_port()
-    answer = bootstrap(machine, pointer(f"http://127.0.0.1:{port}/config/worker"))
+    answer = bootstrap(machine, pointer(f"http://127.0.0.1:{port}/config/worker"), "--allow-plain-http")
     assert (answer.code, answer.out) == (2, "")
     line = answer.error_lines[-1]
     assert "at $.ignition.config.merge.0.source: " in line
@@ -257,7 +257,7 @@ def test_a_source_that_does_not_answer_is_not_waited_for_longer_than_asked(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = f"127.0.0.1:{silent.getsockname()[1]}"
         document["ignition"]["config"]["merge"][0]["source"] = f"http://{place}/config/worker"
-        answer = bootstrap(machine, json.dumps(document), "--max-time", short)
+        answer = bootstrap(machine, json.dumps(document), "--max-time", short, "--allow-plain-http")
     assert (answer.code, answer.out) == (2, "")
     assert place in answer.error_lines[-1]
     assert answer.error_lines[-1].endswith("within 1 seconds")

@@ -237,7 +237,7 @@ def test_metadata_that_is_none_changes_nothing(windows: Machine, name: str) -> N
 def test_what_is_included_is_asked_for_as_long_as_somebody_wants(windows: Machine) -> None:
     began = time.monotonic()
     given = windows.give("data", "#include http://127.0.0.1:1/more.yaml\n")
-    answer = windows.wmcb("--user-data", given, "--max-time", "0.1")
+    answer = windows.wmcb("--user-data", given, "--max-time", "0.1", "--allow-plain-http")
     assert answer.code == 2
     assert "it cannot be fetched" in answer.error_lines[-1]
     assert time.monotonic() - began < 60.0, "it would be asked for two minutes"
