@@ -17,7 +17,7 @@ from agent.sources.node_configuration import LOG_RUNNER, compile_node, turn
 from agent.spec import Specification
 from service import standing
 from service.cluster import kubeconfig_of
-from service.desired import desired
+from service.desired import check_time, desired
 from service.failing import why
 from service.followed import PART
 from service.hand_over_folder import hand_over_folder
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.sources.node_configuration.compiling import Compiled
+    from agent.sources.signatures import Binding, Phase
     from agent.spec import Key
     from service.cluster import Cluster
     from service.contents import Contents
@@ -92,6 +93,8 @@ class Adopting:
         self._desired: Desired | None = None
         self._sight: object = None
         """What `_desired` was made of."""
+        self._binding: Binding | None = None
+        """Of what is seen, where it is signed; also where it is refused because of the time."""
         self._verified_run: str | None = None
         """The run whose inventory has all that is wanted, as was seen in a run of our own."""
         self._pause_seconds = _FIRST_PAUSE_SECONDS
@@ -158,7 +161,7 @@ class Adopting:
         self._cluster.follow(kubeconfig)
         if kubeconfig is None:
             self._standing, self._is_read = Standing(self._followed.place), False
-            self._desired = self._sight = None
+            self._desired = self._binding = self._sight = None
             return
         self._remember()
         self._tell_of_trouble()
@@ -167,9 +170,9 @@ class Adopting:
             return
         paused = node.annotations.get(PAUSED)
         self._stand(paused_by_node=None if paused in (None, "false") else paused)
-        sight = (seen, node.name, node.labels)
-        if sight != self._sight:
-            self._sight, self._desired, self._unwell_since = sight, None, None
+        sight = (seen, node.name, node.labels, self._cluster.pins)
+        if (*sight, self._phase()) != self._sight:
+            self._desired = self._binding = self._unwell_since = None
             self._is_tried = False
             self._contents.try_again()
             if self._succeeding is not None:
@@ -179,6 +182,11 @@ class Adopting:
                 self._miss()
             else:
                 self._read(seen.thing, node.name, node.labels)
+            self._sight = (*sight, self._phase())
+
+    def _phase(self) -> Phase | None:
+        """Whether it is the time for what is signed: it expires though nothing else changes."""
+        return self._binding.phase(self._host.clock.now()) if self._binding is not None else None
 
     def _remember(self) -> None:
         if self._is_read:
@@ -208,33 +216,18 @@ class Adopting:
 
     def _read(self, config_map: Object, node: str, labels: Mapping[str, str]) -> None:
         try:
-            found = desired(self._followed, config_map, node, labels)
-            self._check_time(found)
+            found = desired(self._followed, config_map, node, labels, self._cluster.pins)
+            self._binding = found.binding
+            check_time(self._followed, found, self._standing, self._host.clock.now())
         except Refused as fault:
             self._refuse(str(fault))
             return
         self._desired = found
         if self._standing.state is not State.APPLIED:
             self._stand(state=State.PENDING, error="", turn=None)
-        if found.signed_at is not None:
-            self._stand(signed_at=found.signed_at, signed_by=found.signed_by)
+        if found.binding is not None:
+            self._stand(signed_at=found.binding.signed, signed_by=found.signed_by)
         self._stand(paused_by_document=found.pause)
-
-    def _check_time(self, found: Desired) -> None:
-        """One that was signed earlier was signed as rightly, and may be what the last one put an end to."""
-        last = self._standing
-        if last.signed_at is None or last.signed_by != found.signed_by:
-            return
-        if found.signed_at is None:
-            raise Refused(
-                f"{self._followed}: its signature does not say when it was made, and that of the one before "
-                "did; sign it with minisign, without a comment of your own"
-            )
-        if found.signed_at < last.signed_at:
-            raise Refused(
-                f"{self._followed}: it was signed {last.signed_at - found.signed_at} seconds before one that "
-                "was seen already; to go back to what it says, sign it anew"
-            )
 
     # What is to be done
 

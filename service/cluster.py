@@ -21,6 +21,7 @@ from agent.kube.answers import at, text_at
 from agent.kube.client import Client, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following
+from agent.kube.pins import pins_in
 from agent.records import field, frozen
 from agent.spec import Service
 from service.signals import Signal, Source
@@ -151,6 +152,14 @@ class Cluster(AsKubelet):
         self.config_map: Seen | None = None
         """None until anything is known of it."""
         self.node: Node | None = None
+        self.pins: frozenset[str] = frozenset()
+        """Of the authorities that the cluster is known by: the kubelet's kubeconfig has them."""
+
+    def identity(self) -> tuple[str, Access]:
+        """Raises Failed, HostError, Unknown."""
+        name, access = super().identity()
+        self.pins = pins_in(access.authorities)
+        return name, access
 
     @property
     def trouble(self) -> str | None:

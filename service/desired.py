@@ -10,7 +10,7 @@ from agent.kube.answers import at, text_at
 from agent.records import frozen, replaced
 from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
 from agent.sources.signatures import Refused as NotSigned
-from agent.sources.signatures import public_key, verified
+from agent.sources.signatures import bound, public_key, signing_command, verified
 from agent.spec import HostName
 from service.refusing import Refused, told
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from agent.kube.answers import Object
     from agent.sources.node_configuration import NodeConfiguration, Outcome
+    from agent.sources.signatures import Binding
     from service.followed import Followed
+    from service.standing import Standing
 
     Labels = Mapping[str, str]
 
@@ -33,7 +35,8 @@ class Desired:
     """Those that are for this node."""
     digest: str
     """Of what they want of it."""
-    signed_at: int | None = None
+    binding: Binding | None = None
+    """None where it need not be signed."""
     signed_by: str = ""
 
     @property
@@ -62,17 +65,23 @@ def content_of(config_map: Object) -> str:
     return new_sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
 
 
-def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -> Desired:
-    """Of the node of that name. Raises Refused."""
+def desired(
+    followed: Followed, config_map: Object, node: str, labels: Labels, pins: frozenset[str]
+) -> Desired:
+    """Of the node of that name, in the cluster whose authorities have these pins. Raises Refused; whether it
+    is the time for it is left to the caller.
+    """
     data = _texts(at(config_map, "data"))
-    signed_at, signed_by = None, ""
+    binding, signed_by = None, ""
     if followed.key:
         key = public_key(followed.key)
         try:
             signed = verified(data, DATA_KEY, key)
+            binding = bound(signed.comment, followed.place, pins)
         except NotSigned as fault:
-            raise Refused(f"{followed}: {fault}") from fault
-        signed_at, signed_by = signed.timestamp, str(key)
+            command = signing_command(DATA_KEY, followed.place, pins)
+            raise Refused(f"{followed}: {fault}; sign it by: {command}") from fault
+        signed_by = str(key)
         outcome = read(f"{followed}, key {DATA_KEY}", signed.contents)
     else:
         outcome = read_data(str(followed), data)
@@ -83,9 +92,21 @@ def desired(followed: Followed, config_map: Object, node: str, labels: Labels) -
         text_at(config_map, "metadata", "resourceVersion"),
         documents,
         _digest(documents),
-        signed_at,
+        binding,
         signed_by,
     )
+
+
+def check_time(followed: Followed, found: Desired, last: Standing, now: float) -> None:
+    """Raises Refused for what is signed, and expired, or was signed before what `last` is about."""
+    if found.binding is None:
+        return
+    try:
+        found.binding.check_time(now)
+        if last.signed_at is not None and last.signed_by == found.signed_by:
+            found.binding.check_order(last.signed_at)
+    except NotSigned as fault:
+        raise Refused(f"{followed}: {fault}") from fault
 
 
 def _digest(documents: tuple[NodeConfiguration, ...]) -> str:

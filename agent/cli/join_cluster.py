@@ -19,7 +19,7 @@ from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.kept import Kept
 from agent.kube.limits import Limits
-from agent.kube.pins import Pins, pin
+from agent.kube.pins import Pins, pin, pins_in
 from agent.records import field, frozen
 from agent.sources.kubeadm.places import KUBELET_CONF
 
@@ -258,9 +258,9 @@ def _check_it_is_this_cluster(
         )
 
 
-def pins_of(config: Kubeconfig) -> set[str]:
+def pins_of(config: Kubeconfig) -> frozenset[str]:
     """Of the authorities that it trusts; none where these are the system's."""
-    return {pin(one) for one in _certificates(config)}
+    return pins_in(config.cluster().authority)
 
 
 def _certificates(config: Kubeconfig) -> list[Certificate]:

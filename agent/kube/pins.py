@@ -6,6 +6,8 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from agent import x509
+from agent.fetch import authorities
 from agent.kube.failure import NotUsable
 
 if TYPE_CHECKING:
@@ -36,6 +38,16 @@ class Pins:
 def pin(certificate: Certificate) -> str:
     """What kubeadm prints for it."""
     return f"sha256:{sha256(certificate.public_key).hexdigest()}"
+
+
+def pins_in(pem: bytes) -> frozenset[str]:
+    """Return the pin of each certificate of a PEM text; none for an empty one.
+
+    Raises agent.fetch's Failed, and ValueError, for what is no certificate.
+    """
+    if not pem:
+        return frozenset()
+    return frozenset(pin(x509.read(der)) for der in authorities.certificates_in(pem))
 
 
 def _hash(text: str) -> str:

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from lab import kubernetes, namespace, repository, ssh
 from lab.cluster.cluster import REQUESTS, SECRETS
 from lab.cluster.openshift import BINDINGS, bootstrappers_token, without_bootstrapper
 from lab.fixtures import secure_web, web, web_authority
-from lab.minisign import Signer
+from lab.minisign import Signer, trusted_comment
 from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
@@ -276,7 +277,9 @@ def publish_exe(cluster: Cluster, web: Web, secret: str, folder: Path) -> dict[s
     text = SELF % (url, hashlib.sha256(SHIPPED.read_bytes()).hexdigest())
     signer, key = Signer(), folder / "minisign.pub"
     key.write_text(signer.public_key)
-    data = {"node.yaml": text, "node.yaml.minisig": signer.signature(text, "timestamp:1")}
+    place = f"{cluster.namespace}/windows-nodes"
+    comment = trusted_comment(place, cluster.ca_hash, signed=time.time(), expires=time.time() + 86_400)
+    data = {"node.yaml": text, "node.yaml.minisig": signer.signature(text, comment)}
     maps = f"/api/v1/namespaces/{cluster.namespace}/configmaps"
     cluster.api.create(maps, {"metadata": {"name": "windows-nodes"}, "data": data})
     return {"namespace": cluster.namespace, "name": "windows-nodes", "public_key": str(key)}

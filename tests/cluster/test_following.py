@@ -16,7 +16,7 @@ from cluster.test_join import Joiner
 from lab import repository
 from lab.features import INSTALL_PENDING, INSTALLED, Features
 from lab.fixtures import proxy, web
-from lab.minisign import Signer
+from lab.minisign import Signer, trusted_comment
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
@@ -273,13 +273,20 @@ def test_a_signed_one_with_a_service(follower: Follower, web: Web, figure: Figur
     follower.comes(lambda: follower.state("refused"), "what is not signed is refused")
     assert "it is not signed" in follower.told()["error"]
 
-    def sign(text: str, seconds: int, by: Signer = signer) -> None:
-        comment = f"timestamp:{seconds}\tfile:node.yaml\thashed"
+    now = time.time() - 5000
+
+    def sign(text: str, seconds: int, by: Signer = signer, cluster: str = "") -> None:
+        place, pin = "kube-system/windows-nodes", cluster or follower.cluster.ca_hash
+        comment = trusted_comment(place, pin, signed=now + seconds, expires=now + 86_400)
         follower.say(text, **{"node.yaml.minisig": by.signature(text, comment)})
 
     sign(HEAD + wanted, 2000, Signer())
     follower.comes(
         lambda: "it does not fit" in follower.told()["error"], "what another has signed is refused"
+    )
+    sign(HEAD + wanted, 3000, cluster=f"sha256:{'0' * 64}")
+    follower.comes(
+        lambda: "signed for another cluster" in follower.told()["error"], "another cluster's is refused"
     )
     assert follower.machine.service("exporter") is None
 

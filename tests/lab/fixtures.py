@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -82,6 +83,15 @@ def demand_program(name: str) -> Path:
     """Skips a test whose program cannot be had here."""
     try:
         return means.program(name)
+    except means.Missing as missing:
+        cannot_run(str(missing))
+
+
+def demand_installed(name: str) -> None:
+    """Skips a test whose program is not there and cannot be installed here."""
+    try:
+        if shutil.which(name) is None:
+            means.ensure(name)
     except means.Missing as missing:
         cannot_run(str(missing))
 

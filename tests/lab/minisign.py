@@ -1,9 +1,10 @@
-"""Signs as minisign does; that we read what the real one signs is shown by tests/unit/sources/signatures."""
+"""Signs as minisign does; that the real one's signatures count the same is shown by tests/judges."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from datetime import UTC, datetime
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -20,7 +21,7 @@ class Signer:
         return _base64(b"Ed" + _KEY_ID + self._key.public_key().public_bytes_raw())
 
     def signature(self, contents: str, comment: str) -> str:
-        """What stands in the .minisig file; minisign's own comment begins with `timestamp:SECONDS`."""
+        """What stands in the .minisig file; `comment` is the trusted one, of `minisign -t`."""
         first = self._key.sign(hashlib.blake2b(contents.encode()).digest())
         whole = self._key.sign(first + comment.encode())
         lines = (
@@ -30,6 +31,16 @@ class Signer:
             _base64(whole),
         )
         return "\n".join(lines) + "\n"
+
+
+def trusted_comment(place: str, *pins: str, signed: float, expires: float) -> str:
+    """What binds a document to a ConfigMap and a cluster, between two moments in seconds since 1970."""
+    clusters = " ".join(f"cluster={pin}" for pin in pins)
+    return f"wmcb {place} {clusters} signed={written(signed)} expires={written(expires)}"
+
+
+def written(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _base64(data: bytes) -> str:

@@ -1,5 +1,6 @@
-"""Whether a document is by whom it has to be."""
+"""Whether a document is by whom it has to be, and for the place where it is found."""
 
+from agent.sources.signatures.binding import Binding, Phase, bound, signing_command
 from agent.sources.signatures.minisign import (
     SUFFIX,
     NoKey,
@@ -10,4 +11,16 @@ from agent.sources.signatures.minisign import (
     verified,
 )
 
-__all__ = ["SUFFIX", "NoKey", "PublicKey", "Refused", "Signed", "public_key", "verified"]
+__all__ = [
+    "SUFFIX",
+    "Binding",
+    "NoKey",
+    "Phase",
+    "PublicKey",
+    "Refused",
+    "Signed",
+    "bound",
+    "public_key",
+    "signing_command",
+    "verified",
+]

@@ -1,14 +1,13 @@
 """Whether the text of a ConfigMap's key was signed by the holder of a key, in minisign's format.
 
-    minisign -Sm node.yaml
+    minisign -Sm node.yaml -t "wmcb NAMESPACE/NAME cluster=... signed=... expires=..."
     kubectl create configmap NAME --from-file=node.yaml --from-file=node.yaml.minisig
 
 What is signed is the file's bytes: the UTF-8 of the value of its key. minisign rather than cosign: its
 signature is four lines of text that need no certificate, log or registry, and Ed25519 can be verified with
 what Python has, where cosign's ECDSA would need a library. Its tool is in every distribution.
 
-The comment that says `trusted` is signed as well. minisign writes the time of signing there: whoever keeps
-the last one can refuse an older document, which was signed as rightly.
+The comment that says `trusted` is signed as well: `agent.sources.signatures.binding` reads it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import re
 from typing import TYPE_CHECKING, NoReturn
 
 from agent.records import frozen
@@ -33,7 +31,6 @@ _ALGORITHM = b"Ed"
 _PREHASHED = b"ED"
 _UNTRUSTED = "untrusted comment:"
 _TRUSTED = "trusted comment: "
-_TIMESTAMP = re.compile(r"(?:^|\s)timestamp:([0-9]{1,12})(?:\s|$)", re.ASCII)
 
 
 class Refused(Exception):
@@ -61,12 +58,6 @@ class Signed:
     comment: str
     """Signed, too."""
 
-    @property
-    def timestamp(self) -> int | None:
-        """When it was signed, in seconds since 1970, if the comment says it as minisign writes it."""
-        found = _TIMESTAMP.search(self.comment)
-        return int(found[1]) if found else None
-
 
 def public_key(text: str) -> PublicKey:
     """Of a key file, or of its last line alone, as `minisign -P` takes it. Raises NoKey."""
@@ -82,10 +73,7 @@ def verified(data: Mapping[str, str], name: str, key: PublicKey) -> Signed:
     if name not in data:
         raise Refused(f"there is no key {name} in it")
     if f"{name}{SUFFIX}" not in data:
-        raise Refused(
-            f"it is not signed: there is no key {name}{SUFFIX} in it; sign it with minisign -Sm {name}, by"
-            f" key {key}"
-        )
+        raise Refused(f"it is not signed: there is no key {name}{SUFFIX} in it, by key {key}")
     # What is no character was none in the file either, so no signature fits.
     contents = data[name].encode("utf-8", "surrogatepass")
     return Signed(contents, _comment(contents, data[f"{name}{SUFFIX}"], key))

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 KUBECONFIG = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
 CLUSTER = Signal(Source.CLUSTER)
+PIN = f"sha256:{'0123456789abcdef' * 4}"
+"""Of the authority that the node knows its cluster by."""
 
 
 class SaidCluster:
@@ -42,6 +44,7 @@ class SaidCluster:
         self.path: PureWindowsPath | None = None
         self.config_map: Seen | None = None
         self.node: Node | None = None
+        self.pins = frozenset({PIN})
         self.trouble: str | None = None
 
     def follow(self, path: PureWindowsPath | None) -> None:

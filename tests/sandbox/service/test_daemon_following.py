@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -19,14 +20,16 @@ from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
-from lab.minisign import Signer
+from lab.minisign import Signer, trusted_comment
 from lab.waiting import until
 from sandbox.engine.world import picture
 from sandbox.service.follower import HEAD
 from sandbox.service.live_api import CONFIG_MAPS
 from sandbox.service.test_cluster import CONF, api, write_credentials
 from service.installation import arguments
-from unit.kube.api_server import status
+from unit.fetch.authority import issue
+from unit.kube.api_server import ROOT, status
+from unit.kube.test_token_discovery import pinned
 
 if TYPE_CHECKING:
     import pathlib
@@ -40,6 +43,7 @@ __all__ = ["api"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the exe itself is tested on Windows")
 
 LIMIT_SECONDS = 30
+OTHER = issue("other", authority=True)
 PROGRAM = PureWindowsPath(r"C:\k\kubelet.exe")
 SLEEPER = b"#!/bin/sh\nexec sleep 1000\n"
 FILE = PureWindowsPath(r"C:\tools\settings.txt")
@@ -182,8 +186,17 @@ def test_a_signed_one_by_a_key_that_is_given_as_a_file(
     host.services.start("wmcb")
     until(lambda: wmcb.following()["state"] == "refused", "it is not signed")
     text = SETTINGS % "two"
-    signature = signer.signature(text, "timestamp:1000\tfile:node.yaml\thashed")
-    api.config_maps.put("windows", data={"node.yaml": text, "node.yaml.minisig": signature})
+
+    def say(*pins: str) -> None:
+        now = time.time()
+        trusted = trusted_comment("nodes/windows", *pins, signed=now, expires=now + 3600)
+        data = {"node.yaml": text, "node.yaml.minisig": signer.signature(text, trusted)}
+        api.config_maps.put("windows", data=data)
+
+    say(pinned(OTHER))
+    until(lambda: "signed for another cluster" in wmcb.following()["error"], "it is another cluster's")
+    assert f"cluster={pinned(ROOT)} signed=" in wmcb.following()["error"]
+    say(pinned(OTHER), pinned(ROOT))
     until(lambda: holds(host, b"two"), "it is made so")
     assert wmcb.following()["is_signed"]
 

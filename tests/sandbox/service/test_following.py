@@ -19,7 +19,6 @@ from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.records import replaced
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Specification
-from lab.minisign import Signer
 from sandbox.engine import nodes
 from sandbox.engine.test_trouble import shown
 from sandbox.engine.world import Killed, Power, picture, powered
@@ -27,7 +26,6 @@ from sandbox.service.follower import CLUSTER, HEAD, KUBECONFIG, Follower
 from sandbox.service.keeper import OWN
 from service import pausing, standing
 from service.cluster import Node, Seen
-from service.followed import Followed
 from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
 from service.standing import State
@@ -935,53 +933,6 @@ def test_what_the_node_is_made_of_anew_is_looked_at_anew(follower: Follower) -> 
     follower.make(nodes.node(config=b"{2}", arguments=(f"--kubeconfig={KUBECONFIG}",)))
     assert follower.stands(State.REFUSED)
     assert "than by a small node, which made it" in follower.standing.error
-
-
-# Signed
-
-
-@pytest.fixture
-def signer() -> Signer:
-    return Signer()
-
-
-@pytest.fixture
-def trusting(tmp_path: pathlib.Path, host: Host, signer: Signer) -> Follower:
-    follower = Follower(tmp_path, host, Followed("nodes", "windows", signer.public_key))
-    follower.make_node()
-    return follower
-
-
-def say(follower: Follower, signer: Signer, text: str, seconds: int | None) -> None:
-    comment = "fleet" if seconds is None else f"timestamp:{seconds}\tfile:node.yaml\thashed"
-    wanted = f"{HEAD}{SETTINGS % text}"
-    follower.said(wanted, **{"node.yaml.minisig": signer.signature(wanted, comment)})
-
-
-def test_what_is_signed_is_followed_and_nothing_else(trusting: Follower, signer: Signer) -> None:
-    say(trusting, signer, "one", 1000)
-    assert trusting.host.files.read(FILE) == b"one"
-    say(trusting, Signer(), "two", 2000)
-    assert "its signature is refused" in trusting.standing.error
-    trusting.wants(SETTINGS % "three")
-    assert "it is not signed" in trusting.standing.error
-    assert trusting.host.files.read(FILE) == b"one"
-    assert trusting.stands(State.REFUSED)
-
-
-def test_an_older_one_is_refused_also_after_a_restart(trusting: Follower, signer: Signer) -> None:
-    say(trusting, signer, "two", 2000)
-    trusting.begin()
-    say(trusting, signer, "one", 1000)
-    assert trusting.host.files.read(FILE) == b"two"
-    assert trusting.standing.error == (
-        "ConfigMap nodes/windows: it was signed 1000 seconds before one that was seen already; to go back to "
-        "what it says, sign it anew"
-    )
-    say(trusting, signer, "untimed", None)
-    assert "its signature does not say when it was made" in trusting.standing.error
-    say(trusting, signer, "one", 3000)
-    assert trusting.host.files.read(FILE) == b"one"
 
 
 # Contents that are elsewhere

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ from agent.sources.node_configuration.schema import API, KIND
 from ansible_collections.wmcb.windows.plugins.module_utils import minisign
 from ansible_collections.wmcb.windows.plugins.module_utils.own_program import place_of
 from ansible_collections.wmcb.windows.plugins.module_utils.sources import Unusable
+from lab.minisign import Signer, trusted_comment, written
+from unit.kube.api_server import ROOT
+from unit.kube.test_token_discovery import pinned
 
 DATA = Path(__file__).parents[2] / "data" / "signatures"
 WHERE = {"namespace": "kube-system", "name": "windows-nodes"}
@@ -29,6 +34,9 @@ class Cluster:
     def __init__(self, data: dict[str, str] | None, labels: dict[str, str] | None = None) -> None:
         self._config_map = None if data is None else {"data": data}
         self._node = None if labels is None else {"metadata": {"labels": labels}}
+
+    def authorities(self) -> str:
+        return base64.b64encode(ROOT.pem).decode()
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Any:
         if kind == "node":
@@ -107,6 +115,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "the old kind": (TEXT, signed("legacy.minisig"), "or one of the old kind"),
     "no signature": (TEXT, "it was me", "no signature of minisign's"),
     "nothing": (TEXT, "", "no signature of minisign's"),
+    "cut off": (TEXT, "\n".join(SIGNATURE.splitlines()[:2]), "no signature of minisign's"),
+    "another comment": (TEXT, SIGNATURE.replace("build 12", "build 13"), "its trusted comment was changed"),
 }
 
 
@@ -140,3 +150,35 @@ def test_where_it_has_to_be_signed(data: dict[str, str], key: str, fault: str, t
     (tmp_path / "minisign.pub").write_text(KEY)
     with pytest.raises(Unusable, match=fault):
         place_of({**WHERE, "public_key": str(tmp_path / key)}, "win1", cluster)
+
+
+OWN, ANOTHER, NOW = pinned(ROOT), f"sha256:{'f' * 64}", time.time()
+BOUND = trusted_comment("kube-system/windows-nodes", OWN, signed=NOW - 60, expires=NOW + 3600)
+MISPLACED = {
+    "for this place and time": (BOUND, ""),
+    "for two clusters": (BOUND.replace("cluster=", f"cluster={ANOTHER} cluster="), ""),
+    "what minisign writes itself": (
+        "timestamp:1\tfile:node.yaml\thashed",
+        "does not say for which ConfigMap",
+    ),
+    "a field of a later release": (f"{BOUND} nodes=win1", "does not say for which ConfigMap"),
+    "two expiries": (f"{BOUND} expires=2099-01-01T00:00:00Z", "does not say for which ConfigMap"),
+    "another ConfigMap": (BOUND.replace("kube-system", "test"), "it is for ConfigMap test/windows-nodes"),
+    "another cluster": (BOUND.replace(OWN, ANOTHER), f"it is for another cluster, {ANOTHER}"),
+    "expired": (BOUND.replace(written(NOW + 3600), written(NOW - 1)), "it has expired by the clock"),
+    "signed later than now": (BOUND.replace(written(NOW - 60), written(NOW + 1000)), "is wrong"),
+}
+
+
+@pytest.mark.parametrize(("comment", "fault"), MISPLACED.values(), ids=MISPLACED)
+def test_what_a_signature_is_for(comment: str, fault: str, tmp_path: Path) -> None:
+    signer, text = Signer(), program(ONE)
+    cluster: Any = Cluster({"node.yaml": text, "node.yaml.minisig": signer.signature(text, comment)})
+    key = tmp_path / "minisign.pub"
+    key.write_text(signer.public_key)
+    where = {**WHERE, "public_key": str(key)}
+    if not fault:
+        assert place_of(where, "win1", cluster)["sha256"] == ONE
+        return
+    with pytest.raises(Unusable, match=fault):
+        place_of(where, "win1", cluster)

@@ -30,6 +30,12 @@ class Cluster:
         items: list[dict[str, Any]] = json.loads(self._ask("get", kind, "--output=json"))["items"]
         return items
 
+    def authorities(self) -> str:
+        """By which kubectl knows the cluster, in base64; empty where it goes by those of this system."""
+        words = ("config", "view", "--raw", "--minify", "--flatten", "--output=json")
+        (found,) = json.loads(self._ask(*words))["clusters"]
+        return str(found["cluster"].get("certificate-authority-data", ""))
+
     def raw(self, path: str) -> str:
         return self._ask("get", "--raw", path)
 

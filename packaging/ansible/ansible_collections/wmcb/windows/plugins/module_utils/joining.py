@@ -105,11 +105,15 @@ def _when_signed(cluster: Cluster, token_id: str) -> dict[str, Any]:
 
 def _discovery(kubeconfig: str) -> dict[str, Any]:
     cluster = yaml.safe_load(kubeconfig)["clusters"][0]["cluster"]
-    authorities = base64.b64decode(cluster["certificate-authority-data"])
     return {
         "apiServerEndpoint": re.sub("^https://", "", cluster["server"]),
-        "caCertHashes": [_pin(each) for each in x509.load_pem_x509_certificates(authorities)],
+        "caCertHashes": pins_of(cluster["certificate-authority-data"]),
     }
+
+
+def pins_of(authorities: str) -> list[str]:
+    """Of certificates, in base64 of PEM, as a kubeconfig has them."""
+    return [_pin(each) for each in x509.load_pem_x509_certificates(base64.b64decode(authorities))]
 
 
 def _pin(authority: x509.Certificate) -> str:

@@ -6,12 +6,14 @@ Nothing else of such a document counts here, and no rollout: whoever starts a pl
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from ansible_collections.wmcb.windows.plugins.module_utils import minisign
+from ansible_collections.wmcb.windows.plugins.module_utils.joining import pins_of
 from ansible_collections.wmcb.windows.plugins.module_utils.sources import Unusable
 
 if TYPE_CHECKING:
@@ -32,7 +34,10 @@ def place_of(where: Mapping[str, str], node_name: str, cluster: Cluster) -> dict
     found = cluster.find("configmap", where["name"], where["namespace"])
     if found is None:
         raise Unusable(f"there is no {name.removeprefix('the ')}")
-    text = _text(found.get("data") or {}, where.get("public_key"), name)
+    data = found.get("data") or {}
+    text = _text(data, where.get("public_key"), name)
+    if where.get("public_key"):
+        _check_place(data[_SIGNATURE], f"{where['namespace']}/{where['name']}", cluster, name)
     node = cluster.find("node", node_name)
     labels = _LABELS if node is None else node["metadata"].get("labels", {})
     try:
@@ -64,6 +69,13 @@ def _text(data: Mapping[str, str], public_key: str | None, name: str) -> str:
         if fault := minisign.fault_of(data[_KEY], data[_SIGNATURE], key):
             raise Unusable(f"the signature of {name} by {public_key}: {fault}")
     return data[_KEY]
+
+
+def _check_place(signature: str, place: str, cluster: Cluster, name: str) -> None:
+    authorities = cluster.authorities()
+    pins = pins_of(authorities) if authorities else []
+    if fault := minisign.misplaced(signature, place, pins, time.time()):
+        raise Unusable(f"the signature of {name}: {fault}")
 
 
 def _programs(text: str, node_name: str, labels: Mapping[str, str]) -> Iterator[dict[str, str]]:
