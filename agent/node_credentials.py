@@ -6,13 +6,14 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
-from agent.host.port import FileKind
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.kube import kubeconfig
+from agent.private_keys import key_files, resolved
 
 if TYPE_CHECKING:
     from agent.host.port import Host
+    from agent.kube.access import Access
     from agent.kube.kubeconfig import Kubeconfig, ReadFile
 
 
@@ -36,24 +37,20 @@ def own_kubeconfig(host: Host, path: PureWindowsPath) -> Kubeconfig | None:
     own = kubeconfig.read(host.files.read(path), str(path))
     user = own.user()
     named = [path.parent / each for each in (user.certificate_path, user.key_path) if each]
-    return None if any(host.files.observe(_in_use(host, each)) is None for each in named) else own
+    return None if any(host.files.observe(resolved(host, each)) is None for each in named) else own
 
 
-def _in_use(host: Host, path: PureWindowsPath) -> PureWindowsPath:
-    """The kubelet's current certificate is a link to a dated one beside it. No other link is followed."""
-    there = host.files.observe(path)
-    if there is None or there.kind is not FileKind.LINK:
-        return path
-    target = path.parent / host.files.link_target(path)
-    return target if target.parent == path.parent else path
+def access(host: Host, own: Kubeconfig, path: PureWindowsPath) -> Access:
+    """Return what a client needs to ask by the kubeconfig at `path`. Raises NotUsable, HostError."""
+    return own.access(_reader(host, path), key_files(host, path))
 
 
-def reader(host: Host, config: PureWindowsPath) -> ReadFile:
+def _reader(host: Host, config: PureWindowsPath) -> ReadFile:
     """A path in a kubeconfig starts at the kubeconfig's own folder."""
 
     def read(path: str) -> bytes:
         try:
-            return host.files.read(_in_use(host, config.parent / PureWindowsPath(path)))
+            return host.files.read(resolved(host, config.parent / PureWindowsPath(path)))
         except HostError as fault:
             raise OSError(fault.code, str(fault)) from fault
 

@@ -94,7 +94,7 @@ def identity(host: Host, path: PureWindowsPath) -> tuple[str, Access]:
         raise Unknown(str(fault)) from fault
     if own is None:
         raise Unknown(f"{path} is not there yet: the kubelet has no credentials")
-    access = own.access(node_credentials.reader(host, path))
+    access = node_credentials.access(host, own, path)
     certificate = access.own_certificate()
     found = _NODE.search(certificate.subject) if certificate else None
     if found is None:

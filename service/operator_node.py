@@ -36,7 +36,7 @@ def access_by(host: Host, path: PureWindowsPath, notice: Callable[[str], None]) 
         raise Unknown(str(fault)) from fault
     if own is None:
         raise Unknown(f"{path} is not there, or names a certificate that is not")
-    return own.access(node_credentials.reader(host, path))
+    return node_credentials.access(host, own, path)
 
 
 def client_of(

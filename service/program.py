@@ -112,12 +112,14 @@ def _keep(
     # OpenSSL would take 5 MB, for hashes that Python has of its own, too.
     sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
 
+    from agent.private_keys import sweep
     from agent.release import RELEASE
     from service.keeping import Keeping
     from service.telling import Telling
     from service.watching import Watches
 
     host = open_host()
+    sweep(host)
     telling = Telling(host, open_log(host))
     wishes = wishing(host, signals, telling) if wishing else None
     if metrics_port is not None:

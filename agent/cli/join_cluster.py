@@ -20,6 +20,7 @@ from agent.kube.following import Following, until
 from agent.kube.kept import Kept
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, pin, pins_in
+from agent.private_keys import key_files
 from agent.records import field, frozen
 from agent.sources.kubeadm.places import KUBELET_CONF
 
@@ -74,7 +75,7 @@ def find_cluster(
         own = _usable(host)
         if own:
             _check_it_is_this_cluster(host, own, configuration, given, notice)
-        used = own or _bootstrap(configuration, given, notice, kept)
+        used = own or _bootstrap(host, configuration, given, notice, kept)
         with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, kept) as client:
             found = _asked(client, used, name, joins=own is None)
             _compare_clocks(client, notice)
@@ -167,10 +168,12 @@ def _usable(host: Host) -> Kubeconfig | None:
         ) from fault
 
 
-def _bootstrap(configuration: JoinConfiguration, given: Given, notice: Notice, kept: Kept) -> Kubeconfig:
+def _bootstrap(
+    host: Host, configuration: JoinConfiguration, given: Given, notice: Notice, kept: Kept
+) -> Kubeconfig:
     discovery, by_token = configuration.discovery, configuration.discovery.bootstrap_token
     seconds, proxies = configuration.timeouts.discovery, of_environment(os.environ)
-    finding = Discovery(seconds, proxies=proxies, notice=notice, kept=kept)
+    finding = Discovery(seconds, proxies=proxies, notice=notice, kept=kept, key_files=key_files(host))
     if by_token is not None:
         found = finding.by_token(
             by_token.api_server_endpoint,
@@ -284,7 +287,7 @@ def _client(
     used: Kubeconfig, host: Host, seconds: float, notice: Notice, kept: Kept | None = None
 ) -> Iterator[Client]:
     limits, proxies = Limits(patience=seconds), of_environment(os.environ)
-    access = used.access(node_credentials.reader(host, KUBELET_CONF))
+    access = node_credentials.access(host, used, KUBELET_CONF)
     with Client(access, proxies=proxies, limits=limits, notice=notice, kept=kept) as client:
         yield client
 

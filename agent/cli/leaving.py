@@ -236,11 +236,12 @@ class Leaving:
         from agent.kube.client import Client
         from agent.kube.failure import NotUsable
         from agent.kube.limits import Limits
+        from agent.private_keys import key_files
 
         file = given_file(self._request, options.DELETE_AS, self._host)
         try:
             config = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
-            access = config.access(file.from_here)
+            access = config.access(file.from_here, key_files(self._host))
         except NotUsable as fault:
             raise BadInput(f"{options.DELETE_AS.name} {fault}", where=options.DELETE_AS.name) from fault
         self._check_cluster(config, file)

@@ -43,7 +43,7 @@ def check(request: Request, host: Host) -> None:
         )
         raise BadUsage(text, where=options.ALLOW_REBOOT.name)
     from agent.cli import join_options
-    from agent.cli.exchangeable import exchangeable
+    from agent.exchangeable import exchangeable
 
     for option in (
         *(options.IGNITION, options.KUBEADM_CONFIG, options.NODE_CONFIG, options.KUBELET, options.LOG_RUNNER),

@@ -97,6 +97,11 @@ class StateFolder:
         return self.path / "mending"
 
     @property
+    def tls(self) -> PureWindowsPath:
+        """Private keys, each for as long as TLS takes to load it."""
+        return self.path / "tls"
+
+    @property
     def _reserve(self) -> PureWindowsPath:
         return self.path / "reserve"
 
@@ -106,6 +111,13 @@ class StateFolder:
 
     def ensure(self) -> None:
         """What is in there is believed, and every user may make folders in ProgramData."""
+        try:
+            self._ensure()
+        except NotFound:
+            # A process that had made it for a moment (agent.private_keys) has just removed it.
+            self._ensure()
+
+    def _ensure(self) -> None:
         self.secure()
         try:
             self.host.files.make_directory(self.path, PRIVATE_DIRECTORY)
@@ -311,7 +323,7 @@ class StateFolder:
         if self.host.files.observe(self.path) is None:
             return
         self.forget_but(set())
-        for folder in (self.made, self.fetched, self.mending):
+        for folder in (self.made, self.fetched, self.mending, self.tls):
             with suppress(NotFound):
                 remove_tree(self.host.files, folder)
         if not but_given:

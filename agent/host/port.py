@@ -16,7 +16,7 @@ from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from pathlib import PureWindowsPath
+    from pathlib import Path, PureWindowsPath
 
     from agent.host.networks import Networks, Routes
     from agent.host.sddl import SecurityDescriptor
@@ -140,6 +140,12 @@ class Files(Protocol):
 
     def tail(self, path: PureWindowsPath, limit: int) -> bytes:
         """The last `limit` bytes of a file that another program may be writing to."""
+
+    def native_path(self, path: PureWindowsPath) -> Path:
+        """The path of a file for a library of this process that opens files itself, and follows links.
+
+        Nothing holds what lies there: only for what nobody but administrators can exchange.
+        """
 
     def list(self, path: PureWindowsPath) -> Sequence[str]:
         """Names in a folder, sorted without regard to case."""

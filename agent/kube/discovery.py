@@ -36,6 +36,7 @@ from agent.kube.failure import (
     Refused,
     Unreachable,
 )
+from agent.kube.key_files import TEMPORARY
 from agent.kube.limits import Limits
 from agent.kube.pins import HOW, Pins, pin
 from agent.records import replaced
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
     from agent.kube.kept import Kept
+    from agent.kube.key_files import KeyFiles
     from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
     from agent.kube.tokens import BootstrapToken
     from agent.x509 import Certificate
@@ -68,16 +70,19 @@ class Discovery:
         notice: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
         kept: Kept | None = None,
+        key_files: KeyFiles = TEMPORARY,
     ) -> None:
         """`notice` is told, in a line for a person, of what is to be known and of what is tried again.
 
-        `kept`: where a connection that is trusted is left for whoever asks next.
+        `kept`: where a connection that is trusted is left for whoever asks next. `key_files`: by which a
+        discovery kubeconfig's own key is loaded.
         """
         self._proxies = proxies
         self._notice = notice
         self._clock = clock or SystemClock()
         self._seconds = seconds
         self._kept = kept
+        self._key_files = key_files
 
     def by_token(
         self, endpoint: str, token: str, hashes: Iterable[str], *, any_authority: bool = False
@@ -165,7 +170,7 @@ class Discovery:
                 f"{config.name} has no credentials to join with: put them in, or give a bootstrap token "
                 "as well (discovery.tlsBootstrapToken)"
             )
-        access = config.access(_no_files)
+        access = config.access(_no_files, self._key_files)
         if access.insecure:
             self._notice(f"{config.name} has insecure-skip-tls-verify set: whoever answers there is believed")
         cluster = self._completed(config, self._told(access, effort))

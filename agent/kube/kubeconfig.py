@@ -12,12 +12,15 @@ from agent.fetch import address, authorities
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
+from agent.kube.key_files import TEMPORARY
 from agent.records import field, frozen, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from agent.documents import Value
+    from agent.kube.key_files import KeyFiles
     from agent.yaml_events import Place
 
     ReadFile = Callable[[str], bytes]
@@ -138,7 +141,7 @@ class Kubeconfig:
             users[self.contexts[self.current].user] = user
         return replaced(self.with_cluster(cluster), users=users)
 
-    def access(self, read: ReadFile) -> Access:
+    def access(self, read: ReadFile, key_files: KeyFiles = TEMPORARY) -> Access:
         """What a client needs, paths followed. Raises NotUsable."""
         whole = self.embedded(read)
         cluster, user = whole.cluster(), whole.user()
@@ -166,7 +169,23 @@ class Kubeconfig:
             password=user.password,
             certificate=user.certificate,
             key=user.key,
+            pair=self._pair(key_files),
+            key_files=key_files,
         )
+
+    def _pair(self, key_files: KeyFiles) -> tuple[Path, Path] | tuple[()]:
+        """Where certificate and key lie, if both are files that only administrators can exchange."""
+        user = self.user()
+        named = user.certificate_path and user.key_path and not (user.certificate or user.key)
+        if not named:
+            return ()
+        try:
+            certificate = key_files.private_path(user.certificate_path)
+            key = key_files.private_path(user.key_path)
+        except OSError as fault:
+            why = fault.strerror or f"error {fault.errno}"
+            raise NotUsable(f"{self.name}: client-key names {user.key_path}: {why}") from None
+        return (certificate, key) if certificate and key else ()
 
     def check(self) -> None:
         """That all of it fits together, as kubeadm wants it of a discovery kubeconfig. Raises NotUsable."""

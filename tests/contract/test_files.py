@@ -122,6 +122,7 @@ EVERY_CALL: dict[str, Callable[[Files, PureWindowsPath], object]] = {
     "read": lambda files, path: files.read(path),
     "blocks": lambda files, path: list(files.blocks(path)),
     "tail": lambda files, path: files.tail(path, 1),
+    "native_path": lambda files, path: files.native_path(path),
     "list": lambda files, path: files.list(path),
     "make_directory": lambda files, path: files.make_directory(path, PRIVATE_DIRECTORY),
     "write": lambda files, path: files.write(path, b"", PRIVATE_FILE),
@@ -861,6 +862,21 @@ def test_a_link_is_removed_and_what_it_leads_to_stays(world: World) -> None:
     world.plant_link(world.folder / "link", world.folder / "real")
     world.host.files.remove(world.folder / "link")
     assert world.host.files.list(world.folder) == ["real"]
+
+
+# A path for a library of this process
+
+
+def test_the_native_path_of_a_file_opens_it(world: World) -> None:
+    world.host.files.write(world.folder / "Key.pem", b"a key", PRIVATE_FILE)
+    assert world.host.files.native_path(world.folder / "key.PEM").read_bytes() == b"a key"
+
+
+def test_what_is_no_file_has_no_native_path(world: World) -> None:
+    with pytest.raises(NotFound):
+        world.host.files.native_path(world.folder / "nothing")
+    with pytest.raises(WrongKind):
+        world.host.files.native_path(world.folder)
 
 
 # Watching

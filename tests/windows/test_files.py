@@ -9,6 +9,8 @@ import pytest
 from agent.host import protection
 from lab import trace
 from lab.sddl import read_by_samba
+from unit.fetch.authority import issue
+from unit.kube.test_client import key_of
 
 if TYPE_CHECKING:
     from lab.node import Node
@@ -42,6 +44,25 @@ def the_only_descriptor(node: Node, beginning: str) -> trace.Descriptor:
     given = [descriptor for descriptor in node.descriptors() if descriptor.path.startswith(beginning)]
     assert len(given) == 1
     return given[0]
+
+
+def test_a_key_that_tls_loads_lies_in_a_private_file_below_program_data(node: Node) -> None:
+    node.reboot(traced=True)
+    issued = issue("system:node:win1")
+    loaded = on_the_host(
+        node,
+        "import ssl\n"
+        "from agent.private_keys import key_files\n"
+        f"with key_files(open_windows()).lent({issued.pem + key_of(issued)!r}) as path:\n"
+        "    print(path.parent)\n"
+        "    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path)\n"
+        "print(path.parent.parent.exists())\n",
+    )
+    assert loaded.out.splitlines() == [r"C:\ProgramData\wmcb\tls", "False"]
+    born = the_only_descriptor(node, "C:\\ProgramData\\wmcb\\tls\\wmcb-")
+    assert born.born
+    assert born.protected
+    assert born.contents == read_by_samba(str(protection.PRIVATE_FILE))
 
 
 @pytest.mark.parametrize(

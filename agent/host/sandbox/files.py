@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import contextmanager
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
@@ -124,6 +124,9 @@ class SandboxFiles:
         with held.opened("read", self._readable(path), os.O_RDONLY) as descriptor:
             os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - limit), os.SEEK_SET)
             return _read(descriptor, limit)
+
+    def native_path(self, path: PureWindowsPath) -> Path:
+        return Path(self._readable(path).file)
 
     def list(self, path: PureWindowsPath) -> Sequence[str]:
         place = self._folder("list", path)

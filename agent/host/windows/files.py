@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 import math
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, TypeVar
 
 from agent.host.errors import InUse, NotFound, ProgramRunning
@@ -116,6 +116,10 @@ class WindowsFiles:
             while len(tail) < limit and (part := api.read(handle, limit - len(tail))):
                 tail += part
             return tail
+
+    def native_path(self, path: PureWindowsPath) -> Path:
+        with telling("read", str(path)), _file(path, api.SHARE_ALL):
+            return Path(path)
 
     def list(self, path: PureWindowsPath) -> Sequence[str]:
         with telling("list", str(path)), _reached(path, api.LIST_DIRECTORY) as handle:

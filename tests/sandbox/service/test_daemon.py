@@ -18,7 +18,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
-from agent.host.protection import PRIVATE_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 
@@ -70,6 +70,19 @@ def wmcb(tmp_path: pathlib.Path, host: Host) -> list[str]:
     made = PureWindowsPath(r"C:\ProgramData\wmcb\made")
     until(lambda: host.files.observe(made) is not None and len(host.files.list(made)) == 2)
     return words
+
+
+def test_keys_that_an_ended_process_left_go_when_it_starts(
+    tmp_path: pathlib.Path, host: Host, wmcb: list[str]
+) -> None:
+    host.services.stop("wmcb")
+    host.services.wait("wmcb", ServiceState.STOPPED, LIMIT_SECONDS)
+    tls = PureWindowsPath(r"C:\ProgramData\wmcb\tls")
+    host.files.make_directory(tls, PRIVATE_DIRECTORY)
+    host.files.write(tls / "0123456789abcdef.pem", b"a key", PRIVATE_FILE)
+    os.utime(tmp_path / "ProgramData" / "wmcb" / "tls" / "0123456789abcdef.pem", (0, 0))
+    assert run([*wmcb, "daemon", "run"]) == 0
+    until(lambda: host.files.observe(tls) is None)
 
 
 def pid(host: Host) -> int | None:

@@ -310,7 +310,7 @@ def test_a_virus_scanner_that_holds_the_key_fails_no_request(
         unlink(path, **more)
 
     monkeypatch.setattr(os, "unlink", held_for_a_while)
-    monkeypatch.setattr("agent.kube.access.time.sleep", slept.append)
+    monkeypatch.setattr("agent.kube.key_files.time.sleep", slept.append)
     server.at(NODE, ok({}))
     with client(server, certificate=own.pem, key=key_of(own)) as asking:
         asking.get(NODE)
@@ -318,26 +318,31 @@ def test_a_virus_scanner_that_holds_the_key_fails_no_request(
     assert 0 < sum(slept) < 2
 
 
-def test_a_key_that_was_left_goes_when_the_next_is_written(server: ApiServer, temp: Path) -> None:
-    ours, in_use, others = (temp / f"wmcb_key-{'0' * 15}{last}" for last in "01x")
-    for folder in (ours, in_use, others):
-        folder.mkdir()
-        (folder / "wmcb_key.pem").write_bytes(b"a key")
-    os.utime(ours, (0, 0))
-    os.utime(others, (0, 0))
+def test_nothing_in_the_temporary_folder_is_removed_but_the_own_key(
+    server: ApiServer, tmp_path: Path, temp: Path
+) -> None:
+    """Every user may make folders and links in C:\\Windows\\Temp, under any name."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "wmcb_key.pem").write_bytes(b"a key of another program")
+    (temp / f"wmcb_key-{'0' * 16}").symlink_to(victim)
+    left = temp / f"wmcb_key-{'1' * 16}"
+    left.mkdir()
+    (left / "wmcb_key.pem").symlink_to(victim / "wmcb_key.pem")
+    for path in (victim, left):
+        os.utime(path, (0, 0))
+    before = sorted(tmp_path.rglob("*"))
     own = issue("system:node:win1", ROOT, names=[])
     with client(server, certificate=own.pem, key=key_of(own)) as asking:
         asking.find(NODE)
-    assert set(temp.iterdir()) == {in_use, others}
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_no_room_for_a_key(server: ApiServer, temp: Path) -> None:
     own = issue("system:node:win1", ROOT, names=[])
     temp.rmdir()
     # What follows is the system's own, in its language.
-    says = (
-        r"node\.conf: its client certificate and key cannot be used, which goes by way of .*wmcb_key\.pem: \w"
-    )
+    says = r"node\.conf: its client certificate and key cannot be loaded: .*wmcb_key-[0-9a-f]{16}: \w"
     with (
         pytest.raises(failure.NotUsable, match=says),
         client(server, certificate=own.pem, key=key_of(own)) as asking,
