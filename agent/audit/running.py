@@ -26,6 +26,7 @@ PROXY = "kube-proxy"
 _PARAMETERS = r"SYSTEM\CurrentControlSet\Services\{}\Parameters"
 _FLAGS_OF_KUBEADM = PureWindowsPath(r"C:\var\lib\kubelet\kubeadm-flags.env")
 _LARGEST = 4 << 20
+_NSSM = "nssm"
 _SCRIPTS = (".ps1", ".cmd", ".bat")
 _DRIVE = re.compile(r"\$env:SystemDrive|%SystemDrive%", re.IGNORECASE)
 _FLAG = re.compile(
@@ -109,7 +110,7 @@ def running(host: Host, service: str) -> Running | None:
     if installed is None:
         return None
     program = f"{service}.exe"
-    words = [*installed.definition.command, *_words_of_nssm(host, service)]
+    words = [*installed.definition.command, *(_words_of_nssm(host, service) if _is_nssm(installed) else ())]
     programs = list(_programs(words))
     flags = _flags(_after(program, words))
     for script in [path for path in programs if path.suffix.lower() in _SCRIPTS]:
@@ -159,6 +160,15 @@ def _at(configuration: Mapping[str, Value], name: str) -> Value:
     for part in name.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return value
+
+
+def _is_nssm(installed: InstalledService) -> bool:
+    """Whether the service runs NSSM now: the parameters of one that it ran earlier stay in the registry.
+
+    NSSM registers its own path, perhaps without the quotes that a blank in it needs.
+    """
+    paths = (installed.image_path.strip().strip('"'), installed.definition.command[0])
+    return any(PureWindowsPath(path).stem.lower().startswith(_NSSM) for path in paths)
 
 
 def _words_of_nssm(host: Host, service: str) -> Sequence[str]:

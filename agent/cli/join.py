@@ -42,6 +42,7 @@ _CHECKS = {
 _WAIT = "kubelet-wait-bootstrap"
 """A phase of kubeadm's."""
 _LARGEST_PATCH = 1 << 20
+_NODE_IP = "node-ip"
 _PIPE = "npipe:////./pipe/"
 
 
@@ -60,6 +61,7 @@ def node_to_join(
 ) -> tuple[Specification, Wishes]:
     """What is wanted of this machine, when the cluster was asked. Raises BadUsage and Failure."""
     configuration = _of(asking)
+    _refuse_two_addresses(request, configuration)
     patches = read_patches(_patch_files(request, host, configuration.patches_directory))
     endpoint = _runtime_endpoint(request, host, configuration)
     name = name_of(configuration, host)
@@ -120,6 +122,16 @@ def _found(cluster: JoinCluster, asking: Asking) -> Found:
         cluster.bootstrap_user,
         cluster.on_the_way,
     )
+
+
+def _refuse_two_addresses(request: Request, configuration: JoinConfiguration) -> None:
+    given = {each.name.replace("_", "-") for each in configuration.node_registration.kubelet_extra_args}
+    if request.has(options.NODE_IP) and _NODE_IP in given:
+        raise BadUsage(
+            f"{options.NODE_IP.name}: nodeRegistration.kubeletExtraArgs of the JoinConfiguration says "
+            f"{_NODE_IP}, too; leave one of them out",
+            where=options.NODE_IP.name,
+        )
 
 
 def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:

@@ -63,6 +63,7 @@ UPGRADE = (
 JOIN = (
     *CLUSTER,
     *options.CONFIGURATION,
+    options.NODE_IP,
     options.KUBELET,
     options.INSTALL_DIRECTORY,
     options.KUBELET_VERSION,

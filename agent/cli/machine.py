@@ -71,7 +71,11 @@ def open_to_look(request: Request) -> Host:
 
 def open_or_imagine(request: Request) -> Host:
     """The same, for what can be shown anywhere: on another system a bare machine stands for Windows."""
-    return _bare_machine() if is_imagined(request) else open_to_look(request)
+    if not is_imagined(request):
+        return open_to_look(request)
+    from agent.host.sandbox.imagined import open_imagined
+
+    return open_imagined(_passing_folder())
 
 
 def tell_of_imagined(request: Request) -> None:
@@ -106,15 +110,20 @@ def _called(request: Request) -> str:
 
 
 def _bare_machine() -> Host:
+    from agent.host.sandbox import open_sandbox
+
+    return open_sandbox(_passing_folder())
+
+
+def _passing_folder() -> Path:
+    """Which is gone when this process ends."""
     import atexit
     import tempfile
     from pathlib import Path
 
-    from agent.host.sandbox import open_sandbox
-
     folder = tempfile.TemporaryDirectory(prefix="wmcb-")
     atexit.register(folder.cleanup)
-    return open_sandbox(Path(folder.name), run_services=False)
+    return Path(folder.name)
 
 
 def _sandbox(request: Request) -> Host:

@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
-from agent.cli.command_line import HIDDEN
+from agent.cli.drift_advice import advice, different_type
 from agent.cli.looking import ELEVATE
-from agent.cli.outstanding import outstanding
 from agent.cli.wording import many
 from agent.engine.planning import Action
 from agent.spec import Effect
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
 
     from agent.cli.colours import Colours
     from agent.cli.outlook import Outlook
-    from agent.engine.planning import Change, Difference, Plan
+    from agent.engine.planning import Change, Plan
     from agent.engine.run import Done, Standing, Status
+    from agent.host.port import ServiceState
     from agent.preflight import Finding
     from agent.spec import Note
 
@@ -87,8 +87,16 @@ def of_logs(logs: Logs) -> str:
     return "\n".join(lines)
 
 
-def of_status(status: Status, colours: Colours, *, details: bool, called: str = "wmcb") -> str:
-    """`called` is what a command about this machine begins with."""
+def of_status(
+    status: Status,
+    colours: Colours,
+    *,
+    details: bool,
+    called: str = "wmcb",
+    resident: ServiceState | None = None,
+    is_paused: bool = False,
+) -> str:
+    """`called` is what a command about this machine begins with; `resident` the state of its service."""
     otherwise = [
         each
         for each in status.resources
@@ -96,8 +104,7 @@ def of_status(status: Status, colours: Colours, *, details: bool, called: str = 
     ]
     lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
     lines += status.awaiting
-    if advice := _advice(status, otherwise, called):
-        lines.append(advice)
+    lines += advice(status, otherwise, called, resident=resident, is_paused=is_paused)
     if denied := sum(each.is_denied for each in otherwise):
         lines.append(f"{many(denied, 'thing')} could not be looked at: {ELEVATE}")
     if number := len(status.resources):  # none is made until a first run has ended
@@ -106,50 +113,6 @@ def of_status(status: Status, colours: Colours, *, details: bool, called: str = 
         not_known = f", {unseen} not known" if unseen else ""
         lines.append(f"{number - len(otherwise)} of {number} as wanted{not_known}{title}")
     return "\n".join(lines)
-
-
-_AGAIN_AS_BEFORE = "run this again to make that right"
-
-
-def _advice(status: Status, otherwise: Sequence[Standing], called: str) -> str | None:
-    if status.under_way:
-        return "a run is under way on this machine: ask again when it has ended"
-    if status.interrupted:
-        told = "the last run was interrupted: run it again to finish it"
-        return f"{told}, or {called} --rollback to take it back"
-    if outstanding(status.title) is not None:
-        told = "this user data was not carried out to its end"
-        return f"{told}: run {called} --user-data with it again to go on"
-    if status.leaving:
-        return f"a reset could not take all of it back: run {called} reset again"
-    if all(each.unseen and not each.differences for each in otherwise):
-        return None
-    from agent.cli.inputs import USER_DATA
-
-    is_of_user_data = status.title.startswith(USER_DATA)
-    again = _again_of_user_data(called) if is_of_user_data else _again(status, called)
-    in_the_way = [each.record.target.key.name for each in otherwise if _of_another_type(each)]
-    return f"move {', '.join(in_the_way)} away, then {again}" if in_the_way else again
-
-
-def _again_of_user_data(called: str) -> str:
-    return (
-        f"run {called} upgrade to make right what the join made; what else of this user data has changed "
-        "stays so, as it is carried out once: put it right by hand, or run "
-        f"{called} reset and carry it out anew"
-    )
-
-
-def _again(status: Status, called: str) -> str:
-    if not status.command:
-        return f"run {called} again, with the command and the options that made this, to make that right"
-    hidden = f", with what {HIDDEN} stands for" if HIDDEN in status.command else ""
-    return f"{_AGAIN_AS_BEFORE}{hidden}: {status.command}"
-
-
-def _of_another_type(standing: Standing) -> Sequence[Difference]:
-    """A folder in a file's place, say: a run would not touch it. Of what is in it nothing can be compared."""
-    return [each for each in standing.differences if each.field == "type"] if standing.found else []
 
 
 def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterator[str]:
@@ -165,7 +128,7 @@ def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterato
         yield colours.paint("red", f"- {target.key} is gone")
         return
     yield colours.paint("yellow", f"~ {target.key}")
-    differences = _of_another_type(standing) or standing.differences
+    differences = different_type(standing) or standing.differences
     for line in shown_values.lines(target, differences, is_there=True, details=details):
         yield f"    {line}"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agent.host.commandline import quote
 from agent.resources.kind import field_in_words, veiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeGuard
 
     from agent.engine.planning import Difference
@@ -48,7 +49,8 @@ def lines(
             and not target.manner.get("secret")
         ):
             yield f"{label}:"
-            yield from (f"  {line}" for line in _other_words(each.found, each.wanted))
+            quoted = quote if each.field == "command" else str
+            yield from (f"  {line}" for line in _other_words(each.found, each.wanted, quoted))
         else:
             found, wanted = (shown(target, each.field, value) for value in (each.found, each.wanted))
             yield f"{label}: {found} -> {wanted}"
@@ -75,11 +77,11 @@ def _rights(difference: Difference) -> str:
     return f"{found} -> {wanted}"
 
 
-def _other_words(found: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
+def _other_words(found: Sequence[str], wanted: Sequence[str], quoted: Callable[[str], str]) -> Iterator[str]:
     """Of a command line with fifty flags the one that differs."""
     before, after = Counter(_without_secrets(found)), Counter(_without_secrets(wanted))
-    yield from (f"- {word}" for word in (before - after).elements())
-    yield from (f"+ {word}" for word in (after - before).elements())
+    yield from (f"- {quoted(word)}" for word in (before - after).elements())
+    yield from (f"+ {quoted(word)}" for word in (after - before).elements())
 
 
 def _are_words(value: Value) -> TypeGuard[Sequence[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli.asking import last_of
+from agent.cli.command_line import command_line
 from agent.cli.contents import Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
@@ -61,7 +62,8 @@ def make(request: Request, host: Host, stage: Stage) -> Done:
     with recorded(host, stage.what, display(request), foreseen_of) as told:
         stage = _fetched(host, stage, Fetching(told))
         try:
-            done = engine.make_so(host, stage.specification, RELEASE, told, part=stage.part)
+            command = command_line(request)
+            done = engine.make_so(host, stage.specification, RELEASE, told, command=command, part=stage.part)
         except CannotBeSo as fault:
             raise _at_its_place(fault, stage) from fault
         except engine.TakenBack as failure:

@@ -43,7 +43,11 @@ def show(request: Request) -> int:
     host = open_to_look(request)
     with looking(host):
         status = engine.status(host)
-        status = replaced(status, command=here(request, status.command))
+        origins = {
+            part: replaced(origin, command=here(request, origin.command))
+            for part, origin in status.origins.items()
+        }
+        status = replaced(status, origins=origins)
         pause, following = pausing.read(host), shown_following.following(host)
     resident = resident_state(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
@@ -56,7 +60,15 @@ def show(request: Request) -> int:
         say("wmcb has put nothing on this machine")
     else:
         details = request.has(VERBOSE)
-        say(shown_plan.of_status(status, Colours(sys.stdout), details=details, called=called(request)))
+        text = shown_plan.of_status(
+            status,
+            Colours(sys.stdout),
+            details=details,
+            called=called(request),
+            resident=resident,
+            is_paused=pause is not None,
+        )
+        say(text)
     if not request.wants_json:
         _say_of_the_service(request, resident, pause, following)
         if logs:

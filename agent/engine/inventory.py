@@ -89,7 +89,7 @@ class Inventory:
         by_key = {record.target.key: record for record in records}
         origins = {NODE: Origin(document["title"], document.get("recipe", ""), document.get("command", ""))}
         for name, part in document.get("parts", {}).items():
-            origins[name] = Origin(part["title"], part["recipe"])
+            origins[name] = Origin(part["title"], part["recipe"], part.get("command", ""))
         return cls(by_key, document["run"], origins)
 
     def save(self, folder: StateFolder) -> None:
@@ -105,7 +105,8 @@ class Inventory:
         }
         if others:
             document["parts"] = {
-                name: {"title": origin.title, "recipe": origin.recipe} for name, origin in others.items()
+                name: {"title": origin.title, "recipe": origin.recipe, "command": origin.command}
+                for name, origin in others.items()
             }
         text = json.dumps(document, indent=1)
         if is_secret(text):

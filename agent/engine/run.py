@@ -376,12 +376,17 @@ class Status:
     resources: tuple[Standing, ...]
     interrupted: bool
     """The last run did not come to its end."""
-    command: str = ""
-    """How somebody asked for this node last; empty where that is not known."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Of each part that there is something of."""
     under_way: bool = False
     """A run is at work just now, and half of this is about to change."""
     awaiting: tuple[str, ...] = ()
     """What takes effect when Windows has been restarted, a line each."""
+
+    @property
+    def command(self) -> str:
+        """How somebody asked for this node last; empty where that is not known."""
+        return self.origins.get(NODE, Origin()).command
 
     @property
     def leaving(self) -> tuple[Key, ...]:
@@ -424,7 +429,7 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     under_way = under_way or host.processes.is_held(LOCK)
     is_cut_off = is_cut_off and not under_way
     awaiting = tuple(restarting.awaiting(host, inventory.records).values())
-    return Status(inventory.title, standings, is_cut_off, inventory.command, under_way, awaiting)
+    return Status(inventory.title, standings, is_cut_off, inventory.origins, under_way, awaiting)
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
@@ -542,7 +547,7 @@ def _are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
     return len(origins) >= len(inventory.origins) and all(
         origin.title in ("", inventory.title_of(part))
         and origin.recipe in ("", inventory.recipe_of(part))
-        and (part != NODE or origin.command in ("", inventory.command))
+        and origin.command in ("", inventory.origins.get(part, Origin()).command)
         for part, origin in origins.items()
     )
 

@@ -6,7 +6,9 @@ from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.host import commandline
 from agent.host.errors import (
+    BadName,
     DependentsRunning,
     HostError,
     NotFound,
@@ -109,7 +111,8 @@ class ServiceResource(Kind):
         if field == _RECOVERY:
             return service_state.recovery_in_words(value)
         if isinstance(value, list | tuple):
-            return " ".join(map(str, value)) or "nothing"
+            words = [str(word) for word in value]
+            return (_command_line(words) if field == "command" else " ".join(words)) or "nothing"
         return super().shown(field, value, manner)
 
     def lacking(self, field: str, wanted: Value, manner: State) -> str:
@@ -242,6 +245,13 @@ def _lack(host: Host, want: Service) -> str | None:
     if want.makes is not None and not is_file(host.files, want.makes):
         return f"has not made {want.makes}"
     return None
+
+
+def _command_line(words: Sequence[str]) -> str:
+    """As Windows hands it to the program; as it stands where the program's path has a quote in it."""
+    with suppress(BadName):
+        return commandline.join(words) if words else ""
+    return " ".join(words)
 
 
 def _place(port: int, path: str) -> str:

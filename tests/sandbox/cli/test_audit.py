@@ -98,6 +98,14 @@ def test_a_node_made_here_has_no_failure(machine: Machine) -> None:
     assert "4.2.6   no meaning  iptables' chains are kept: Windows has no iptables\n" in answer.out
 
 
+def test_parameters_of_an_nssm_that_runs_no_more_are_not_read(machine: Machine) -> None:
+    """NSSM leaves them in the registry when the service is given another program."""
+    assert machine.wmcb(*machine.node).code == 0
+    for name, value in {"Application": NSSM, "AppParameters": r"C:\k\gone.ps1 --anonymous-auth=true"}.items():
+        machine.host.registry.write(PARAMETERS, name, RegistryValue(RegistryKind.STRING, value))
+    assert failing(machine) == []
+
+
 def test_without_a_kubelet_there_is_nothing_to_audit(machine: Machine) -> None:
     answer = machine.wmcb("audit")
     assert (answer.code, answer.out) == (1, "")

@@ -184,6 +184,27 @@ def test_what_it_leaves(windows: Machine, cluster: Cluster) -> None:
     assert any(word.startswith("--bootstrap-kubeconfig=") for word in service.definition.command)
 
 
+def test_the_nodes_address_may_be_given(windows: Machine, cluster: Cluster) -> None:
+    answer = join(windows, cluster, "--node-ip", "192.0.2.11")
+    assert answer.code == 0, answer.err
+    assert "--node-ip=192.0.2.11" in text(windows, r"C:\var\lib\kubelet\kubeadm-flags.env")
+
+
+@pytest.mark.parametrize("command", [("join", "--config"), ("--kubeadm-config",)], ids=" ".join)
+def test_an_address_in_the_configuration_and_another_one_are_refused(
+    windows: Machine, cluster: Cluster, command: tuple[str, ...]
+) -> None:
+    extra = "kubeletExtraArgs: [{name: node-ip, value: 192.0.2.12}]"
+    configuration = cluster.join_configuration().replace('name: "win1"', f'name: "win1", {extra}')
+    given = windows.give("join.yaml", configuration)
+    answer = windows.wmcb(*command, given, "--kubelet-version", "1.36", "--node-ip", "192.0.2.11")
+    assert answer.code == 2
+    assert answer.error_lines[-1] == (
+        "wmcb: --node-ip: nodeRegistration.kubeletExtraArgs of the JoinConfiguration says node-ip, too;"
+        " leave one of them out"
+    )
+
+
 def test_a_configuration_of_a_dry_run_is_only_looked_at(windows: Machine, cluster: Cluster) -> None:
     configuration = windows.give("join.yaml", f"{cluster.join_configuration()}dryRun: true\n")
     before = windows.picture()

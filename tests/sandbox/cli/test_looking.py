@@ -102,6 +102,24 @@ def test_without_windows_a_machine_is_imagined_and_said_to_be(
     assert machine.output.readouterr().err.splitlines()[-1] == imagined
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there the machine itself is looked at")
+def test_the_imagined_machine_lacks_what_setup_leaves_out_and_has_what_it_brings(machine: Machine) -> None:
+    document = machine.give(
+        "node.yaml",
+        "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+        "windowsFeatures: [{name: Containers}]\ntimeService: {running: true}\n",
+    )
+    machine.output.readouterr()
+    assert main.run(["plan", "--node-config", document]) == 0
+    assert machine.output.readouterr().out.splitlines()[:5] == [
+        "~ change    time service W32Time",
+        "    start: manual -> automatic",
+        "    runs: False -> True",
+        "~ change    windows feature Containers",
+        "    feature: disabled -> enabled",
+    ]
+
+
 @pytest.mark.parametrize("command", [("status",), NODE], ids=["status", "run"])
 def test_a_folder_that_may_not_be_written_to_is_no_sandbox(
     command: tuple[str, ...], machine: Machine, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from agent.host.port import Recovery, RecoveryAction, SidType
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
+from sandbox.cli.given import program
 
 if TYPE_CHECKING:
     from sandbox.cli.given import Machine
@@ -173,6 +174,26 @@ def test_recovery_is_told_in_words(machine: Machine) -> None:
     )
     machine.host.services.change(replaced(installed.definition, recovery=Recovery()))
     assert machine.wmcb("status").out.splitlines()[1] == f"    recovery: nothing -> {wanted}"
+
+
+def test_a_services_command_line_is_shown_as_windows_gets_it(machine: Machine) -> None:
+    document = (
+        "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\nservices:\n"
+        "- name: demo\n  program: 'C:\\Program Files\\demo.exe'\n  arguments: [{}]\n"
+    )
+    first = machine.give("node.yaml", document.format("--name=a b, --path, 'C:\\x y\\', \"\", 'a\"b'"))
+    machine.put(r"C:\Program Files\demo.exe", program())
+    planned = machine.wmcb("plan", "--node-config", first)
+    assert planned.out.splitlines()[1] == (
+        r'''    command: "C:\Program Files\demo.exe" "--name=a b" --path "C:\x y\\" "" "a\"b"'''
+    )
+    assert machine.wmcb("prepare", "--node-config", first).code == 0
+    second = machine.give("node.yaml", document.format("--name=c d, --path, 'C:\\x y\\', \"\", 'a\"b'"))
+    assert machine.wmcb("plan", "--node-config", second).out.splitlines()[1:4] == [
+        "    command:",
+        '      - "--name=a b"',
+        '      + "--name=c d"',
+    ]
 
 
 def test_what_stands_in_the_way_is_to_be_moved_first(machine: Machine) -> None:

@@ -535,7 +535,7 @@ def test_without_parts_it_is_written_so_that_an_older_wmcb_reads_it(host: Host) 
     part(host, tools())
     document = json.loads(host.files.read(STATE / "node.json"))
     assert document["format"] == 2
-    assert document["parts"] == {PART: {"title": "ConfigMap nodes/windows", "recipe": "r"}}
+    assert document["parts"] == {PART: {"title": "ConfigMap nodes/windows", "recipe": "r", "command": ""}}
     part(host, Specification(), recipe="")
     assert json.loads(host.files.read(STATE / "node.json"))["format"] == 1
 
