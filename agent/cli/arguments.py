@@ -10,7 +10,7 @@ from agent.cli.failure import BadUsage, without_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent.cli.given import GivenFile
     from agent.cli.join_cluster import Search
@@ -92,15 +92,22 @@ class Command:
 class Request:
     """What was asked for. `command` is None when help is wanted for several, or all."""
 
-    __slots__ = ("command", "files", "operand", "search", "values", "words")
+    __slots__ = ("command", "files", "off", "operand", "search", "values", "words")
 
     def __init__(
-        self, words: Sequence[str], command: Command | None, values: Mapping[str, str], operand: str = ""
+        self,
+        words: Sequence[str],
+        command: Command | None,
+        values: Mapping[str, str],
+        operand: str = "",
+        off: Collection[str] = (),
     ) -> None:
         self.operand = operand
         self.words = words
         self.command = command
         self.values = values
+        self.off = off
+        """Names of the switches that were given as `--name=false`."""
         self.files: dict[str, GivenFile] = {}
         """Those that it names and somebody has asked for, by option: agent.cli.given."""
         self.search: Search | None = None
@@ -111,6 +118,13 @@ class Request:
 
     def value(self, option: Option, default: str) -> str:
         return self.values.get(option.name, default)
+
+    def is_off(self, option: Option) -> bool:
+        return option.name in self.off
+
+    def with_values(self, values: Mapping[str, str]) -> Request:
+        """Return the same request with other options."""
+        return Request(self.words, self.command, values, self.operand, self.off)
 
     @property
     def wants_json(self) -> bool:
@@ -125,6 +139,9 @@ SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder
 SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 _NOWHERE: Mapping[str, str] = {}
+_ON = ("true", "1", "t", "T", "TRUE", "True")
+_OFF = ("false", "0", "f", "F", "FALSE", "False")
+"""What Go's flags read as true and as false; PowerShell's $true and $false become True and False."""
 
 
 def parse(
@@ -145,6 +162,7 @@ def parse(
     known = _known(commands, common)
     words: list[str] = []
     values: dict[str, str] = {}
+    off: set[str] = set()
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -162,13 +180,18 @@ def parse(
                 values.pop(option.name, None)
             if value is not None:
                 _add(values, option, value)
+                off.discard(option.name)
+            elif option.name not in values:
+                off.add(option.name)
         else:
             words.append(word)
     if words[:1] == ["help"]:
         del words[0]
         values[HELP.name] = ""
     _refuse_what_is_elsewhere(words, elsewhere)
-    return _request(words, values, commands, common, program)
+    request = _request(words, values, commands, common, program)
+    request.off = frozenset(off)
+    return request
 
 
 def _refuse_what_is_elsewhere(words: Sequence[str], elsewhere: Mapping[str, str]) -> None:
@@ -221,9 +244,9 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Op
     if option is None:
         return None, None
     if not option.placeholder:
-        if equals and value == "false":
+        if equals and value in _OFF and not (option.numbered and value.isdigit()):
             return option, None
-        if equals and value != "true" and not (option.numbered and value.isdigit()):
+        if equals and value not in _ON and not (option.numbered and value.isdigit()):
             raise BadUsage(f"{name} takes no value", where=name)
         return option, ""
     if not equals:

@@ -30,6 +30,16 @@ ADMINISTRATOR_CHECK = "administrator"
 RUNTIME_CHECK = "containerd-service"
 IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
 
+_CHECKS = {
+    "isprivilegeduser": "administrator",
+    "cri": "containerd-pipe",
+    "containerruntimeversion": "containerd-pipe",
+    "mem": "memory",
+    "systemverification": "windows-build",
+    "kubeletversion": SKEW_CHECK,
+}
+"""Checks that kubeadm has under another name."""
+
 
 def ignored_checks(request: Request, ids: Sequence[str] = IDS) -> Collection[str]:
     """Raises BadUsage for an id that there is none of."""
@@ -41,6 +51,18 @@ def ignored_checks(request: Request, ids: Sequence[str] = IDS) -> Collection[str
         if name not in ids:
             raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {_advice(name, ids)}")
     return names
+
+
+def checks_of_kubeadm(names: Sequence[str], asking: Asking) -> Collection[str]:
+    """Return the ids here of checks by kubeadm's names, and warn of those that there are none of."""
+    lower = [name.lower() for name in names]
+    if "all" in lower:
+        return frozenset(IDS)
+    known = {_CHECKS.get(name, name) for name in lower}
+    for name in sorted(known.difference(IDS)):
+        # kubeadm says nothing either: most of its checks are of Linux, or are no obstacle here.
+        asking.warn(f"{options.IGNORE.name}: no check here is called {name}")
+    return known.intersection(IDS)
 
 
 def _advice(wrong: str, ids: Sequence[str]) -> str:

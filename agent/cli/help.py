@@ -20,6 +20,7 @@ EXIT_CODES = (
     ("3", "refused: no administrator, or a condition of the machine is missing"),
     ("1001", "of user data: restart; 1002: the same again at the next boot"),
     ("1003", "restart this machine, and run the same again: it goes on"),
+    ("233", "1001 as a Linux shell sees it, in a sandbox; 234: 1002; 235: 1003"),
 )
 
 

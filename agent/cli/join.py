@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
 from agent.cli.asking import Asking, tell_report
-from agent.cli.checking import IDS, SKEW_CHECK
+from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm
 from agent.cli.failure import BadUsage, Failure
 from agent.cli.given import named_folder
 from agent.cli.inputs import USER_DATA, refuse_node_of_ignition, title_of
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
     from agent.sources.kubeadm.model import JoinConfiguration
     from agent.spec import Want
 
-_CHECKS = {
-    "isprivilegeduser": "administrator",
-    "cri": "containerd-pipe",
-    "containerruntimeversion": "containerd-pipe",
-    "mem": "memory",
-    "systemverification": "windows-build",
-    "kubeletversion": SKEW_CHECK,
-}
-"""Checks that kubeadm has under another name."""
 _WAIT = "kubelet-wait-bootstrap"
 """A phase of kubeadm's."""
 _LARGEST_PATCH = 1 << 20
@@ -142,14 +133,9 @@ def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes
 
 
 def _ignored(configuration: JoinConfiguration, asking: Asking) -> Collection[str]:
-    names = [name.lower() for name in configuration.node_registration.ignore_preflight_errors]
-    if "all" in names or "preflight" in configuration.skip_phases:
+    if "preflight" in configuration.skip_phases:
         return frozenset(IDS)
-    known = {_CHECKS.get(name, name) for name in names}
-    for name in sorted(known.difference(IDS)):
-        # kubeadm says nothing either: most of its checks are of Linux, or are no obstacle here.
-        asking.warn(f"{options.IGNORE.name}: no check here is called {name}")
-    return known.intersection(IDS)
+    return checks_of_kubeadm(configuration.node_registration.ignore_preflight_errors, asking)
 
 
 def _runtime_endpoint(request: Request, host: Host, configuration: JoinConfiguration) -> str:

@@ -98,4 +98,5 @@ def _join_options(request: Request) -> JoinOptions:
         patches_directory=request.value(join_options.PATCHES, ""),
         ignore_preflight_errors=listed(options.IGNORE),
         skip_phases=listed(join_options.SKIP_PHASES),
+        dry_run=False if request.is_off(options.DRY_RUN) else None,
     )

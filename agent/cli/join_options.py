@@ -29,7 +29,15 @@ DRAIN_TIMEOUT = Option("--drain-timeout", "seconds for its pods to be gone (300)
 EMPTY_DIRS = Option("--delete-emptydir-data", "evict also pods that keep data in an emptyDir")
 CONTROL_PLANE = Option("--control-plane", "only on Linux")
 CERTIFICATE_KEY = Option("--certificate-key", "of the control plane, on Linux", placeholder="KEY")
+ADVERTISE_ADDRESS = Option(
+    "--apiserver-advertise-address", "of the control plane, on Linux", placeholder="IP"
+)
+BIND_PORT = Option("--apiserver-bind-port", "of the control plane, on Linux", placeholder="N")
+USUAL_BIND_PORT = "6443"
 KUBEADM_VERBOSITY = Option("--v", "kubeadm's; --verbose says more here", placeholder="N")
+
+OF_CONTROL_PLANE = (CERTIFICATE_KEY, ADVERTISE_ADDRESS, BIND_PORT)
+"""What kubeadm heeds only beside --control-plane."""
 
 CLUSTER = (
     TOKEN,
@@ -75,7 +83,7 @@ JOIN = (
     options.DRY_RUN,
     options.ROLLBACK,
     CONTROL_PLANE,
-    CERTIFICATE_KEY,
+    *OF_CONTROL_PLANE,
     KUBEADM_VERBOSITY,
 )
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 from agent.cli import join_options, options
 from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option
 from agent.cli.failure import BadUsage
+from agent.cli.streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from agent.cli.arguments import Request
 
 VERBOSITY = Option("--v", "how much to say", placeholder="N", short="-v")
 FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")
-CLEAN_TMP = Option("--cleanup-tmp-dir", "there is none here")
 CERTIFICATES = Option("--cert-dir", "is always C:\\etc\\kubernetes\\pki", placeholder="DIR")
 KUBECONFIG = Option("--kubeconfig", "is always the node's own", placeholder="FILE")
 RENEWAL = Option("--certificate-renewal", "of a control plane")
@@ -24,16 +26,40 @@ FORMAT = Option("--output", "short, yaml or json", choices=("short", "yaml", "js
 IGNORE = Option(
     options.IGNORE.name, "go on in spite of these checks, or all", placeholder="IDS", repeated=True
 )
+_RESET_CONFIG = Option("--config", "a ResetConfiguration, in place of options", placeholder="FILE")
+_UPGRADE_CONFIG = Option("--config", "an UpgradeConfiguration, in place of options", placeholder="FILE")
+_ANY_CONFIG = Option("--config", "configurations of kubeadm's for a node", placeholder="FILE")
 ALLOW_OLD = Option("--allow-deprecated-api", "of an older configuration")
 ALLOW_NEW = Option("--allow-experimental-api", "of a newer configuration")
 
 COMMON = (HELP, VERBOSITY, SANDBOX, SANDBOX_RUN)
+
+_ROOTFS = Option("--rootfs", "of Linux", placeholder="DIR")
+_LOG_FILE = Option("--log-file", "has no effect", placeholder="FILE")
+_OF_THE_LOG = (
+    _LOG_FILE,
+    options.LOG_DIR,
+    Option("--add-dir-header", "has no effect"),
+    Option("--alsologtostderr", "has no effect"),
+    Option("--log-backtrace-at", "has no effect", placeholder="FILE:N"),
+    Option("--log-file-max-size", "has no effect", placeholder="N"),
+    Option("--log-flush-frequency", "has no effect", placeholder="5s"),
+    Option("--logtostderr", "has no effect"),
+    Option("--one-output", "has no effect"),
+    Option("--skip-headers", "has no effect"),
+    Option("--skip-log-headers", "has no effect"),
+    Option("--stderrthreshold", "has no effect", placeholder="N"),
+    Option("--vmodule", "has no effect", placeholder="PATTERN=N"),
+)
+"""What releases of kubeadm take from klog, the library of its log; of these 1.34 has only --vmodule left."""
+UNLISTED = (_ROOTFS, *_OF_THE_LOG)
+"""Options of every command that help does not list."""
 _JOIN = (
     *join_options.CLUSTER,
     IGNORE,
     options.DRY_RUN,
     join_options.CONTROL_PLANE,
-    join_options.CERTIFICATE_KEY,
+    *join_options.OF_CONTROL_PLANE,
 )
 
 COMMANDS = (
@@ -76,15 +102,15 @@ COMMANDS = (
         options=(
             FORCE,
             options.DRY_RUN,
-            join_options.CONFIG,
+            _RESET_CONFIG,
             join_options.CRI_SOCKET,
             IGNORE,
-            CLEAN_TMP,
+            options.CLEAN_TMP,
             CERTIFICATES,
             KUBECONFIG,
             join_options.SKIP_PHASES,
         ),
-        examples=("kubeadm reset -f",),
+        examples=("kubeadm reset -f", "kubeadm reset --config reset.yaml"),
     ),
     Command(
         "upgrade node",
@@ -93,14 +119,14 @@ COMMANDS = (
         options=(
             options.DRY_RUN,
             join_options.PATCHES,
-            join_options.CONFIG,
+            _UPGRADE_CONFIG,
             join_options.SKIP_PHASES,
             IGNORE,
             KUBECONFIG,
             RENEWAL,
             ETCD,
         ),
-        examples=("kubeadm upgrade node",),
+        examples=("kubeadm upgrade node", "kubeadm upgrade node --config upgrade.yaml"),
     ),
     Command(
         "version",
@@ -111,9 +137,9 @@ COMMANDS = (
     ),
     Command(
         "config validate",
-        "whether a JoinConfiguration can be meant",
+        "whether a JoinConfiguration, ResetConfiguration or UpgradeConfiguration can be used",
         run="agent.cli.under_kubeadm:validate",
-        options=(join_options.CONFIG, ALLOW_OLD, ALLOW_NEW),
+        options=(_ANY_CONFIG, ALLOW_OLD, ALLOW_NEW),
         examples=("kubeadm config validate --config join.yaml",),
     ),
 )
@@ -142,7 +168,33 @@ _ELSEWHERE = {
 
 def refuse_what_is_elsewhere(arguments: Sequence[str]) -> None:
     """Raises BadUsage for what kubeadm does, but on no Windows machine, whatever its options are."""
-    words = " ".join(word for word in arguments if not word.startswith("-"))
+    words = " ".join(_words(arguments))
     for name, reason in _ELSEWHERE.items():
         if f"{words} ".startswith(f"{name} "):
             raise BadUsage(f"kubeadm {name}: {reason}")
+
+
+def _words(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield what is neither an option nor the value of one that is known here."""
+    known = (*COMMON, *UNLISTED, *(option for command in COMMANDS for option in command.options))
+    with_value = {name for option in known if option.placeholder for name in (option.name, option.short)}
+    rest = iter(arguments)
+    for word in rest:
+        if word in with_value:
+            next(rest, None)
+        elif not word.startswith("-"):
+            yield word
+
+
+def without_unlisted(request: Request) -> Request:
+    """Return the request without the options of kubeadm's log. Raises BadUsage for what cannot be meant."""
+    if request.value(_ROOTFS, ""):
+        raise BadUsage(f"{_ROOTFS.name}: Windows has no other root for a program", where=_ROOTFS.name)
+    level = request.value(VERBOSITY, "0")
+    if not level.removeprefix("-").isdecimal():
+        raise BadUsage.of(VERBOSITY.name, level, "expected a number, such as 5")
+    for option in (_LOG_FILE, options.LOG_DIR):
+        if request.value(option, ""):
+            tell(f"wmcb: {option.name} has no effect here: the log is where wmcb has its own")
+    names = {option.name for option in UNLISTED}
+    return request.with_values({name: value for name, value in request.values.items() if name not in names})

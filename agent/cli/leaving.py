@@ -36,6 +36,8 @@ _SHIMS_OF_PODS = PureWindowsPath(r"containerd\state\io.containerd.runtime.v2.tas
 """In ProgramData, where containerd keeps them unless its configuration says otherwise: a folder for each
 task, and in that of a pod its shim's process id. What other programs have containerd run is beside it."""
 _CNI_STATE = PureWindowsPath(r"C:\var\lib\cni")
+_KUBEADM_TMP = PureWindowsPath(r"C:\etc\kubernetes\tmp")
+"""Where kubeadm.exe keeps what it saved and generated; wmcb puts nothing there."""
 _CNI_CONFIGURATION = PureWindowsPath(r"C:\etc\cni\net.d")
 
 
@@ -49,6 +51,7 @@ class Leaving:
         self._ends_pods = request.has(options.END_PODS)
         self._deletes_node = request.has(options.DELETE_NODE)
         self._deletes_networks = request.has(options.ALL_HNS)
+        self._cleans_tmp = request.has(options.CLEAN_TMP)
         self._is_cut_off = engine.interrupted(host) is not None
         self._lost: list[str] = []
         self._name, self._no_name = _node_name(host)
@@ -77,6 +80,8 @@ class Leaving:
             yield f"would end {many(len(_shims(self._host)), 'pod')} of containerd's, and remove {_CNI_STATE}"
 
     def foreseen_anyhow(self) -> Iterator[str]:
+        if self._cleans_tmp and self._has_tmp():
+            yield f"would remove {_KUBEADM_TMP}"
         if self._deletes_networks and (networks := _networks(self._host)):
             yield f"would delete all that is in HNS: {', '.join(networks)}"
 
@@ -96,6 +101,20 @@ class Leaving:
             _end(self._host, shims)
         if self._ends_pods:
             self._forget_addresses()
+        if self._cleans_tmp and self._has_tmp():
+            self._clean_tmp()
+            self._lost.append(f"but {_KUBEADM_TMP} was removed: what kubeadm.exe had saved there")
+
+    def _has_tmp(self) -> bool:
+        with suppress(HostError):
+            return self._host.files.observe(_KUBEADM_TMP) is not None
+        return False
+
+    def _clean_tmp(self) -> None:
+        try:
+            remove_tree(self._host.files, _KUBEADM_TMP)
+        except HostError as fault:
+            self._notice(f"warning: {fault}")
 
     def _forget_addresses(self) -> None:
         """Now that no pod has any: the folders that this lies in go with the rest."""
@@ -121,6 +140,9 @@ class Leaving:
 
     def where_nothing_is_left(self) -> Iterator[str]:
         """What goes also from a machine with nothing of wmcb's: the reset before this one has told of it."""
+        if self._cleans_tmp and self._has_tmp():
+            self._clean_tmp()
+            yield f"{_KUBEADM_TMP} is removed"
         if self._deletes_networks and (networks := _networks(self._host)):
             self.when_done()
             yield f"what was in HNS is deleted: {', '.join(networks)}"

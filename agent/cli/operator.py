@@ -86,7 +86,7 @@ def controller(request: Request) -> int:
     largest = _largest_log(request)
     for option in (options.CERT_DIR, options.CERT_DURATION):
         if request.has(option):
-            tell(f"wmcb: {option.name} has no effect: {option.summary.partition(': ')[2]}")
+            tell(f"wmcb: {option.name} has no effect: this daemon asks by its kubeconfig")
 
     def log_on(host: Host) -> Callable[[str], None]:
         folder = PureWindowsPath(request.value(options.LOG_DIR, "")) if request.has(options.LOG_DIR) else None

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
-from agent.cli.arguments import Request
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.kubeadm_commands import CERTIFICATES, ETCD, FORMAT, KUBECONFIG, RENEWAL
 from agent.cli.streams import say, tell
@@ -15,7 +14,8 @@ from agent.cli.streams import say, tell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.cli.arguments import Option
+    from agent.cli.arguments import Option, Request
+    from agent.cli.asking import Asking, Notice
 
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
@@ -28,39 +28,61 @@ _OF_RESET = (_PREFLIGHT, "remove-etcd-member", "cleanup-node")
 def join(request: Request) -> int:
     from agent.cli.beginning import make_node
 
-    refuse_control_plane(request)
-    return make_node(request)
+    return make_node(as_worker(request, _tell))
 
 
 def preflight(request: Request) -> int:
     from agent.cli import preflight
 
-    refuse_control_plane(request)
-    return preflight.show(request)
+    return preflight.show(as_worker(request, _tell))
 
 
 def reset(request: Request) -> int:
+    from agent.cli import kubeadm_documents as documents
     from agent.cli import reset
+    from agent.cli.asking import Asking
+    from agent.cli.machine import open_or_imagine
 
-    _phases_to_skip(request, _OF_RESET, done="cleanup-node")
-    _tell_without_effect(request, (join_options.CONFIG, CERTIFICATES, KUBECONFIG))
+    documents.refuse_beside_config(request)
+    asking = Asking()
+    configuration = documents.reset_configuration(request, open_or_imagine(request), asking)
+    # Before a reset nothing is checked here that could be ignored.
+    documents.ignored_names(request, configuration.ignore_preflight_errors)
+    documents.phases_to_skip(request, configuration.skip_phases, _OF_RESET, done="cleanup-node")
+    _tell_without_effect(request, (CERTIFICATES, KUBECONFIG))
+    _check_endpoint(request, asking)
     # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
     values = {name: value for name, value in request.values.items() if name != KUBECONFIG.name}
     values[options.END_PODS.name] = ""
     # Nor does kubeadm remove itself, the kubelet, or containerd: the next thing may be a join.
     values[options.KEEP_PREPARED.name] = ""
-    return reset.run(Request(request.words, request.command, values, request.operand))
+    if documents.is_dry_run(request, by_file=configuration.dry_run):
+        values[options.DRY_RUN.name] = ""
+    if configuration.cleans_temporary_folder:
+        values[options.CLEAN_TMP.name] = ""
+    return reset.run(request.with_values(values))
 
 
 def upgrade_node(request: Request) -> int:
+    from agent.cli import kubeadm_documents as documents
     from agent.cli import upgrade
+    from agent.cli.asking import Asking
+    from agent.cli.checking import checks_of_kubeadm
+    from agent.cli.machine import open_or_imagine
 
-    skipped = _phases_to_skip(request, _OF_UPGRADE, done="kubelet-config")
-    _tell_without_effect(request, (join_options.CONFIG, KUBECONFIG, RENEWAL, ETCD))
-    values = {**request.values}
-    if _PREFLIGHT in skipped:
-        values[options.IGNORE.name] = "all"
-    return upgrade.run(Request(request.words, request.command, values, request.operand))
+    documents.refuse_beside_config(request)
+    asking = Asking()
+    configuration = documents.upgrade_configuration(request, open_or_imagine(request), asking)
+    skipped = documents.phases_to_skip(request, configuration.skip_phases, _OF_UPGRADE, done="kubelet-config")
+    names = documents.ignored_names(request, configuration.ignore_preflight_errors)
+    checks = checks_of_kubeadm(["all"] if _PREFLIGHT in skipped else names, asking)
+    _tell_without_effect(request, (KUBECONFIG, RENEWAL, ETCD))
+    values = {name: value for name, value in request.values.items() if name != options.IGNORE.name}
+    if checks:
+        values[options.IGNORE.name] = ",".join(sorted(checks))
+    if documents.is_dry_run(request, by_file=configuration.dry_run):
+        values[options.DRY_RUN.name] = ""
+    return upgrade.run(request.with_values(values))
 
 
 def version(request: Request) -> int:
@@ -87,10 +109,10 @@ def validate(request: Request) -> int:
     from agent.cli.asking import Asking, tell_report
     from agent.cli.given import given_file
     from agent.cli.machine import open_or_imagine
-    from agent.sources.kubeadm.reading import read
+    from agent.sources.kubeadm.validating import validated
 
     document = given_file(request, join_options.CONFIG, open_or_imagine(request))
-    tell_report(read(document.shown, document.read(), strictly=True).report, Asking())
+    tell_report(validated(document.shown, document.read()), Asking())
     say("ok")
     return DONE
 
@@ -114,33 +136,53 @@ def _release(request: Request) -> str:
     return found[0] if found else unknown
 
 
-def refuse_control_plane(request: Request) -> None:
-    """Raises BadUsage."""
-    for option in (join_options.CONTROL_PLANE, join_options.CERTIFICATE_KEY):
+def as_worker(request: Request, notice: Notice) -> Request:
+    """Return the request without the options that kubeadm heeds only beside --control-plane.
+
+    Raises BadUsage for --control-plane itself, and for such options beside --config, as kubeadm does.
+    """
+    if request.has(join_options.CONTROL_PLANE):
+        raise BadUsage(
+            f"{join_options.CONTROL_PLANE.name}: a Windows machine cannot be part of the control plane; "
+            "leave it out",
+            where=join_options.CONTROL_PLANE.name,
+        )
+    for option in join_options.OF_CONTROL_PLANE:
         if request.has(option):
-            raise BadUsage(
-                f"{option.name}: a Windows machine cannot be part of the control plane; leave it out",
-                where=option.name,
-            )
+            _check_of_control_plane(request, option)
+            if request.value(option, "") not in ("", join_options.USUAL_BIND_PORT):
+                alone = f"has no effect without {join_options.CONTROL_PLANE.name}"
+                notice(f"warning: {option.name} {alone}: this machine joins as a worker")
+    ignored = {option.name for option in join_options.OF_CONTROL_PLANE}
+    return request.with_values({name: value for name, value in request.values.items() if name not in ignored})
 
 
-def _phases_to_skip(request: Request, known: Sequence[str], *, done: str) -> Sequence[str]:
-    """Raises BadUsage for the one that is `done` here whatever is said; of the others few ever are."""
-    option = join_options.SKIP_PHASES
-    skipped = [phase for word in request.value(option, "").split(",") if (phase := word.strip())]
-    for phase in skipped:
-        # Of phases inside of phases kubeadm has names such as addon/coredns.
-        if phase.partition("/")[0] not in known:
-            fault = f"there is no such phase; kubeadm has {', '.join(known)}"
-            raise BadUsage.of(option.name, phase, fault)
-        if phase == done:
-            raise BadUsage.of(
-                option.name, phase, "this phase cannot be left out here: it is all that is done"
-            )
-    return skipped
+def _check_of_control_plane(request: Request, option: Option) -> None:
+    """Raises BadUsage."""
+    value = request.value(option, "")
+    if request.has(join_options.CONFIG):
+        fault = f"it cannot stand beside {join_options.CONFIG.name}, whose file says this"
+        raise BadUsage(f"{option.name}: {fault}", where=option.name)
+    if option is join_options.BIND_PORT and not re.fullmatch("[0-9]{1,9}", value):
+        raise BadUsage.of(option.name, value, "expected the number of a port, such as 6443")
+
+
+def _check_endpoint(request: Request, asking: Asking) -> None:
+    """Raises BadUsage for --cri-socket that is no URL; a configuration's has been checked before."""
+    from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_warning
+
+    option, given = join_options.CRI_SOCKET, request.value(join_options.CRI_SOCKET, "")
+    if given and (fault := endpoint_fault(given)):
+        raise BadUsage(f"{option.name}: {fault}", where=option.name)
+    if warning := endpoint_warning(given):
+        asking.warn(f"{option.name}: {warning}")
 
 
 def _tell_without_effect(request: Request, ignored: Sequence[Option]) -> None:
     for option in ignored:
         if request.has(option):
-            tell(f"wmcb: {option.name} has no effect here: it is not looked at")
+            _tell(f"{option.name} has no effect here: it is not looked at")
+
+
+def _tell(line: str) -> None:
+    tell(f"wmcb: {line}")

@@ -11,26 +11,24 @@ from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options, joined_node, options, vacating
-from agent.cli.arguments import Request
+from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
-from agent.sources.kubeadm.model import Discovery, JoinConfiguration, Timeouts
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration
 from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement
+from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agent.cli.arguments import Request
     from agent.host.port import Host
 
 _KUBELET = "kubelet"
-_TIMEOUTS = Timeouts(kubelet_health_check=Placement(None).well_within_seconds)
-"""A node that worked is not left without a kubelet for as long as a new one may take to come up."""
 
 
 def run(request: Request) -> int:
@@ -45,7 +43,7 @@ def run(request: Request) -> int:
     is_look = request.has(options.DRY_RUN)
     host = open_or_imagine(request) if is_look else open_machine(request)
     values = {**_as_it_is(host), **request.values}
-    asked = Request(request.words, request.command, values, request.operand)
+    asked = request.with_values(values)
     if is_look:
         return bootstrap.run(asked)
     code = bootstrap.run(asked)
@@ -77,11 +75,12 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
                 where=str(path),
             )
     registration = joined_node.registration(host)
+    upgrading = kubeadm_documents.upgrade_configuration(request, host)
     configuration = JoinConfiguration(
         Discovery(file=str(KUBELET_CONF)),
         registration,
-        timeouts=_TIMEOUTS,
-        patches_directory=request.value(join_options.PATCHES, ""),
+        timeouts=upgrading.timeouts,
+        patches_directory=request.value(join_options.PATCHES, upgrading.patches_directory),
     )
     name = joined_node.name(host)
     if request.has(options.DRY_RUN):

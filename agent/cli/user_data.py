@@ -37,7 +37,7 @@ from agent.cli.outstanding import THE_JOIN, THE_REST
 from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
-from agent.cli.under_kubeadm import refuse_control_plane
+from agent.cli.under_kubeadm import as_worker
 from agent.engine import run as engine
 from agent.host.reboot_reasons import is_renamed
 from agent.records import replaced
@@ -269,8 +269,7 @@ class _Run:
 
     def _join(self, told: Told, join: Join, title: str) -> None:
         """As kubeadm would be called, in this process. Raises BadUsage."""
-        asked = parse(["join", *join.arguments], COMMANDS, COMMON)
-        refuse_control_plane(asked)
+        asked = as_worker(parse(["join", *join.arguments], COMMANDS, COMMON), self._asking.notice)
         if asked.has(options.DRY_RUN):
             text = f"kubeadm join with {options.DRY_RUN.name} joins nothing; leave that out"
             raise BadUsage(text, where=options.DRY_RUN.name)

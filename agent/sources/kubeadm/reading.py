@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.records import frozen
 from agent.sources.kubeadm import validation
+from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.model import (
     CA_CERTIFICATE,
@@ -19,27 +20,14 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
-from agent.sources.kubeadm.parts import Unusable, parts
-from agent.sources.kubeadm.schema import (
-    DEPRECATED,
-    GROUP,
-    KIND,
-    VERSIONS,
-    Checking,
-    items,
-    mapping,
-    text,
-    texts,
-)
+from agent.sources.kubeadm.schema import VERSIONS, items, mapping, text, texts
 from agent.sources.node_names import canonical
-from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.report import Report, Severity, bounded
 
 if TYPE_CHECKING:
     from agent.documents import Value
-    from agent.sources.kubeadm.parts import Part
-    from agent.sources.report import Place
 
-_READS = " and ".join(f"{GROUP}/{version}" for version in VERSIONS)
+JOIN = Kind("JoinConfiguration", VERSIONS, "a join")
 _CONTROL_PLANE = (
     "a Windows machine cannot be part of the control plane; run this join on a Linux machine, or leave "
     "controlPlane out to join as a worker"
@@ -55,66 +43,16 @@ class Outcome:
 
 def read(name: str, contents: bytes, *, strictly: bool = False) -> Outcome:
     """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors."""
-    try:
-        found = parts(name, contents)
-    except Unusable as fault:
-        return Outcome(None, Report((fault.entry,)))
-    entries: list[Entry] = []
-    configurations = [part for part in found if part.kind == KIND]
-    for part in found:
-        if part.kind != KIND:
-            message = f"a document of the kind {quoted(part.kind)} ({quoted(part.api)}) has no part in a join"
-            entries.append(part.document.entry(Severity.WARNING, ("kind",), message))
-    if not configurations:
-        kinds = ", ".join(quoted(part.kind) for part in found[:5])
-        message = f"there is no {KIND} in it" + (f", only {kinds}" if kinds else "; it is empty")
-        entries.append(Entry(Severity.ERROR, message, name))
-        return Outcome(None, Report(tuple(entries)))
-    return _read(configurations[0], entries, strictly)
-
-
-def _read(part: Part, entries: list[Entry], strictly: bool) -> Outcome:
-    unknown = Severity.ERROR if strictly else Severity.WARNING
-    form = VERSIONS.get(part.version) if part.group == GROUP else None
-    if form is None:
-        entries.append(part.document.entry(Severity.ERROR, ("apiVersion",), _version_fault(part)))
-        return Outcome(None, bounded(entries))
-    if part.version == DEPRECATED:
-        message = f"{part.api} is an old version, which kubeadm will take for some releases more only"
-        entries.append(part.document.entry(Severity.WARNING, ("apiVersion",), message))
-    entries += part.twice_entries(unknown)
-    checking = Checking(part.document, unknown, entries)
-    known = mapping(checking.of(form, part.document.value, ()))
-    if known.get("controlPlane") is not None:
-        entries.append(part.document.entry(Severity.ERROR, ("controlPlane",), _CONTROL_PLANE))
-    if bounded(entries).fatal:
-        return Outcome(None, bounded(entries))
-    configuration = _configuration(known)
+    decoded = decode(JOIN, name, contents, strictly=strictly)
+    if decoded.known.get("controlPlane") is not None:
+        decoded.entry(Severity.ERROR, ("controlPlane",), _CONTROL_PLANE)
+    if decoded.usable is None:
+        return Outcome(None, bounded(decoded.entries))
+    configuration = _configuration(decoded.known)
     for place, message in validation.faults(configuration):
-        entries.append(_entry(part, place, message))
-    report = bounded(entries)
+        decoded.entry(Severity.ERROR, place, message)
+    report = bounded(decoded.entries)
     return Outcome(None if report.fatal else configuration, report)
-
-
-def _entry(part: Part, place: Place, message: str) -> Entry:
-    """Of what is missing, the line is that of the mapping that it is missing in."""
-    document, there = part.document, place
-    while there and there not in document.positions:
-        there = there[:-1]
-    line, column = document.positions.get(there, (None, None))
-    return Entry(Severity.ERROR, message, document.name, place, line, column)
-
-
-def _version_fault(part: Part) -> str:
-    api = quoted(part.api)
-    if part.group != GROUP:
-        return f"{api} has no {KIND}; {_READS} are read"
-    if part.version in ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2"):
-        return (
-            f"{api} is too old; {_READS} are read, and `kubeadm config migrate` of a release that still knew "
-            "it makes the one of the other"
-        )
-    return f"{api} is not known; {_READS} are read"
 
 
 # From here on all values have their shape.
@@ -126,7 +64,7 @@ def _configuration(known: dict[str, Value]) -> JoinConfiguration:
         _discovery(discovery),
         _node_registration(mapping(known.get("nodeRegistration"))),
         text(known.get("caCertPath")) or CA_CERTIFICATE,
-        _timeouts(mapping(known.get("timeouts")), discovery.get("timeout")),
+        timeouts(mapping(known.get("timeouts")), Timeouts(), discovery.get("timeout")),
         text(mapping(known.get("patches")).get("directory")),
         texts(known.get("skipPhases")),
         known.get("dryRun") is True,
@@ -191,9 +129,11 @@ def _arguments(given: Value) -> tuple[Argument, ...]:
     return tuple(Argument(text(pair.get("name")), text(pair.get("value"))) for pair in pairs)
 
 
-def _timeouts(known: dict[str, Value], discovery: Value) -> Timeouts:
-    """`discovery` is where v1beta3 has the one that it has."""
-    usual = Timeouts()
+def timeouts(known: dict[str, Value], usual: Timeouts, discovery: Value = None) -> Timeouts:
+    """Return those that a node's commands have, and the usual ones where nothing is said.
+
+    `discovery` is where v1beta3 has the one that it has.
+    """
 
     def span(value: Value, otherwise: float) -> float:
         found = seconds(text(value)) if value is not None else None

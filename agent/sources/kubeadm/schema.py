@@ -1,4 +1,4 @@
-"""The fields of a JoinConfiguration, version by version, and what each may hold."""
+"""The fields of kubeadm's configurations for a node, version by version, and what each may hold."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from agent.sources.report import Entry, Place
 
 GROUP = "kubeadm.k8s.io"
-KIND = "JoinConfiguration"
 
 
 class Shape(enum.Enum):
     TEXT = "text"
     FLAG = "true or false"
+    WHOLE = "a whole number"
     DURATION = "a duration such as 5m0s"
     TIME = "a time such as 2030-01-02T03:04:05Z"
     ANYTHING = "anything"
@@ -78,7 +78,7 @@ _JOIN: dict[str, Form] = {
     "skipPhases": _TEXTS,
     "patches": Fields({"directory": Shape.TEXT}),
 }
-_TIMEOUTS = (
+TIMEOUTS = (
     "controlPlaneComponentHealthCheck",
     "kubeletHealthCheck",
     "kubernetesAPICall",
@@ -107,14 +107,65 @@ VERSIONS: Mapping[str, Fields] = {
                 }
             ),
             "discovery": Fields(_DISCOVERY),
-            "timeouts": Fields(dict.fromkeys(_TIMEOUTS, Shape.DURATION)),
+            "timeouts": Fields(dict.fromkeys(TIMEOUTS, Shape.DURATION)),
             "dryRun": Shape.FLAG,
         }
     ),
 }
 DEPRECATED = "v1beta3"
 
-_NULL_IN: Mapping[Shape, Value] = {Shape.TEXT: "", Shape.FLAG: False}
+RESET_VERSIONS: Mapping[str, Fields] = {
+    "v1beta4": Fields(
+        {
+            "apiVersion": Shape.TEXT,
+            "kind": Shape.TEXT,
+            "cleanupTmpDir": Shape.FLAG,
+            "certificatesDir": Shape.TEXT,
+            "criSocket": Shape.TEXT,
+            "dryRun": Shape.FLAG,
+            "force": Shape.FLAG,
+            "ignorePreflightErrors": _TEXTS,
+            "skipPhases": _TEXTS,
+            "unmountFlags": _TEXTS,
+            "timeouts": Fields(dict.fromkeys(TIMEOUTS, Shape.DURATION)),
+        }
+    ),
+}
+
+_PLANNED: dict[str, Form] = {
+    "kubernetesVersion": Shape.TEXT,
+    "allowExperimentalUpgrades": Shape.FLAG,
+    "allowRCUpgrades": Shape.FLAG,
+    "dryRun": Shape.FLAG,
+    "etcdUpgrade": Shape.FLAG,
+    "ignorePreflightErrors": _TEXTS,
+    "printConfig": Shape.FLAG,
+}
+_OF_A_NODE: dict[str, Form] = {
+    "certificateRenewal": Shape.FLAG,
+    "dryRun": Shape.FLAG,
+    "etcdUpgrade": Shape.FLAG,
+    "ignorePreflightErrors": _TEXTS,
+    "skipPhases": _TEXTS,
+    "patches": Fields({"directory": Shape.TEXT}),
+    "imagePullPolicy": Shape.TEXT,
+    "imagePullSerial": Shape.FLAG,
+}
+UPGRADE_VERSIONS: Mapping[str, Fields] = {
+    "v1beta4": Fields(
+        {
+            "apiVersion": Shape.TEXT,
+            "kind": Shape.TEXT,
+            "apply": Fields({**_PLANNED, **_OF_A_NODE, "forceUpgrade": Shape.FLAG}),
+            "diff": Fields({"kubernetesVersion": Shape.TEXT, "contextLines": Shape.WHOLE}),
+            "node": Fields(_OF_A_NODE),
+            "plan": Fields(_PLANNED),
+            "timeouts": Fields(dict.fromkeys(TIMEOUTS, Shape.DURATION)),
+        }
+    ),
+}
+
+_NULL_IN: Mapping[Shape, Value] = {Shape.TEXT: "", Shape.FLAG: False, Shape.WHOLE: 0}
 """In a list or a map, null is the empty value; elsewhere it is none."""
 
 _TIME = re.compile(
@@ -188,6 +239,8 @@ def _has_shape(value: Value, shape: Shape) -> bool:
         return True
     if shape is Shape.FLAG:
         return isinstance(value, bool)
+    if shape is Shape.WHOLE:
+        return isinstance(value, int) and not isinstance(value, bool)
     if not isinstance(value, str):
         return False
     if shape is Shape.DURATION:

@@ -35,7 +35,7 @@ def faults(configuration: JoinConfiguration) -> Iterator[Fault]:
     yield from _discovery(configuration.discovery)
     yield from _node_registration(configuration.node_registration)
     path = configuration.ca_cert_path
-    if not _is_absolute(path) or not path.endswith(".crt"):
+    if not is_absolute(path) or not path.endswith(".crt"):
         yield ("caCertPath",), f"{quoted(path)} has to be an absolute path that ends in .crt"
 
 
@@ -126,11 +126,8 @@ def _node_registration(registration: NodeRegistration) -> Iterator[Fault]:
     for number, argument in enumerate(registration.kubelet_extra_args):
         if not argument.name:
             yield (*_REGISTRATION, "kubeletExtraArgs", number), "an argument has to have a name"
-    if registration.image_pull_policy not in _PULL_POLICIES:
-        yield (
-            (*_REGISTRATION, "imagePullPolicy"),
-            f"{quoted(registration.image_pull_policy)} is none of {', '.join(_PULL_POLICIES)}",
-        )
+    if fault := pull_policy_fault(registration.image_pull_policy):
+        yield (*_REGISTRATION, "imagePullPolicy"), fault
 
 
 def ignored_checks_fault(checks: tuple[str, ...]) -> str | None:
@@ -140,5 +137,13 @@ def ignored_checks_fault(checks: tuple[str, ...]) -> str | None:
     return None
 
 
-def _is_absolute(path: str) -> bool:
+def pull_policy_fault(policy: str) -> str | None:
+    """Return what is wrong with imagePullPolicy; an empty one is the usual one."""
+    if not policy or policy in _PULL_POLICIES:
+        return None
+    return f"{quoted(policy)} is none of {', '.join(_PULL_POLICIES)}"
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether kubeadm.exe regards the path as absolute: on a drive, or from a drive's top."""
     return path[:1] in ("/", "\\") or bool(_ON_A_DRIVE.match(path))

@@ -371,3 +371,13 @@ def test_on_a_machine_that_it_never_saw_a_clean_up_does_nothing(operated: Operat
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert (done.code, done.out) == (0, "0 services removed, 0 pods ended\n")
     assert done.err == "wmcb: this machine has no Node in the cluster\n"
+
+
+@pytest.mark.parametrize("option", ["--cert-dir", "--cert-duration"])
+def test_what_its_daemon_does_not_heed_is_said_in_a_whole_line(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setattr("agent.cli.operator.served", lambda *_, **__: 0)
+    done = operated.wmcb("controller", *AS_OPERATOR, "--windows-service", option, "1h")
+    assert done.code == 0
+    assert done.err == f"wmcb: {option} has no effect: this daemon asks by its kubeconfig\n"

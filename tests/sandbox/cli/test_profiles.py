@@ -6,6 +6,8 @@ import hashlib
 import io
 import json
 import re
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,6 +129,19 @@ def test_containerd_waits_for_the_restart_that_the_containers_feature_takes(bare
     machine.start_up()
     assert bare.wmcb(*words).code == 0
     assert bare.host.services.status("containerd").state is ServiceState.RUNNING
+
+
+def test_what_a_shell_on_linux_sees_of_the_exit_code_that_asks_for_a_restart(bare: Machine) -> None:
+    """A process there ends with eight bits; Windows has all of them, which the lab shows."""
+    file = bare.give(
+        "node.yaml",
+        "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\nwindowsFeatures: [{name: Containers}]\n",
+    )
+    with State(bare.place).changing(features.DOCUMENT) as document:
+        document["Containers"] = {"state": "DISABLED"}
+    wmcb = Path(sys.executable).with_name("wmcb")
+    done = subprocess.run([wmcb, "prepare", "--node-config", file, "--sandbox", bare.place], check=False)
+    assert done.returncode == RESTART % 256 == 235
 
 
 def test_pods_get_their_network_alike_beside_services_and_beside_daemon_sets() -> None:

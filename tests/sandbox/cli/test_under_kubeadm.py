@@ -105,6 +105,13 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("init",), "kubeadm init: it is for a control-plane machine"),
         (("init", "--config", "x"), "kubeadm init: it is for a control-plane machine"),
         (("token", "create"), "kubeadm token: it is for a control-plane machine"),
+        (("--v", "5", "token", "create"), "kubeadm token: it is for a control-plane machine"),
+        (("-v", "5", "--log-file", "x", "init", "--foo"), "kubeadm init: it is for a control-plane machine"),
+        (
+            ("join", "--token", "t", "phase", "control-plane-join"),
+            "kubeadm join phase control-plane-join: it",
+        ),
+        (("upgrade", "--sandbox", "d", "plan"), "kubeadm upgrade plan: it is for a control-plane machine"),
         (("join", "10.0.0.1:6443", "--control-plane"), "--control-plane: a Windows machine cannot be"),
         (("join", "phase", "control-plane-join"), "kubeadm join phase control-plane-join: it is for a"),
         (("jion",), "unknown command jion; did you mean join?"),
@@ -121,6 +128,13 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("reset", "--skip-phases", "kubelet-start"), "--skip-phases kubelet-start: there is no such phase"),
         ((*JOINED, "--skip-phases", "preflight,kubelet-start"), "--skip-phases kubelet-start: this phase"),
         ((*JOINED, "--skip-phases", "kubelet"), '--skip-phases: there is no phase "kubelet"; kubeadm has'),
+        (("reset", "--rootfs", "/"), "--rootfs: Windows has no other root for a program"),
+        (("reset", "--v", "much"), "--v much: expected a number, such as 5"),
+        ((*JOINED, "--apiserver-bind-port", "1.2.3.4"), "--apiserver-bind-port 1.2.3.4: expected the number"),
+        (
+            ("join", "--config", "x", "--certificate-key", "k"),
+            "--certificate-key: it cannot stand beside --config, whose file says this",
+        ),
         (("join", "--confg", "x"), "unknown option --confg; did you mean --config?"),
     ],
     ids=" ".join,
@@ -176,7 +190,7 @@ def test_phases_of_a_reset_that_can_be_left_out(machine: Machine, phase: str) ->
     assert kubeadm(machine, "reset", "-f", "--skip-phases", phase).code == 0
 
 
-@pytest.mark.parametrize("option", ["--config", "--cert-dir", "--kubeconfig"])
+@pytest.mark.parametrize("option", ["--cert-dir", "--kubeconfig"])
 def test_reset_tells_what_it_does_not_look_at(machine: Machine, option: str) -> None:
     answer = kubeadm(machine, "reset", "-f", option, "x")
     assert (answer.code, answer.error_lines[0]) == (
@@ -191,8 +205,81 @@ def test_a_line_of_kubeadms_by_wmcbs_name(windows: Machine, cluster: Cluster, ve
     assert main.run(line, "wmcb") == 0
 
 
-@pytest.mark.parametrize("more", [("--control-plane",), ("--certificate-key", "x")], ids=" ".join)
-def test_no_control_plane_by_wmcbs_name(machine: Machine, more: tuple[str, ...]) -> None:
-    code = main.run(["join", "10.0.0.1:6443", *more, "--sandbox", str(machine.place)], "wmcb")
+@pytest.mark.parametrize(
+    ("more", "warned"),
+    [
+        (("--certificate-key", "k"), ["--certificate-key"]),
+        (("--apiserver-advertise-address=1.2.3.4",), ["--apiserver-advertise-address"]),
+        (("--apiserver-bind-port=8888",), ["--apiserver-bind-port"]),
+        (("--apiserver-bind-port=6443", "--apiserver-advertise-address="), []),
+        (("--control-plane=false", "--apiserver-bind-port=8888"), ["--apiserver-bind-port"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["kubeadm", "wmcb"])
+def test_what_only_a_control_plane_needs(
+    windows: Machine, cluster: Cluster, name: str, more: tuple[str, ...], warned: list[str]
+) -> None:
+    """As kubeadm warns of it, and makes a worker."""
+    line = ("join", cluster.server.place, "--token", TOKEN, "--discovery-token-unsafe-skip-ca-verification")
+    assert main.run([*line, *more, "--sandbox", str(windows.place)], name) == 0
+    told = [line for line in windows.output.readouterr().err.splitlines() if "--control-plane" in line]
+    text = "has no effect without --control-plane: this machine joins as a worker"
+    assert told == [f"wmcb: warning: {option} {text}" for option in warned]
+    assert windows.host.services.read("kubelet") is not None
+
+
+def test_no_control_plane_by_wmcbs_name(machine: Machine) -> None:
+    code = main.run(["join", "10.0.0.1:6443", "--control-plane", "--sandbox", str(machine.place)], "wmcb")
     told = machine.output.readouterr().err
-    assert (code, told.startswith(f"wmcb: {more[0]}: a Windows machine cannot be")) == (2, True)
+    assert (code, told.startswith("wmcb: --control-plane: a Windows machine cannot be")) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--vmodule=join=5", "--add-dir-header", "--skip-headers=false"), []),
+        (("--logtostderr", "--alsologtostderr=true", "--one-output", "--skip-log-headers"), []),
+        (("--stderrthreshold", "2", "--log-flush-frequency=5s", "--log-backtrace-at", "a.go:1"), []),
+        (("--log-file-max-size=10", "--log-file=", "--v=-1", "--rootfs="), []),
+        (("--log-file", "x.log"), ["--log-file"]),
+        (("--log-dir=x",), ["--log-dir"]),
+    ],
+)
+def test_how_kubeadm_is_to_log(machine: Machine, words: tuple[str, ...], told: list[str]) -> None:
+    answer = kubeadm(machine, *words, "reset", "-f")
+    assert answer.code == 0
+    text = "has no effect here: the log is where wmcb has its own"
+    assert answer.error_lines == [f"wmcb: {option} {text}" for option in told]
+
+
+def test_how_kubeadm_is_to_log_is_not_remembered(windows: Machine, cluster: Cluster) -> None:
+    """What wmcb advises is for its own name, which has no such options."""
+    given = ("--config", configuration(windows, cluster), "--skip-headers", "--vmodule", "a=1")
+    assert kubeadm(windows, "join", *given).code == 0
+    windows.host.services.stop("kubelet")
+    answer = windows.wmcb("status")
+    assert answer.code == 1
+    assert "wmcb join --config" in answer.out + answer.err
+    assert "--vmodule" not in answer.out + answer.err
+
+
+@pytest.mark.parametrize(
+    ("value", "is_dry"), [("true", True), ("1", True), ("True", True), ("f", False), ("False", False)]
+)
+def test_a_switch_with_a_value_as_go_reads_it(
+    windows: Machine, cluster: Cluster, value: str, is_dry: bool
+) -> None:
+    given = ("--config", configuration(windows, cluster), f"--dry-run={value}")
+    assert kubeadm(windows, "join", *given).code == 0
+    assert (windows.host.services.read("kubelet") is None) is is_dry
+
+
+@pytest.mark.parametrize(("more", "is_dry"), [((), True), (("--dry-run=false",), False)])
+def test_an_option_goes_before_the_dry_run_of_a_join_s_file(
+    windows: Machine, cluster: Cluster, more: tuple[str, ...], is_dry: bool
+) -> None:
+    file = configuration(windows, cluster)
+    with Path(file).open("a") as text:
+        text.write("dryRun: true\n")
+    assert kubeadm(windows, "join", "--config", file, *more).code == 0
+    assert (windows.host.services.read("kubelet") is None) is is_dry

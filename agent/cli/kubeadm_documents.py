@@ -1,0 +1,119 @@
+"""What a reset or an upgrade under kubeadm's name goes by: its configuration, and the options beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.cli import join_options, options
+from agent.cli.asking import Asking, last_of, tell_report
+from agent.cli.failure import BadInput, BadUsage
+from agent.cli.given import given_file
+from agent.cli.kubeadm_commands import KUBECONFIG
+from agent.sources.kubeadm.reset_configuration import ResetConfiguration, read_reset
+from agent.sources.kubeadm.upgrade_configuration import UpgradeConfiguration, read_upgrade
+from agent.sources.kubeadm.validation import ignored_checks_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.cli.arguments import Request
+    from agent.host.port import Host
+
+_BESIDE_CONFIG = {
+    option.name
+    for option in (
+        join_options.CONFIG,
+        join_options.SKIP_PHASES,
+        options.DRY_RUN,
+        options.IGNORE,
+        KUBECONFIG,
+    )
+}
+"""What kubeadm takes beside --config; all else its file has to say."""
+
+
+def _say_nothing(line: str) -> None:
+    """The file is read again where its warnings are told."""
+
+
+QUIETLY = Asking(notice=_say_nothing)
+
+
+def reset_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> ResetConfiguration:
+    """Return what the file behind --config says. Raises BadUsage."""
+    if not request.has(join_options.CONFIG):
+        return ResetConfiguration()
+    document = given_file(request, join_options.CONFIG, host)
+    outcome = read_reset(document.shown, document.read())
+    tell_report(outcome.report, asking)
+    assert outcome.configuration is not None, "a report without errors comes with a configuration"
+    return outcome.configuration
+
+
+def upgrade_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> UpgradeConfiguration:
+    """Return what the file behind --config says. Raises BadUsage."""
+    if not request.has(join_options.CONFIG):
+        return UpgradeConfiguration()
+    document = given_file(request, join_options.CONFIG, host)
+    outcome = read_upgrade(document.shown, document.read())
+    tell_report(outcome.report, asking)
+    assert outcome.configuration is not None, "a report without errors comes with a configuration"
+    return outcome.configuration
+
+
+def refuse_beside_config(request: Request) -> None:
+    """Raises BadUsage for options that cannot stand beside --config, also for switches that are off."""
+    if not request.has(join_options.CONFIG) or request.command is None:
+        return
+    given = {*request.values, *request.off}
+    faults = [
+        BadUsage(
+            f"{option.name}: it cannot stand beside {join_options.CONFIG.name}, whose file says this",
+            where=option.name,
+        )
+        for option in request.command.options
+        if option.name in given and option.name not in _BESIDE_CONFIG
+    ]
+    if faults:
+        raise last_of(faults)
+
+
+def ignored_names(request: Request, of_file: Sequence[str]) -> Sequence[str]:
+    """Return the checks to ignore, by an option and by a file. Raises BadUsage for one beside `all`."""
+    given = [name for word in request.value(options.IGNORE, "").split(",") if (name := word.strip())]
+    names = (*of_file, *given)
+    if fault := ignored_checks_fault(names):
+        option = options.IGNORE.name
+        raise (
+            BadUsage(f"{option}: {fault}", where=option)
+            if given
+            else BadInput(f"ignorePreflightErrors: {fault}", where="ignorePreflightErrors")
+        )
+    return names
+
+
+def phases_to_skip(
+    request: Request, of_file: Sequence[str], known: Sequence[str], *, done: str
+) -> Sequence[str]:
+    """Return the phases of the option, or without it those of the file, as kubeadm does.
+
+    Raises BadUsage for the one that is `done` here whatever is said; of the others few ever are.
+    """
+    option = join_options.SKIP_PHASES.name
+    given = [
+        phase for word in request.value(join_options.SKIP_PHASES, "").split(",") if (phase := word.strip())
+    ]
+    where, skipped = (option, given) if given else ("skipPhases", list(of_file))
+    for phase in skipped:
+        # Of phases inside of phases kubeadm has names such as addon/coredns.
+        if phase.partition("/")[0] not in known:
+            raise BadUsage.of(where, phase, f"there is no such phase; kubeadm has {', '.join(known)}")
+        if phase == done:
+            fault = "this phase cannot be left out here: it is all that is done"
+            raise BadUsage.of(where, phase, fault)
+    return skipped
+
+
+def is_dry_run(request: Request, *, by_file: bool) -> bool:
+    """Return whether nothing is to be changed; the option, on or off, goes before the file."""
+    return request.has(options.DRY_RUN) or (by_file and not request.is_off(options.DRY_RUN))

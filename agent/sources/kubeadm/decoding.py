@@ -1,0 +1,110 @@
+"""One configuration of kubeadm's, found in a file of several documents and checked against its fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import frozen
+from agent.sources.kubeadm.parts import Unusable, parts
+from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields, mapping
+from agent.sources.report import Entry, Severity, bounded, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.documents import Value
+    from agent.sources.kubeadm.parts import Part
+    from agent.sources.report import Place
+
+_TOO_OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")
+
+
+@frozen
+class Kind:
+    name: str
+    versions: Mapping[str, Fields]
+    command: str
+    """Which this kind is for, with its article."""
+
+    @property
+    def apis(self) -> str:
+        return " and ".join(f"{GROUP}/{version}" for version in self.versions)
+
+
+@frozen
+class Decoded:
+    """What a document says, and what is wrong with it so far."""
+
+    part: Part | None
+    """None where the file has no such document, or none that is read here."""
+    known: dict[str, Value]
+    """Each value has the shape that its field has."""
+    entries: list[Entry]
+
+    @property
+    def usable(self) -> Part | None:
+        """The document, unless an error was found in it."""
+        return None if bounded(self.entries).fatal else self.part
+
+    def entry(self, severity: Severity, place: Place, message: str) -> None:
+        """Record what is wrong at this place; of a missing field, at the mapping that it is missing in."""
+        assert self.part is not None, "only a document has places"
+        document, there = self.part.document, place
+        while there and there not in document.positions:
+            there = there[:-1]
+        line, column = document.positions.get(there, (None, None))
+        self.entries.append(Entry(severity, message, document.name, place, line, column))
+
+
+def decode(kind: Kind, name: str, contents: bytes, *, strictly: bool) -> Decoded:
+    """Return the document of this kind.
+
+    Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and each of the
+    other documents is validated by itself.
+    """
+    try:
+        found = parts(name, contents)
+    except Unusable as fault:
+        return Decoded(None, {}, [fault.entry])
+    wanted = next((part for part in found if part.kind == kind.name), None)
+    if wanted is None:
+        return Decoded(None, {}, [_not_there(kind, name, found)])
+    others = () if strictly else tuple(part for part in found if part is not wanted)
+    entries = [_has_no_part(kind, part) for part in others]
+    form = kind.versions.get(wanted.version) if wanted.group == GROUP else None
+    if form is None:
+        entries.append(wanted.document.entry(Severity.ERROR, ("apiVersion",), _version_fault(kind, wanted)))
+        return Decoded(None, {}, entries)
+    return _decoded(wanted, form, entries, Severity.ERROR if strictly else Severity.WARNING)
+
+
+def _decoded(part: Part, form: Fields, entries: list[Entry], unknown: Severity) -> Decoded:
+    if part.version == DEPRECATED:
+        message = f"{part.api} is an old version, which kubeadm will take for some releases more only"
+        entries.append(part.document.entry(Severity.WARNING, ("apiVersion",), message))
+    entries += part.twice_entries(unknown)
+    checking = Checking(part.document, unknown, entries)
+    return Decoded(part, mapping(checking.of(form, part.document.value, ())), entries)
+
+
+def _not_there(kind: Kind, name: str, found: Sequence[Part]) -> Entry:
+    kinds = ", ".join(quoted(part.kind) for part in found[:5])
+    message = f"there is no {kind.name} in it" + (f", only {kinds}" if kinds else "; it is empty")
+    return Entry(Severity.ERROR, message, name)
+
+
+def _has_no_part(kind: Kind, part: Part) -> Entry:
+    message = f"a document of the kind {quoted(part.kind)} ({quoted(part.api)}) has no part in {kind.command}"
+    return part.document.entry(Severity.WARNING, ("kind",), message)
+
+
+def _version_fault(kind: Kind, part: Part) -> str:
+    api, reads = quoted(part.api), f"{kind.apis} {'are' if len(kind.versions) > 1 else 'is'} read"
+    if part.group != GROUP or part.version in VERSIONS:
+        return f"{api} has no {kind.name}; {reads}"
+    if part.version in _TOO_OLD:
+        return (
+            f"{api} is too old; {reads}, and `kubeadm config migrate` of a release that still knew "
+            "it makes the one of the other"
+        )
+    return f"{api} is not known; {reads}"

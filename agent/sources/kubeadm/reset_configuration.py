@@ -1,0 +1,109 @@
+"""A ResetConfiguration: what `kubeadm reset --config` can be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import frozen
+from agent.sources import urls
+from agent.sources.kubeadm import runtime_endpoint
+from agent.sources.kubeadm.decoding import Kind, decode
+from agent.sources.kubeadm.schema import RESET_VERSIONS, text, texts
+from agent.sources.kubeadm.validation import is_absolute
+from agent.sources.report import Report, Severity, bounded, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
+    from agent.sources.kubeadm.validation import Fault
+
+RESET = Kind("ResetConfiguration", RESET_VERSIONS, "a reset")
+_CERTIFICATES = "/etc/kubernetes/pki"
+_UNMOUNT_FLAGS = ("MNT_FORCE", "MNT_DETACH", "MNT_EXPIRE", "UMOUNT_NOFOLLOW")
+
+
+@frozen
+class ResetConfiguration:
+    """`force` is not here: a reset never asks whether it may begin."""
+
+    dry_run: bool = False
+    ignore_preflight_errors: tuple[str, ...] = ()
+    skip_phases: tuple[str, ...] = ()
+    cleans_temporary_folder: bool = False
+    """Also the folder where kubeadm.exe keeps what it saved and generated: C:\\etc\\kubernetes\\tmp."""
+
+
+@frozen
+class ResetOutcome:
+    configuration: ResetConfiguration | None
+    """None where the report is fatal."""
+    report: Report
+
+
+def read_reset(name: str, contents: bytes, *, strictly: bool = False) -> ResetOutcome:
+    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors."""
+    decoded = decode(RESET, name, contents, strictly=strictly)
+    if decoded.usable is not None:
+        for place, message in _faults(decoded.known):
+            decoded.entry(Severity.ERROR, place, message)
+    if decoded.usable is not None:
+        for place, message in _without_effect(decoded.known):
+            decoded.entry(Severity.WARNING, place, message)
+    report = bounded(decoded.entries)
+    return ResetOutcome(None if report.fatal else _configuration(decoded.known), report)
+
+
+def endpoint_fault(given: str) -> str | None:
+    """Return why kubeadm refuses this container runtime's endpoint; one that a join takes is none of them.
+
+    It writes npipe:// before what begins otherwise, and refuses only what is no URL then.
+    """
+    if runtime_endpoint.fault(given) is None:
+        return None
+    whole = given if given.startswith("npipe") else f"npipe://{given}"
+    url = urls.parse(whole)
+    return None if url is not None and url.scheme == "npipe" else f"{quoted(given)} is no named pipe"
+
+
+def endpoint_warning(given: str) -> str | None:
+    """Return what is to be said of a container runtime's endpoint other than containerd's own."""
+    if not given or runtime_endpoint.endpoint(given).lower() == runtime_endpoint.CONTAINERD:
+        return None
+    return f"{quoted(given)} has no effect here: only what containerd runs of the node's pods is ended"
+
+
+def _faults(known: dict[str, Value]) -> Iterator[Fault]:
+    if (socket := text(known.get("criSocket"))) and (fault := endpoint_fault(socket)):
+        yield ("criSocket",), fault
+    folder = text(known.get("certificatesDir"))
+    if folder and not is_absolute(folder):
+        yield ("certificatesDir",), f"{quoted(folder)} is no absolute path"
+    for number, flag in enumerate(texts(known.get("unmountFlags"))):
+        if flag not in _UNMOUNT_FLAGS:
+            yield ("unmountFlags", number), f"{quoted(flag)} is none of {', '.join(_UNMOUNT_FLAGS)}"
+
+
+def _without_effect(known: dict[str, Value]) -> Iterator[Fault]:
+    """What Windows, or a worker, has no use for."""
+    if warning := endpoint_warning(text(known.get("criSocket"))):
+        yield ("criSocket",), warning
+    folder = text(known.get("certificatesDir")).replace("\\", "/").rstrip("/")
+    if folder and folder.lower().removeprefix("c:") != _CERTIFICATES:
+        yield (
+            ("certificatesDir",),
+            "it has no effect here: a node's certificates are in C:\\etc\\kubernetes\\pki",
+        )
+    if known.get("unmountFlags"):
+        yield ("unmountFlags",), "it has no effect here: Windows has no unmount flags"
+    if known.get("timeouts"):
+        yield ("timeouts",), "it has no effect here: a worker's reset asks the cluster for nothing"
+
+
+def _configuration(known: dict[str, Value]) -> ResetConfiguration:
+    return ResetConfiguration(
+        known.get("dryRun") is True,
+        texts(known.get("ignorePreflightErrors")),
+        texts(known.get("skipPhases")),
+        known.get("cleanupTmpDir") is True,
+    )

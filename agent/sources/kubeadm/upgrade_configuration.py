@@ -1,0 +1,85 @@
+"""An UpgradeConfiguration: what `kubeadm upgrade node --config` can be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.records import frozen
+from agent.sources.kubeadm.decoding import Kind, decode
+from agent.sources.kubeadm.model import Timeouts
+from agent.sources.kubeadm.reading import timeouts
+from agent.sources.kubeadm.schema import UPGRADE_VERSIONS, mapping, text, texts
+from agent.sources.kubeadm.validation import is_absolute, pull_policy_fault
+from agent.sources.kubelet.placement import Placement
+from agent.sources.report import Report, Severity, bounded, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.documents import Value
+    from agent.sources.kubeadm.validation import Fault
+
+UPGRADE = Kind("UpgradeConfiguration", UPGRADE_VERSIONS, "the upgrade of a node")
+_OF_A_CONTROL_PLANE = ("certificateRenewal", "etcdUpgrade", "imagePullPolicy", "imagePullSerial")
+_TIMEOUTS_OF_A_CONTROL_PLANE = ("controlPlaneComponentHealthCheck", "etcdAPICall", "upgradeManifests")
+_USUAL = Timeouts(kubelet_health_check=Placement(None).well_within_seconds)
+"""A node that worked is not left without a kubelet for as long as a new one may take to come up."""
+
+
+@frozen
+class UpgradeConfiguration:
+    dry_run: bool = False
+    ignore_preflight_errors: tuple[str, ...] = ()
+    skip_phases: tuple[str, ...] = ()
+    patches_directory: str = ""
+    timeouts: Timeouts = _USUAL
+
+
+@frozen
+class UpgradeOutcome:
+    configuration: UpgradeConfiguration | None
+    """None where the report is fatal."""
+    report: Report
+
+
+def read_upgrade(name: str, contents: bytes, *, strictly: bool = False) -> UpgradeOutcome:
+    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors."""
+    decoded = decode(UPGRADE, name, contents, strictly=strictly)
+    if decoded.usable is not None:
+        for place, message in _faults(decoded.known):
+            decoded.entry(Severity.ERROR, place, message)
+    if decoded.usable is not None:
+        for place in _without_effect(decoded.known):
+            message = "it has no effect here: it is about a control plane's programs"
+            decoded.entry(Severity.WARNING, place, message)
+    report = bounded(decoded.entries)
+    return UpgradeOutcome(None if report.fatal else _configuration(decoded.known), report)
+
+
+def _faults(known: dict[str, Value]) -> Iterator[Fault]:
+    for section in ("apply", "node"):
+        inside = mapping(known.get(section))
+        if (patches := inside.get("patches")) is not None:
+            folder = text(mapping(patches).get("directory"))
+            if not is_absolute(folder):
+                yield (section, "patches", "directory"), f"{quoted(folder)} is no absolute path"
+        if fault := pull_policy_fault(text(inside.get("imagePullPolicy"))):
+            yield (section, "imagePullPolicy"), fault
+
+
+def _without_effect(known: dict[str, Value]) -> Iterator[tuple[str, ...]]:
+    """Only of what this command reads: `apply`, `diff` and `plan` are for others of kubeadm's."""
+    for section, names in (("node", _OF_A_CONTROL_PLANE), ("timeouts", _TIMEOUTS_OF_A_CONTROL_PLANE)):
+        inside = mapping(known.get(section))
+        yield from ((section, name) for name in names if inside.get(name) is not None)
+
+
+def _configuration(known: dict[str, Value]) -> UpgradeConfiguration:
+    node = mapping(known.get("node"))
+    return UpgradeConfiguration(
+        node.get("dryRun") is True,
+        texts(node.get("ignorePreflightErrors")),
+        texts(node.get("skipPhases")),
+        text(mapping(node.get("patches")).get("directory")),
+        timeouts(mapping(known.get("timeouts")), _USUAL),
+    )
