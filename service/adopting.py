@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
+from agent.engine.machine_lock import Busy
 from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
 from agent.records import replaced
@@ -388,10 +389,14 @@ class Adopting:
                 recipe=wanted.digest,
                 part=PART,
                 beside=not is_whole,
+                is_resident=True,
             )
         except _NotNow:
             is_put_off, self.again_seconds = True, _ASK_AGAIN_SECONDS
             return False
+        except Busy:
+            is_put_off = True
+            raise
         except TakenBack as failure:
             self._stand(failed=wanted.content)
             origin = compiled.origins.get(failure.at) if failure.at else None
@@ -441,7 +446,18 @@ class Adopting:
             return False
         recipe = trial.former.digest if trial.former is not None else ""
         try:
-            make_so(self._host, specification, self._version, LettingGo(let_go), recipe=recipe, part=PART)
+            make_so(
+                self._host,
+                specification,
+                self._version,
+                LettingGo(let_go),
+                recipe=recipe,
+                part=PART,
+                is_resident=True,
+            )
+        except Busy:
+            self._trial = trial  # it is still to be taken back when the command has ended
+            raise
         except (TakenBack, CannotBeSo) as failure:
             text = why(failure) if isinstance(failure, TakenBack) else str(failure)
             self._telling.tell(Event.FAILED, f"{self._followed} could not be taken back: {text}")

@@ -63,7 +63,7 @@ class Health:
         return max(_SOON_SECONDS, (now - self._unwell_since.get(key, now)) / 2)
 
     def hung(self, records: Iterable[Record]) -> Mapping[Key, Hung]:
-        """What runs and has not been well for longer than it may. Asks each."""
+        """What runs and has not been well for longer than it may, until it is `seen_to`. Asks each."""
         found, self._patience = {}, None
         for record in records:
             for key, check in _asked([record]):
@@ -74,11 +74,15 @@ class Health:
                 since = self._unwell_since.setdefault(key, now)
                 left = self._limit(record, check) - (now - since)
                 if left <= 0:
-                    del self._unwell_since[key]
                     found[key] = Hung(f"{lack} for {now - since:.0f} seconds", since)
                 else:
                     self._patience = left if self._patience is None else min(left, self._patience)
         return found
+
+    def seen_to(self, keys: Iterable[Key]) -> None:
+        """Give each of these its whole time again: it was restarted, or what had harmed it was taken back."""
+        for key in keys:
+            self._unwell_since.pop(key, None)
 
     def still(self, hung: Mapping[Key, Hung], records: Iterable[Record]) -> Mapping[Key, Hung]:
         """Those of them that are no better now."""

@@ -11,9 +11,10 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
 from agent.engine.inventory import Inventory
+from agent.engine.machine_lock import Busy, check_free, give_way
 from agent.engine.progress import Silent
 from agent.engine.repairing import Drift, drifted, missing, put_by, repair
-from agent.engine.run import LOCK, Busy, Unfinished, take_back_part
+from agent.engine.run import Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.resources import kind_named
@@ -227,8 +228,7 @@ class Keeping:
     # What is done
 
     def _see_to(self, due: set[Key | Errand]) -> None:
-        if self._host.processes.is_held(LOCK):
-            raise Busy
+        check_free(self._host)
         is_new = self._read_memory()
         if self._wishes is not None:
             self._wishes.look(self._inventory)
@@ -251,6 +251,7 @@ class Keeping:
         keys = self._chosen(due)
         if keys is None or keys or hung or bereft:
             self._look(keys, hung, bereft)
+        give_way(self._host)  # what is left is looked at again when the command has ended
         self._end_bereft_containers()
         if Errand.COPIES in due:
             put_by(self._host)
@@ -302,6 +303,7 @@ class Keeping:
         """What is well again without that change need not be restarted."""
         if self._wishes is None or not self._wishes.take_back(hung, self._inventory, self._let_go):
             return hung
+        self._health.seen_to(hung)
         self._go_on_after_a_run()
         return self._health.still(hung, self._records.values())
 
@@ -452,9 +454,12 @@ class Keeping:
             restart={*hung, *bereft},
             is_ending=lambda: self._signals.has_ended,
         )
+        self._health.seen_to({*hung} - {*repaired.postponed})
         self._tell_of_restarts(Event.HUNG, {key: each.how for key, each in hung.items()}, repaired)
         self._tell_of_restarts(Event.BEREFT, bereft, repaired)
-        self._tell_of(chosen, ends, repaired)
+        self._tell_of([drift for drift in chosen if drift.key not in repaired.postponed], ends, repaired)
+        for key in repaired.postponed:
+            self._agenda.after(0.0, key)
         if self._mending is not None:
             self._mending.tidy()
 
@@ -464,7 +469,7 @@ class Keeping:
                 self._renewals.restarted(key)
                 self._telling.is_over((_NOT_RESTARTED, key))
                 self._telling.tell(event, f"{key} was restarted: {why}")
-            elif not self._signals.has_ended:
+            elif key not in repaired.postponed:
                 self._tell_not_restarted(key, why, repaired.trouble)
 
     def _tell_not_restarted(self, key: Key, why: str, trouble: Sequence[str]) -> None:

@@ -292,7 +292,9 @@ class Operated:
             self._ask_for_restart()
             return bool(progress.changes)
         services, version = found.services, self._version
-        make_services(self._host, found, services, node, version, progress, believed, is_whole=True)
+        make_services(
+            self._host, found, services, node, version, progress, believed, is_whole=True, is_resident=True
+        )
         self._telling.is_over(_NOT_DONE)
         # After that: what left the bundle is given back there, as it was before wmcb.
         for each in remove_imported(self._host, believed):

@@ -51,9 +51,11 @@ def make_environment(
     progress: Progress,
 ) -> Done:
     """Its variables alone, and whom the machine believes: what runs goes by them with the next start of
-    Windows. Raises as `make_so` does.
+    Windows. For the resident service. Raises as `make_so` does.
     """
-    return _made(host, configuration, (), {}, {}, version, progress, believed, is_whole=False)
+    return _made(
+        host, configuration, (), {}, {}, version, progress, believed, is_whole=False, is_resident=True
+    )
 
 
 def make_services(
@@ -66,10 +68,11 @@ def make_services(
     believed: Sequence[TrustedCertificate] = (),
     *,
     is_whole: bool,
+    is_resident: bool = False,
 ) -> Sequence[Done]:
     """Each stage, as far as it goes. Raises Refused, and what `make_so` raises.
 
-    `is_whole`: what was wanted before, and is not any more, goes in the end.
+    `is_whole`: what was wanted before, and is not any more, goes in the end. `is_resident` as for `make_so`.
     """
     outputs: dict[Place, str] = {}
     made: list[Done] = []
@@ -82,7 +85,18 @@ def make_services(
             outputs[script.place] = _printed(host, configuration, script)
         so_far = tuple(service for row in rows[:number] for service in row)
         is_last = is_whole and number == len(rows)
-        one = _made(host, configuration, so_far, node, outputs, version, progress, believed, is_whole=is_last)
+        one = _made(
+            host,
+            configuration,
+            so_far,
+            node,
+            outputs,
+            version,
+            progress,
+            believed,
+            is_whole=is_last,
+            is_resident=is_resident,
+        )
         made.append(one)
     return made
 
@@ -129,13 +143,14 @@ def _made(
     believed: Sequence[TrustedCertificate],
     *,
     is_whole: bool,
+    is_resident: bool,
 ) -> Done:
     compiled = compile_services(configuration, services, node, outputs)
     if compiled.desired is None:
         raise Refused(told(compiled.report.errors))
     wanted = compiled.desired.specification
     whole = Specification.of((*believed, *wanted.wants), wanted.notes, wanted.title)
-    return make_so(host, whole, version, progress, part=PART, beside=not is_whole)
+    return make_so(host, whole, version, progress, part=PART, beside=not is_whole, is_resident=is_resident)
 
 
 def _printed(host: Host, configuration: ServicesConfigMap, script: Script) -> str:

@@ -210,7 +210,9 @@ class Routing:
                     self._aside[route.key] = why(failure)
 
     def _run(self, wanted: Specification, progress: LettingGo, *, beside: bool = False) -> None:
-        done = make_so(self._host, wanted, self._version, progress, part=PART, beside=beside)
+        done = make_so(
+            self._host, wanted, self._version, progress, part=PART, beside=beside, is_resident=True
+        )
         if changes := [f"{each.action.value} {each.target.key}" for each in done.plan.changes]:
             more = f", and {len(changes) - _SHOWN} more" if changes[_SHOWN:] else ""
             self._telling.note(f"by the Nodes there are: {', '.join(changes[:_SHOWN])}{more}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from agent.cli.daemon import tell_of_change
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
-from agent.engine.run import Busy, TakenBack, Unfinished
+from agent.engine.machine_lock import Busy
+from agent.engine.run import TakenBack, Unfinished
 from agent.host.errors import HostError
 from agent.host.port import EventLevel
 from agent.records import frozen
@@ -59,6 +60,10 @@ class Told:
     def meanwhile(self, line: str) -> None:
         """Of what takes long, to somebody who looks on."""
         self._shown.meanwhile(line)
+
+    def waiting(self, line: str) -> None:
+        """Takes a line about the process that holds the machine; nothing follows it for minutes, perhaps."""
+        self.remark(line)
 
     def found(self, lines: Iterable[str]) -> None:
         """Before the run began; whoever has to see it has seen it."""

@@ -13,6 +13,7 @@ from agent.cli.losses import Losses, losses
 from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
+from agent.engine.machine_lock import LOCK
 from agent.engine.planning import Action, hidden_fields, together
 from agent.engine.target import NODE
 from agent.records import frozen
@@ -115,7 +116,7 @@ def show_plan(
     lost = losses(host, planned)
     under_way = ["a run is under way on this machine: look again when it has ended"]
     remarks = [
-        *(under_way if host.processes.is_held(engine.LOCK) else ()),
+        *(under_way if host.processes.is_held(LOCK) else ()),
         *stays(planned),
         *lost.lines(),
         *missing_credentials(host, planned),

@@ -161,7 +161,7 @@ def _forget(request: Request) -> int:
         if request.has(option):
             raise BadUsage(f"{options.FORGET.name} does not go with {option.name}", where=option.name)
     host = open_as_administrator(request)
-    with recorded(host, "forget what was done here", display(request)):
-        engine.forget(host)
+    with recorded(host, "forget what was done here", display(request)) as told:
+        engine.forget(host, told.waiting)
     say("all is left as it is, and wmcb knows nothing of it any more")
     return DONE

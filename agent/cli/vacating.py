@@ -13,6 +13,7 @@ from agent.cli.failure import BadUsage, Failure
 from agent.cli.join_cluster import as_node
 from agent.cli.streams import tell
 from agent.engine import run as engine
+from agent.engine.machine_lock import Busy
 from agent.host.errors import HostError
 from agent.kube.draining import CORDONED, Draining, cordon, pods_to_evict, uncordon
 from agent.kube.failure import Failed, Forbidden
@@ -79,7 +80,7 @@ def give_back(host: Host, name: str, notice: Notice) -> None:
     or one has been cut off, whose kubelet may not run. Also where this one did not cordon: an earlier one may
     have been killed before it came to this. Raises Failure.
     """
-    with suppress(engine.Busy), engine.at_rest(host) as is_whole:
+    with suppress(Busy), engine.at_rest(host, notice) as is_whole:
         if is_whole:
             _uncordon(host, name, notice)
         else:

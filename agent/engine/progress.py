@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
+    def waiting(self, line: str) -> None:
+        """For another process to let go of this machine, before anything else."""
+
     def planned(self, plan: Plan) -> None: ...
     def resuming(self, steps: int) -> None:
         """A run that was interrupted after so many steps is finished."""
@@ -23,6 +26,7 @@ class Progress(Protocol):
 class Silent:
     """For whoever only wants the result."""
 
+    def waiting(self, line: str) -> None: ...
     def planned(self, plan: Plan) -> None: ...
     def resuming(self, steps: int) -> None: ...
     def pausing(self, target: Target) -> None: ...

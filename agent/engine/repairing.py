@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent.engine.inventory import Inventory
 from agent.engine.journal import Journal
 from agent.engine.looking import seen_at_once
+from agent.engine.machine_lock import give_way, held_by_service, is_awaited
 from agent.engine.making import Making
 from agent.engine.planning import (
     Action,
@@ -23,7 +24,7 @@ from agent.engine.planning import (
     disturbed_by,
     users_first,
 )
-from agent.engine.run import LOCK, Busy, Unfinished, alone, clean_up, end_properly, unfinished
+from agent.engine.run import Unfinished, clean_up, end_properly, unfinished
 from agent.engine.state_folder import StateFolder
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
@@ -83,6 +84,8 @@ class Repaired:
     """A line for each step that failed."""
     restarted: Collection[Key] = frozenset()
     """What was stopped and has been started again."""
+    postponed: Collection[Key] = frozenset()
+    """What had no step, since the repair was to end before."""
 
 
 def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
@@ -108,7 +111,7 @@ def outlook(host: Host, keys: Collection[Key] | None = None) -> Outlook:
     folder.check()
     records = Inventory.load(folder).records
     drifts = tuple(_Look(host, records, keys).drifts())
-    planned = _planned(host, folder, records, {drift.key for drift in drifts}, ())
+    planned = _planned(host, folder, records, {drift.key for drift in drifts}, (), gives_way=False)
     reached = {change.target.key for change in (*planned.changes, *planned.resumes)}
     return Outlook(planned, tuple(drift for drift in drifts if drift.key not in reached))
 
@@ -125,28 +128,31 @@ def repair(
     """Makes these as they were made, and starts what was to run; what must not run meanwhile is stopped.
 
     `restart` are services that are stopped and started whatever their state. Starts are not waited for: how
-    they go is seen by whoever watches. Once `is_ending`, no more is begun than to start what was stopped.
+    they go is seen by whoever watches. Once `is_ending`, or a command waits for the machine, no more is begun
+    than to start what was stopped.
 
     Raises Busy, Unfinished, CannotBeSo and HostError before anything is changed.
     """
-    with alone(host, waits=False):
+    with held_by_service(host):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
         end_properly(host, folder, inventory)
         if unfinished(folder, inventory) is not None:
             raise Unfinished(f"a run was interrupted: run it again to finish it, or {host.called} --rollback")
-        planned = _planned(host, folder, inventory.records, keys, restart)
+        planned = _planned(host, folder, inventory.records, keys, restart, gives_way=True)
         if not (planned.changes or planned.resumes):
             return Repaired(tuple(_Look(host, inventory.records, keys).drifts()))
         folder.ensure()
         journal = Journal.begin(folder, version, repairs=True)
-        repairing = _Repairing(host, folder, Making(host, folder, journal, progress))
+        making = Making(host, folder, journal, progress)
+        repairing = _Repairing(host, folder, making, lambda: is_ending() or is_awaited(host))
         try:
-            repairing.carry_out(planned, is_ending)
-            again = _Look(host, inventory.records, keys)
+            repairing.carry_out(planned)
+            postponed = frozenset(repairing.postponed)
+            again = _Look(host, inventory.records, {*keys} - postponed)
             trouble = (*repairing.trouble, *again.troubles())
-            return Repaired(tuple(again.drifts()), trouble, frozenset(repairing.restarted))
+            return Repaired(tuple(again.drifts()), trouble, frozenset(repairing.restarted), postponed)
         finally:
             clean_up(host, folder, inventory, journal)
 
@@ -155,9 +161,16 @@ class _Look:
     """At resources of ours, in the order in which they were made."""
 
     def __init__(
-        self, host: Host, records: Mapping[Key, Record], keys: Collection[Key] | None = None
+        self,
+        host: Host,
+        records: Mapping[Key, Record],
+        keys: Collection[Key] | None = None,
+        *,
+        gives_way: bool = False,
     ) -> None:
+        """`gives_way`: raise Busy as soon as a command waits, since each answer may take Windows long."""
         self._host = host
+        self._gives_way = gives_way
         self.unseen: dict[Key, str] = {}
         chosen = [
             record
@@ -180,6 +193,8 @@ class _Look:
         for record in map(_without_health, records):
             if record.settled is None or not record.target.wanted:
                 continue  # it has done its duty, or is a program's own
+            if self._gives_way:
+                give_way(self._host)
             try:
                 each = self._compare(record, record.settled)
             except (HostError, CannotBeSo) as fault:
@@ -221,9 +236,11 @@ def _planned(
     records: Mapping[Key, Record],
     keys: Collection[Key],
     restart: Collection[Key],
+    *,
+    gives_way: bool,
 ) -> Plan:
     services = {key for key in records if pausable(kind_named(key.kind))}
-    compared = _Look(host, records, {*keys, *restart, *services}).compared
+    compared = _Look(host, records, {*keys, *restart, *services}, gives_way=gives_way).compared
     # What has changed of others is not to be repaired now, as far as anybody has said.
     compared = [
         _within_reach(host, folder, each) if each.target.key in keys else Match(each.target, each.found)
@@ -295,26 +312,43 @@ def _is_stuck(each: Change | Match) -> bool:
 class _Repairing:
     """Trouble with one step keeps no other from being done."""
 
-    def __init__(self, host: Host, folder: StateFolder, making: Making) -> None:
+    def __init__(
+        self, host: Host, folder: StateFolder, making: Making, is_to_end: Callable[[], bool]
+    ) -> None:
         self._host = host
         self._folder = folder
         self._making = making
+        self._is_to_end = is_to_end
+        self._has_ended = False
         self._trouble: list[str] = []
+        self._stopped: set[Key] = set()
+        """What may have been stopped here, also where that had to be forced."""
         self.restarted: set[Key] = set()
+        self.postponed: set[Key] = set()
 
     @property
     def trouble(self) -> Sequence[str]:
         return (*self._trouble, *self._making.left)
 
-    def carry_out(self, planned: Plan, is_ending: Callable[[], bool]) -> None:
+    def carry_out(self, planned: Plan) -> None:
         for target in planned.pauses:
-            if not is_ending() and self._attempt(target, Plan((target,), (), (), ())):
-                self.restarted.add(target.key)
+            if self._may_begin(target):
+                self._stopped.add(target.key)
+                if self._attempt(target, Plan((target,), (), (), ())):
+                    self.restarted.add(target.key)
         for change in planned.changes:
-            if not is_ending() and (possible := self._possible(change)) is not None:
+            if self._may_begin(change.target) and (possible := self._possible(change)) is not None:
                 self._attempt(change.target, Plan((), (possible,), (), ()))
         for start in planned.resumes:
-            self._start(start.target)
+            if start.target.key in self._stopped or self._may_begin(start.target):
+                self._start(start.target)
+
+    def _may_begin(self, target: Target) -> bool:
+        """Once it is to end it stays so: nothing may be changed that was not stopped for it."""
+        self._has_ended = self._has_ended or self._is_to_end()
+        if self._has_ended:
+            self.postponed.add(target.key)
+        return not self._has_ended
 
     def _attempt(self, target: Target, plan: Plan) -> bool:
         remarks = len(self._making.left)
@@ -386,9 +420,7 @@ def put_by(host: Host) -> None:
 
 def _put_some_by(host: Host) -> bool:
     """Whether there is more to do."""
-    with host.processes.exclusive(LOCK) as mine:
-        if not mine:
-            raise Busy("another wmcb is at work on this machine")
+    with held_by_service(host):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)

@@ -13,6 +13,7 @@ from agent.engine import planning, restarting
 from agent.engine.inventory import Inventory, Origin, needed_contents
 from agent.engine.journal import Deed, Journal
 from agent.engine.looking import seen_at_once, seen_or_not
+from agent.engine.machine_lock import LOCK, give_way, held, held_by_command
 from agent.engine.making import Making
 from agent.engine.parts import is_somebodys, remembered, share, wanting
 from agent.engine.planning import Match, Plan, differences, hidden_fields, plan
@@ -36,16 +37,9 @@ if TYPE_CHECKING:
     from agent.resources.kind import State
     from agent.spec import Key, Want
 
-LOCK = "wmcb"
 AS_MADE: Mapping[str, State] = {}
 _MOMENT_SECONDS = 0.5
-_LONGEST_REPAIR_SECONDS = 120.0
-"""A kubelet that does not heed a stop is ended after a minute."""
 _PAUSE_SECONDS = 0.05
-
-
-class Busy(Exception):
-    """Another run is under way on this machine."""
 
 
 class Unfinished(Exception):
@@ -186,6 +180,7 @@ def make_so(
     part: str | None = NODE,
     manners: Mapping[str, State] = AS_MADE,
     but: Collection[str] = (),
+    is_resident: bool = False,
 ) -> Done:
     """Raises CannotBeSo, Busy and Unfinished before anything is changed, TakenBack for what failed then.
 
@@ -202,8 +197,11 @@ def make_so(
     What wmcb made of this `part` before and is not wanted now goes, unless this is to be `beside` it; None is
     for all parts, `but` for these. `recipe` is a hash of all that the specification was made of, for
     `as_made`; `command`, for a person, how it was asked for.
+
+    The resident service (`is_resident`) gives way to a command that waits, unless it has begun to change
+    something. Its run goes to its end then: a rollback would stop and start the same services once more.
     """
-    with alone(host):
+    with held(host, progress.waiting, is_resident=is_resident):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
@@ -217,6 +215,8 @@ def make_so(
         if journal is not None:
             progress.resuming(len(journal.steps))
         mine, planned = _planned(host, mine, part, journal)
+        if is_resident:
+            give_way(host)  # to look at everything may have taken long
         progress.planned(planned)
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
@@ -289,17 +289,17 @@ def as_made(host: Host, recipe: str) -> Done | None:
 
 
 @contextmanager
-def at_rest(host: Host) -> Iterator[bool]:
+def at_rest(host: Host, waiting: Callable[[str], None]) -> Iterator[bool]:
     """Whether no run was cut off; none begins meanwhile. Raises Busy."""
-    with alone(host):
+    with held_by_command(host, waiting):
         folder = StateFolder.of(host)
         folder.check()
         yield unfinished(folder, Inventory.load(folder)) is None
 
 
-def take_back(host: Host, progress: Progress) -> Undone | None:
+def take_back(host: Host, progress: Progress, *, is_resident: bool = False) -> Undone | None:
     """Undoes what an interrupted run had done; None if there is none. What was fetched for it goes, too."""
-    with alone(host):
+    with held(host, progress.waiting, is_resident=is_resident):
         folder = StateFolder.of(host)
         folder.secure()
         inventory = Inventory.load(folder)
@@ -318,7 +318,7 @@ def take_back_part(host: Host, progress: Progress) -> Undone | None:
     """The same of a run that was about no person's part: nobody else would finish it."""
     journal = Journal.unfinished(StateFolder.of(host))
     is_nobodys = journal is not None and not journal.repairs and not is_somebodys(journal.part)
-    return take_back(host, progress) if is_nobodys else None
+    return take_back(host, progress, is_resident=True) if is_nobodys else None
 
 
 def reset(
@@ -349,9 +349,9 @@ def _taken_back(record: Record, manner: State | None) -> Record:
     return replaced(record, target=replaced(record.target, manner={**record.target.manner, **manner}))
 
 
-def forget(host: Host) -> None:
+def forget(host: Host, waiting: Callable[[str], None]) -> None:
     """Leaves the machine as it is, and nobody knows any more what of it was made here, or what was before."""
-    with alone(host):
+    with held_by_command(host, waiting):
         folder = StateFolder.of(host)
         folder.secure()
         folder.clear()
@@ -450,31 +450,6 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
             hidden = " and ".join(map(field_in_words, hidden_fields(target, found, record))) if found else ""
             unseen = f"its {hidden} cannot be looked at: access is denied" if hidden else ""
             yield Standing(record, found, different, unseen, bool(hidden))
-
-
-@contextmanager
-def alone(host: Host, *, waits: bool = True) -> Iterator[None]:
-    """Raises Busy, but for what the resident service does just now: that has ended in a moment.
-
-    The service itself never waits: whoever is at work may wait for what it holds open.
-    """
-    deadline = host.clock.monotonic() + _MOMENT_SECONDS
-    while True:
-        with host.processes.exclusive(LOCK) as mine:
-            if mine:
-                yield
-                return
-        now = host.clock.monotonic()
-        if not waits or (now > deadline and (now > deadline + _LONGEST_REPAIR_SECONDS or not _is_kept(host))):
-            raise Busy("another wmcb is at work on this machine; wait until it has ended")
-        host.clock.sleep(_PAUSE_SECONDS)
-
-
-def _is_kept(host: Host) -> bool:
-    with suppress(HostError, CannotBeSo):
-        journal = Journal.unfinished(StateFolder.of(host))
-        return journal is not None and (journal.repairs or not is_somebodys(journal.part))
-    return False
 
 
 def unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:

@@ -866,6 +866,9 @@ class Processes(Protocol):
     def is_held(self, name: str) -> bool:
         """Whether some process has that lock. To take it to see would be in the way of whoever wants it."""
 
+    def holder(self, name: str) -> int | None:
+        """Return the process that has that lock; None where none has it, or the caller may not know."""
+
     def rest(self) -> None:
         """For the calling thread, which is going to wait for long: gives back memory that only work took."""
 

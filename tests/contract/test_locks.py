@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,10 @@ if TYPE_CHECKING:
     from contract.world import World
 
 HOLDER = """
+import os
 with host.processes.exclusive("contract") as held:
     print(held, flush=True)
+    print(os.getpid(), flush=True)
     input()
 """
 
@@ -32,16 +35,20 @@ def test_another_process_holds_it(world: World) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline().strip() == b"True"
         assert world.host.processes.is_held("contract")
+        assert world.host.processes.holder("contract") == int(holder.stdout.readline())
         holder.kill()
         holder.wait()
     assert not world.host.processes.is_held("contract")
+    assert world.host.processes.holder("contract") is None
 
 
 def test_what_a_power_cut_left_of_a_lock_is_held_by_nobody(world: World) -> None:
     processes = world.host.processes
     world.leave_lock("contract")
     assert not processes.is_held("contract")
+    assert processes.holder("contract") is None
     with processes.exclusive("contract") as held:
         assert held
         assert processes.is_held("contract")
+        assert processes.holder("contract") == os.getpid()
     assert not processes.is_held("contract")

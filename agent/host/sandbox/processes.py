@@ -137,6 +137,9 @@ class SandboxProcesses:
     def is_held(self, name: str) -> bool:
         return self._state.is_held(f"exclusive-{name}")
 
+    def holder(self, name: str) -> int | None:
+        return self._state.holder(f"exclusive-{name}")
+
     def rest(self) -> None:
         """Other systems see to that themselves."""
 

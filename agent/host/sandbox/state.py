@@ -72,6 +72,8 @@ class State:
         """Whether this caller has the lock; freed when its process dies."""
         lock = _take(self._locks / name)
         try:
+            if lock is not None:
+                self._holder(name).write_text(f"{os.getpid()}\n")
             yield lock is not None
         finally:
             if lock is not None:
@@ -79,6 +81,16 @@ class State:
 
     def is_held(self, name: str) -> bool:
         return _is_taken(self._locks / name)
+
+    def holder(self, name: str) -> int | None:
+        """Return the process that took it."""
+        with suppress(OSError, ValueError):
+            # Not in the lock itself: where Windows runs the sandbox nobody else can read that.
+            return int(self._holder(name).read_text()) if self.is_held(name) else None
+        return None
+
+    def _holder(self, name: str) -> pathlib.Path:
+        return self._locks / f"{name}.holder"
 
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 assert sys.platform == "win32"
@@ -10,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host.errors import AccessDenied, InUse, NotFound, TimedOut
+from agent.host.errors import AccessDenied, HostError, InUse, NotFound, TimedOut
 from agent.host.port import ProcessInfo
 from agent.host.protection import PRIVATE_FILE
 from agent.host.windows.api import files
@@ -36,6 +37,7 @@ _NO_SUCH_PROCESS = 87
 _HELD = {32, 303}
 """SHARING_VIOLATION, and DELETE_PENDING while its holder is letting go."""
 _ACCESS_DENIED = 5
+_PID_DIGITS = 10
 _TIMEOUT = 1460
 _ENDED_BY_US = 1
 
@@ -99,7 +101,8 @@ class WindowsProcesses:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[bool]:
-        """By a file that only one process can have open, and that Windows removes with its last handle.
+        """By a file that only one process can have open to change it, and that Windows removes with its last
+        handle. It holds that process's id.
 
         Not by a mutex: any user could make one of that name first, and a private namespace, which guards
         against it, Wine doesn't have. In the Windows folder only administrators can make files.
@@ -122,6 +125,15 @@ class WindowsProcesses:
         except (NotFound, InUse):
             return False  # the other: it is being let go
 
+    def holder(self, name: str) -> int | None:
+        path = self._facts.system_directory() / f"wmcb-{name}.lock"
+        try:
+            with telling("look at the lock", name), opened(path, files.READ_DATA) as file:
+                is_held = files.written_at(file) == started_at()
+                return int(files.read(file, _PID_DIGITS)) if is_held else None
+        except (HostError, ValueError):
+            return None
+
     def rest(self) -> None:
         give_back_stack()
 
@@ -131,8 +143,8 @@ def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
         file = held.enter_context(
             opened(
                 path,
-                files.DELETE | files.WRITE_ATTRIBUTES,
-                share=files.SHARE_NOTHING,
+                files.DELETE | files.WRITE_ATTRIBUTES | files.WRITE_DATA,
+                share=files.SHARE_READ,
                 disposition=files.OPEN_OR_CREATE,
                 options=files.SYNCHRONOUS | files.DELETE_ON_CLOSE,
                 descriptor=str(PRIVATE_FILE),
@@ -143,6 +155,8 @@ def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
             raise
         return False
     held.callback(_give_up_name, file)
+    # Of one width, since it is written over what a power cut left; before the time, which it would change.
+    files.write(file, f"{os.getpid():>{_PID_DIGITS}}".encode())
     files.set_written_at(file, started_at())
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli import main
+from agent.engine.machine_lock import COMMAND_LOCK, LOCK
 from agent.host.errors import AccessDenied, ProgramRunning
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
@@ -325,14 +327,16 @@ def test_ctrl_c_takes_back_what_was_done(machine: Machine, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("command", ["bootstrap", "reset", "uninstall-kubelet"])
-def test_while_another_is_at_work_nothing_is_done(command: str, node: Machine) -> None:
+def test_while_another_command_is_at_work_nothing_is_done(command: str, node: Machine) -> None:
     words = node.node if command == "bootstrap" else (command,)
     before = node.picture()
-    with node.host.processes.exclusive("wmcb") as mine:
-        assert mine
+    exclusive = node.host.processes.exclusive
+    with exclusive(COMMAND_LOCK) as waits, exclusive(LOCK) as changes:
+        assert (waits, changes) == (True, True)
         answer = node.wmcb(*words)
     assert (answer.code, answer.out) == (1, "")
-    assert answer.err == "wmcb: another wmcb is at work on this machine; wait until it has ended\n"
+    who = f"another wmcb command (process {os.getpid()})"
+    assert answer.err == f"wmcb: {who} is at work on this machine: wait until it has ended\n"
     assert but_for_wmcbs_own(node.picture()) == but_for_wmcbs_own(before)
 
 

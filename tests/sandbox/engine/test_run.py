@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.engine.machine_lock import COMMAND_LOCK, Busy
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
-from agent.engine.run import Busy, TakenBack, make_so, preview, reset, status, take_back
+from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.port import Principal, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.replacing import PATIENCE_SECONDS
@@ -617,7 +618,7 @@ def test_all_that_stands_in_the_way_is_told_at_once(host: Host) -> None:
 
 
 def test_one_run_at_a_time(host: Host) -> None:
-    with host.processes.exclusive("wmcb"), pytest.raises(Busy):
+    with host.processes.exclusive(COMMAND_LOCK), pytest.raises(Busy):
         run(host, nodes.node())
 
 

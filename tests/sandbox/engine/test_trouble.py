@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.engine.inventory import Inventory
+from agent.engine.machine_lock import COMMAND_LOCK, LOCK, Busy
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted
-from agent.engine.run import LOCK, Busy, TakenBack, forget, make_so, preview, reset, status, take_back
+from agent.engine.run import TakenBack, forget, make_so, preview, reset, status, take_back
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import InUse, MarkedForDeletion, NoSpace, ProgramRunning, ServiceFailed, TimedOut
 from agent.host.port import (
@@ -974,7 +975,7 @@ def test_without_any_wmcb_can_forget(host: Host) -> None:
     damaged(host, "node.json.copy")
     with pytest.raises(CannotBeSo, match=r"is damaged, and so is its copy; .* reset --forget"):
         reset(host, "test", Silent())
-    forget(host)
+    forget(host, print)
     assert picture(host) == node
     run(host, nodes.node(config=b"{2}"))
     reset(host, "test", Silent())
@@ -982,5 +983,5 @@ def test_without_any_wmcb_can_forget(host: Host) -> None:
 
 
 def test_a_run_that_is_under_way_is_not_forgotten(host: Host) -> None:
-    with host.processes.exclusive("wmcb"), pytest.raises(Busy):
-        forget(host)
+    with host.processes.exclusive(COMMAND_LOCK), pytest.raises(Busy):
+        forget(host, print)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.machine_lock import COMMAND_LOCK
 from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
@@ -578,6 +580,26 @@ def test_a_change_after_which_the_kubelet_becomes_ill_soon_is_taken_back(
         harmed.wants(SETTINGS % "one")
         assert harmed.stands(State.APPLIED)
         assert machine(host) == before
+
+
+def test_a_change_that_harms_is_taken_back_after_a_command_that_came_first(
+    tmp_path: pathlib.Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harmed = Harmed(tmp_path, host, after=20.0)
+    harmed.wants(SETTINGS % "one")
+    with ExitStack() as command:
+
+        def make_so_late(*what: Any, **how: Any) -> Any:
+            command.enter_context(host.processes.exclusive(COMMAND_LOCK))
+            return make_so(*what, **how)
+
+        monkeypatch.setattr("service.adopting.make_so", make_so_late)
+        harmed.pass_time(100)
+        assert host.files.read(FILE) == b"one"
+    monkeypatch.undo()
+    harmed.pass_time(100)
+    assert harmed.stands(State.FAILED)
+    assert host.files.observe(FILE) is None
 
 
 NO_CHANGES_FAULT = {
