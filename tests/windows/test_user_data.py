@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from windows.exe import SHIPPED
@@ -91,3 +92,36 @@ def test_a_machine_has_its_name_before_any_command_runs(node: Node) -> None:
     assert node.run(_EXE, "reset").code == 0
     node.reboot()
     assert node.python("-c", _NAME).out.strip() == former
+
+
+_STATE = r"C:\ProgramData\wmcb"
+_ANOTHER_ACCOUNT = 4321
+"""A user of the Linux machine: Wine reports its files as those of an account that is not the caller."""
+
+
+def test_a_folder_that_a_plain_user_made_before_is_moved_aside(node: Node) -> None:
+    """With a record in it, and a folder where the state's own contents would lie."""
+    node.copy_in(SHIPPED, _EXE)
+    node.path(_USER_DATA).write_text("#cloud-config\nruncmd:\n- echo done > C:\\done\n")
+    for line in (rf"mkdir {_STATE}\kept", rf"echo {{}} > {_STATE}\node.json"):
+        assert node.run("cmd.exe", "/c", line, as_user=True).code == 0
+    made = node.path(_STATE)
+    for path in (made, *made.rglob("*")):
+        # The lab has one account, which is an administrator when it is asked to be.
+        os.chown(path, _ANOTHER_ACCOUNT, _ANOTHER_ACCOUNT)
+    planted, identity = (made / "node.json").read_bytes(), made.stat().st_ino
+    looked = node.run(_EXE, "status")
+    assert (looked.code, "was made by a user, so nothing in it is believed" in looked.err) == (1, True), (
+        looked
+    )
+    done = node.run(_EXE, "--user-data", _USER_DATA)
+    assert done.code == 0, done
+    (line,) = [line for line in done.err.splitlines() if "had been made by a user" in line]
+    (aside,) = made.parent.glob("wmcb-untrusted-*")
+    assert aside.name in line
+    assert (aside.stat().st_ino, (aside / "node.json").read_bytes()) == (identity, planted)
+    for folder in (_STATE, rf"C:\ProgramData\{aside.name}"):
+        assert node.mode(folder) & 0o007 == 0
+    assert node.path(r"C:\done").exists()
+    again = node.run(_EXE, "--user-data", _USER_DATA)
+    assert (again.code, "made by a user" in again.err) == (0, False), again

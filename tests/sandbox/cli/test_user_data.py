@@ -267,6 +267,26 @@ def test_bad_user_data_changes_nothing(windows: Machine, cluster: Cluster) -> No
     assert not [asked for asked in cluster.server.asked if CLUSTER_INFO in asked.target]
 
 
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (r"C:\PROGRA~3\x", "may be Windows' short name of another file"),
+        (r"C:\NUL\x", "is the name of a device on Windows"),
+        (r"C:\x:stream", "contains ':', which no Windows name can"),
+        (r"C:\ProgramData.\wmcb", "ends with a blank or a dot, which Windows would drop"),
+    ],
+)
+def test_a_path_that_windows_reads_as_another_is_refused(windows: Machine, path: str, why: str) -> None:
+    before = windows.picture()
+    answer = carry_out(
+        windows, windows.give("user-data", f"#cloud-config\nwrite_files: [{{path: '{path}'}}]\n")
+    )
+    (line,) = answer.error_lines
+    assert (answer.code, windows.picture() == before) == (2, True)
+    assert "user-data line 2, column 22 at $.write_files.0.path: this cannot be a path on Windows" in line
+    assert line.endswith(f"a name in it {why}")
+
+
 def test_a_value_that_cannot_be_meant_changes_nothing(windows: Machine, given: str) -> None:
     before = windows.picture()
     answer = windows.wmcb("--user-data", given, "--start-timeout", "soon")
