@@ -68,8 +68,9 @@ _KINDS = {
     "text/x-shellscript-per-instance": Kind.SCRIPT,
     "text/x-shellscript-per-once": Kind.SCRIPT,
 }
+_ANY_BYTES = "application/octet-stream"
 _SAYS_LITTLE = frozenset({
-    "", "text/plain", "text/x-not-multipart", "text/x-shellscript", "application/octet-stream",
+    "", "text/plain", "text/x-not-multipart", "text/x-shellscript", _ANY_BYTES,
     "application/gzip", "application/gzip-compressed", "application/gzipped", "application/x-gzip",
     "application/x-gzip-compressed", "application/x-compress", "application/x-compressed",
     "application/x-gunzip",
@@ -152,6 +153,9 @@ def _part_of(name: str, number: int, message: Message) -> Iterator[Part]:
     try:
         text = text_of(unpacked(payload))
     except Unreadable as fault:
+        if said == _ANY_BYTES:
+            yield Part(called, Kind.OTHER, "", file_name, content_type=said)
+            return
         raise Refused(Origin(called), str(fault)) from None
     if is_multipart(text):
         raise Refused(Origin(called), "it is multipart MIME, packed into a part; send its parts as they are")
