@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import gzip
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from agent.sources import cloudconfig
+from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import UserData, WrittenFile, instance_data
 from agent.spec import Protection
 from unit.sources.cloudconfig.loaded import files, notes, scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _TESTS = Path(__file__).resolve().parents[3]
 _ROWS = yaml.safe_load((_TESTS / "data" / "peers" / "cloudinit.yaml").read_text())
@@ -37,6 +40,15 @@ def _user_data(row: dict[str, Any]) -> bytes:
     return _HEAD + b"".join(map(_part, row["parts"])) + (b"" if row.get("unclosed") else b"--==--\n")
 
 
+def _fetch(row: dict[str, Any]) -> ignition.Fetch:
+    def fetch(request: ignition.Request) -> Iterator[bytes]:
+        if request.url not in row.get("fetched", {}):
+            raise ignition.FetchFailed("the server answers 403")
+        yield row["fetched"][request.url].encode()
+
+    return fetch
+
+
 def _answers(read: UserData, row: dict[str, Any]) -> dict[str, Any]:
     """What a row speaks of, as wmcb has it."""
     steps = (*read.before, *read.after)
@@ -53,7 +65,8 @@ def _answers(read: UserData, row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("row", _ROWS, ids=[row["case"] for row in _ROWS])
 def test_what_the_peers_answer(row: dict[str, Any]) -> None:
-    outcome = cloudconfig.load("user data", _user_data(row), instance_data(row.get("metadata", {})))
+    metadata = instance_data(row.get("metadata", {}))
+    outcome = cloudconfig.load("user data", _user_data(row), metadata, _fetch(row))
     if "refused" in row:
         assert outcome.user_data is None
         [entry] = outcome.report.errors
