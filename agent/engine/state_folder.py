@@ -165,7 +165,7 @@ class StateFolder:
     def secure(self) -> None:
         """Before anything in it is believed. Raises CannotBeSo for a folder that others could have filled.
 
-        What a user made in its place is moved aside. One that is open and empty is made anew: a program may
+        What a user made in its place is moved aside. One that is open and empty is replaced: a program may
         still hold it open.
         """
         self.take_over()
