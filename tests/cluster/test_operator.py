@@ -35,6 +35,7 @@ BUNDLE = r"C:\k\ca-bundle.crt"
 CERTIFICATES = r"C:\ProgramData\wmcb\certificates"
 EXAMPLE = (Path(__file__).parents[1] / "data" / "certificates" / "example-root.pem").read_text()
 THUMBPRINT = "F793B9AFDADEF1099F17694239BE478D8B336074"
+OVERLAY_CERTIFICATES = [f"ovnkube-client-2026-11-{day}-08-00-00.pem" for day in range(10, 14)]
 SOON_SECONDS = 60.0
 LARGEST_LOG = 1_000_000
 FILLING = "x" * LARGEST_LOG
@@ -180,6 +181,10 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
     assert operated.runs("first")
     assert operated.machine.service("second") is None
 
+    overlay = operated.machine.path(r"C:\k\cni\config")
+    overlay.mkdir(parents=True)
+    for name in ("cni.conf", *OVERLAY_CERTIFICATES):
+        (overlay / name).write_text("of hybrid-overlay-node.exe")
     operated.ask_for("1")
     operated.begin()
     operated.comes(lambda: operated.runs("second"), "it runs")
@@ -206,6 +211,7 @@ def test_bootstrap_controller_and_cleanup(operated: OfOperator, watch: str, figu
         "resident memory of the operator's daemon", sum(each.resident_bytes for each in daemons) / 1e6, "MB"
     )
 
+    assert sorted(each.name for each in overlay.iterdir()) == ["cni.conf", *OVERLAY_CERTIFICATES[-2:]]
     operated.machine.stop_service(SERVICE)
     operated.machine.wait_for_service(SERVICE, State.STOPPED)
     operated.daemon("cleanup")

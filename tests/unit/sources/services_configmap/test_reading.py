@@ -80,8 +80,8 @@ FAULTS: list[tuple[str, dict[str, str], str]] = [
         "error $.data.files: it is missing; a services ConfigMap has services and files",
     ),
     (
-        "a key that is not known",
-        data(testKey=[]),
+        "a key too many",
+        data(testKey=[], environmentVars={}, watchedEnvironmentVars=[]),
         "error $.data.testKey: there is no such key in a services ConfigMap; it has services, files,"
         " environmentVars, watchedEnvironmentVars",
     ),
@@ -232,6 +232,11 @@ def test_what_is_wrong_is_told_with_its_field(given: dict[str, str], told: str) 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        (
+            data(testKey=[]),
+            "warning $.data.testKey: there is no such key in a services ConfigMap; it has services, files,"
+            " environmentVars, watchedEnvironmentVars",
+        ),
         (
             data(service("a", prioritty=3)),
             f'warning {A}.prioritty: there is no field "prioritty" here, and it is ignored; is priority'
