@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from agent.kube.answers import Json, Object
     from agent.sources.services_configmap import ServicesConfigMap
     from agent.spec import Key
+    from agent.spec.trusted_certificate import TrustedCertificate
     from service.health import Hung
     from service.reporting import Marks
     from service.signals import Signals
@@ -68,7 +69,7 @@ _FROM_ELSEWHERE = (
     "Environment of the service's own key; remove it there, and restart the machine"
 )
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
-_RESTRICTED = "restricted kubeconfig"
+_RESTRICTED, _IMPORTED = "restricted kubeconfig", "imported certificates"
 
 
 @frozen
@@ -297,8 +298,7 @@ class Operated:
         )
         self._telling.is_over(_NOT_DONE)
         # After that: what left the bundle is given back there, as it was before wmcb.
-        for each in remove_imported(self._host, believed):
-            progress.changed(each.key, Action.REMOVE)
+        self._remove_imported(believed, progress)
         if progress.changes:
             self._telling.tell(Event.APPLIED, f"{found.name} was made so: {', '.join(progress.changes)}")
         self._tell_of_files(found)
@@ -309,6 +309,15 @@ class Operated:
             self._ask_for_restart()
         self._tell_version(asked)
         return bool(progress.changes)
+
+    def _remove_imported(self, bundle: Sequence[TrustedCertificate], progress: _Changes) -> None:
+        """A list that cannot be used keeps no node from working: any user may put one into an open folder."""
+        try:
+            for each in remove_imported(self._host, bundle):
+                progress.changed(each.key, Action.REMOVE)
+            self._telling.is_over(_IMPORTED)
+        except Refused as fault:
+            self._telling.tell_once(_IMPORTED, Event.NOT_REPAIRED, str(fault))
 
     def _ask_for_restart(self) -> None:
         self._telling.tell_once(

@@ -134,8 +134,7 @@ def cleanup(request: Request) -> int:
             done = make_so(host, Specification(), RELEASE, told, part=PART)
             others = _remove_managed(host)
             unset = _remove_variables(host, variables)
-            with _refusals():
-                imported = remove_imported(host, ())
+            imported = _remove_imported(host)
         gone = {change.target.key for change in done.plan.changes}
         pods = end_pods(host)
         if there is not None:
@@ -248,6 +247,14 @@ def _remove_variables(host: Host, names: Sequence[str]) -> bool:
     for name in there:
         host.environment.remove(name)
     return bool(there)
+
+
+def _remove_imported(host: Host) -> Sequence[TrustedCertificate]:
+    try:
+        return remove_imported(host, ())
+    except Refused as fault:
+        tell(f"wmcb: warning: {fault}")
+        return ()
 
 
 def _remove_managed(host: Host) -> int:

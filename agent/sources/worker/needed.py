@@ -107,7 +107,7 @@ class Judge:
         return Verdict(False, _NOTHING_READS_IT)
 
     def places(self, path: str) -> tuple[str, ...]:
-        """Return where the kubelet is told that a file lies: a layout may have it in two places."""
+        """Return where flags and fields of the kubelet name a file: a layout may have it in two places."""
         return tuple(dict.fromkeys(each.windows for each in self._references if each.linux == path))
 
     def _not_for_windows(self, path: str) -> str | None:

@@ -342,6 +342,18 @@ def test_a_clean_up_removes_certificates_that_the_operators_own_daemon_imported(
     assert patched == [{"metadata": {"annotations": annotations}}]
 
 
+def test_a_clean_up_goes_on_where_the_list_of_imported_certificates_cannot_be_read(
+    operated: Operated,
+) -> None:
+    assert operated.wmcb(*BOOTSTRAP).code == 0
+    operated.put(r"C:\k\imported-certs.pem", b"-----BEGIN CERTIFICATE-----")
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, done.out) == (0, "2 services removed, 0 pods ended\n")
+    assert (
+        "warning: the list of certificates that the operator's own daemon imported cannot be read" in done.err
+    )
+
+
 OF_A_USER = "O:S-1-5-21-1-2-3-1001G:BUD:AI(A;;FA;;;SY)(A;;FA;;;BA)"
 KUBECONFIGS = {
     "that users may change": ("O:BAG:BAD:AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;0x1301bf;;;AU)", 0),
