@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agent.sources.node_configuration.compiling import Compiled
     from agent.sources.signatures import Binding, Phase
     from agent.spec import Key
-    from service.cluster import Cluster
+    from service.cluster import Cluster, Node
     from service.contents import Contents
     from service.desired import Desired
     from service.followed import Followed
@@ -171,8 +171,8 @@ class Adopting:
             return
         paused = node.annotations.get(PAUSED)
         self._stand(paused_by_node=None if paused in (None, "false") else paused)
-        sight = (seen, node.name, node.labels, self._cluster.pins)
-        if (*sight, self._phase()) != self._sight:
+        now, sight = self._host.clock.now(), (seen, node.name, node.labels, self._cluster.pins)
+        if (*sight, self._phase(now)) != self._sight:
             self._desired = self._binding = self._unwell_since = None
             self._is_tried = False
             self._contents.try_again()
@@ -182,12 +182,12 @@ class Adopting:
             if seen.thing is None:
                 self._miss()
             else:
-                self._read(seen.thing, node.name, node.labels)
-            self._sight = (*sight, self._phase())
+                self._read(seen.thing, node, now)
+            self._sight = (*sight, self._phase(now))
 
-    def _phase(self) -> Phase | None:
+    def _phase(self, now: float) -> Phase | None:
         """Whether it is the time for what is signed: it expires though nothing else changes."""
-        return self._binding.phase(self._host.clock.now()) if self._binding is not None else None
+        return self._binding.phase(now) if self._binding is not None else None
 
     def _remember(self) -> None:
         if self._is_read:
@@ -215,11 +215,11 @@ class Adopting:
         self._telling.tell_once(_NOT_DONE, Event.MISSING, text)
         self._stand(state=State.MISSING, error="", turn=None, paused_by_document=None)
 
-    def _read(self, config_map: Object, node: str, labels: Mapping[str, str]) -> None:
+    def _read(self, config_map: Object, node: Node, now: float) -> None:
         try:
-            found = desired(self._followed, config_map, node, labels, self._cluster.pins)
+            found = desired(self._followed, config_map, node.name, node.labels, self._cluster.pins)
             self._binding = found.binding
-            check_time(self._followed, found, self._standing, self._host.clock.now())
+            check_time(self._followed, found, self._standing, now)
         except Refused as fault:
             self._refuse(str(fault))
             return

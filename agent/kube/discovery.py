@@ -42,7 +42,7 @@ from agent.kube.pins import HOW, Pins, pin
 from agent.records import replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
@@ -56,6 +56,7 @@ CLUSTER_INFO = config_map("kube-public", "cluster-info")
 _LARGEST = 4 << 20
 """Bytes of an answer from whom nobody vouches for."""
 _ATTEMPT_SECONDS = 15.0
+_MOST_NAMED = 5
 _WHAT = "cluster-info"
 
 
@@ -219,11 +220,11 @@ class Discovery:
         with Client(access, proxies=self._proxies, limits=limits, clock=self._clock, kept=kept) as client:
             return client.get(CLUSTER_INFO)
 
-    def _warn_of(self, unpinned: Iterable[Certificate], endpoint: str) -> None:
-        for one in unpinned:
+    def _warn_of(self, unpinned: Sequence[Certificate], endpoint: str) -> None:
+        if unpinned:
             self._notice(
-                f"warning: cluster-info at {endpoint} names one more authority, {one.subject}, whose hash "
-                f"was not given ({pin(one)}): it is not trusted"
+                f"warning: cluster-info at {endpoint} names other authorities, whose hashes were not given, "
+                f"and which are not trusted: {_named(unpinned)}"
             )
 
 
@@ -289,18 +290,25 @@ def _divided(cluster: Cluster, pins: Pins, endpoint: str) -> tuple[bytes, list[C
     return "".join(pinned).encode(), [one for _, one in found if one not in pins]
 
 
-def _with_unpinned_signer(fault: NotTrusted, unpinned: Iterable[Certificate]) -> NotTrusted:
+def _with_unpinned_signer(fault: NotTrusted, unpinned: Sequence[Certificate]) -> NotTrusted:
     """Return the same fault, which also names the authority that signed where cluster-info has it."""
     signers = [one for one in unpinned if fault.doubt is Doubt.AUTHORITY and one.subject == fault.signer]
     if not signers:
         return fault
-    named = " or ".join(f"{one.subject}, {pin(one)}" for one in signers)
     text = (
-        f"the certificate of {fault.place} is signed by an authority whose hash was not given: {named}; "
+        f"the certificate of {fault.place} is signed by an authority whose hash was not given: "
+        f"{_named(signers)}; "
         "during a rotation of the cluster's authority give the hash of each (--discovery-token-ca-cert-hash "
         f"again, or one more of caCertHashes), but only one that this prints, too: {HOW}"
     )
     return NotTrusted(text, fault.doubt, fault.place, fault.signer)
+
+
+def _named(found: Sequence[Certificate]) -> str:
+    """For people: a stranger chooses how many there are."""
+    more = len(found) - _MOST_NAMED
+    named = "; ".join(f"{one.subject}, {pin(one)}" for one in found[:_MOST_NAMED])
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _certificates(cluster: Cluster, endpoint: str) -> list[tuple[bytes, Certificate]]:

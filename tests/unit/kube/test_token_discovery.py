@@ -81,8 +81,20 @@ def test_an_authority_beside_the_given_one(server: ApiServer) -> None:
     cluster = trial.discovery.by_token(server.place, TOKEN, [pinned(ROOT)])
     assert cluster.authority == ROOT.pem
     (notice,) = trial.notices
-    assert "CN=other" in notice
-    assert f"whose hash was not given ({pinned(OTHER)}): it is not trusted" in notice
+    assert notice.endswith(
+        "names other authorities, whose hashes were not given, and which are not trusted: "
+        f"CN=other, OU=test, {pinned(OTHER)}"
+    )
+
+
+def test_of_many_authorities_a_few_are_named(server: ApiServer) -> None:
+    strangers = [issue(f"stranger-{number}", authority=True) for number in range(8)]
+    server.at(CLUSTER_INFO, cluster_info(kubeconfig_of(SERVER, ROOT, *strangers)))
+    trial = Trial()
+    assert trial.discovery.by_token(server.place, TOKEN, [pinned(ROOT)]).authority == ROOT.pem
+    (notice,) = trial.notices
+    assert notice.count("CN=stranger-") == 5
+    assert notice.endswith(" and 3 more")
 
 
 def test_an_authority_that_is_not_pinned_vouches_for_nothing(tmp_path: Path) -> None:
