@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent.kube.answers import Object
 
 PAGE = "packaging/manifests/README.md"
-SHOWN = ("ca=", "key=", "signed=", "minisign -Sm")
+SHOWN = ("kubectl config view", "openssl x509", "minisign -Sm")
 """How the commands begin that sign."""
 PLACE = ("kube-system", "windows-nodes")
 DOCUMENT = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
