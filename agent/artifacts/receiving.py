@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
@@ -14,21 +14,22 @@ from agent.artifacts.digests import Hashing, as_text, told_by
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import file_name, is_on_machine, is_url
 from agent.fetch.failure import Failed
-from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request
+from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request, TooLarge
 from agent.fetch.proxies import of_environment
 from agent.host.errors import NoSpace, NotFound
 from agent.host.protection import PRIVATE_FILE
 from agent.records import frozen, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from agent.artifacts.means import Means
+    from agent.artifacts.room import Room
     from agent.fetch.proxies import Proxies
     from agent.host.port import Host
     from agent.spec import Artifact
 
-_LIMITS = Limits(answer=30.0, silence=60.0, total=6 * 3600.0, size=16 << 30)
+_LIMITS = Limits(answer=30.0, silence=60.0, total=6 * 3600.0)
 _LIMITS_OF_CHECKSUMS = Limits(total=600.0, size=1 << 20)
 _BLOCK = 1 << 18
 _MOST_BEGINNINGS = 3
@@ -59,8 +60,11 @@ class Part:
 class Receiving:
     """Of one artifact."""
 
-    def __init__(self, host: Host, means: Means, progress: Progress, artifact: Artifact, part: Part) -> None:
+    def __init__(
+        self, host: Host, means: Means, progress: Progress, artifact: Artifact, part: Part, room: Room
+    ) -> None:
         self._host = host
+        self._room = room
         self._means = means
         self._progress = progress
         self._artifact = artifact
@@ -94,7 +98,8 @@ class Receiving:
         end = time.monotonic() + self._means.most
         for beginning in range(1, _MOST_BEGINNINGS + 1):
             is_resumed = self._begun().received > 0
-            limits = self._within(_LIMITS, max(end - time.monotonic(), 0.0))
+            limits = replaced(_LIMITS, size=self._artifact.size_limit)
+            limits = self._within(limits, max(end - time.monotonic(), 0.0))
             fetch = partial(self._fetcher.blocks, request, limits)
             try:
                 return self._whole(digest, fetch)
@@ -103,12 +108,19 @@ class Receiving:
                 if beginning == _MOST_BEGINNINGS:
                     raise Unusable(self._in_vain(str(fault))) from fault
                 self._progress.tried_again(self._artifact.name, f"{fault}; fetching it from the beginning")
+            except TooLarge as fault:
+                self._forget()
+                raise self._too_large(str(fault)) from fault
             except Failed as fault:
                 raise Unusable(self._in_vain(str(fault))) from fault
             except Unusable:
                 if not is_resumed:
                     raise  # what was there before may have been of something else
         raise AssertionError("each is told how it went")
+
+    def _too_large(self, fault: str) -> Unusable:
+        """For a document's author, who alone can say how large it may be."""
+        return Unusable(f"{fault}; if that is right, let its maxSize say more")
 
     def _within(self, limits: Limits, seconds: float) -> Limits:
         return replaced(limits, patience=self._means.patience, total=min(limits.total, seconds))
@@ -120,26 +132,36 @@ class Receiving:
     def _in_vain(self, why: str) -> str:
         return f"{why} (and it is not in {self._means.folder})" if self._means.folder else why
 
-    def _whole(self, digest: str, blocks: Callable[[Begun], Iterator[bytes]]) -> str:
+    def _whole(self, digest: str, blocks: Callable[[Begun], Generator[bytes, None, None]]) -> str:
         """Raises Unusable, and leaves nothing, for what is another than was wanted."""
         hashing, begun = Hashing(digest), self._begun()
         try:
             for block in self._there(begun):
                 hashing.update(block)
-            coming = self._counted(blocks(begun), begun, hashing)
-            self._host.files.append(self._part.content, coming, PRIVATE_FILE)
+            # A server that is refused sees its connection end now, and not when the failure is told.
+            with closing(blocks(begun)) as coming:
+                counted = self._counted(coming, begun, hashing)
+                self._host.files.append(self._part.content, counted, PRIVATE_FILE)
             hashing.check()
         except (Unusable, NoSpace):
             # What fills a disk is in the way of all else.
             self._forget()
             raise
+        finally:
+            self._room.release(self._artifact.name)
         with suppress(NotFound):
             self._host.files.remove(self._part.tag)
         return hashing.sha256
 
     def _counted(self, blocks: Iterator[bytes], begun: Begun, hashing: Hashing) -> Iterator[bytes]:
         told = begun.tag
+        written = begun.received
         for block in blocks:
+            written += len(block)
+            if written > self._artifact.size_limit:  # of a folder's or a share's, which no fetch has judged
+                raise self._too_large(f"it is larger than {self._artifact.size_limit:,} bytes")
+            whole = begun.size if begun.size is not None else written
+            self._room.require(self._artifact.name, max(whole - written, 0) + len(block))
             if begun.tag != told:
                 told = begun.tag
                 document = json.dumps({"tag": told}).encode()
@@ -184,10 +206,11 @@ class Receiving:
         with _readable(place):
             return Path(place).is_file()
 
-    def _blocks_of(self, place: str) -> Iterator[bytes]:
+    def _blocks_of(self, place: str) -> Generator[bytes, None, None]:
         if is_on_machine(place):
-            return iter(self._host.files.blocks(PureWindowsPath(place)))
-        return _of_this_system(place)
+            yield from self._host.files.blocks(PureWindowsPath(place))
+        else:
+            yield from _of_this_system(place)
 
     def _checksums(self, source: str) -> bytes:
         for ready in self._means.ready((file_name(source),)):

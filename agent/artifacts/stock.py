@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import Means
 from agent.artifacts.receiving import Progress, Unseen
+from agent.artifacts.room import Room
 from agent.artifacts.supplying import Supplying, identity, of_one_file
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NoSpace, NotFound
@@ -39,6 +40,7 @@ class Stock:
         self._host = host
         self.folder = folder
         self._means = means or Means()
+        self._room = Room(host, folder)
         self._settling = threading.Lock()
 
     # What is known
@@ -122,7 +124,7 @@ class Stock:
     def _in_vain(self, artifact: Artifact, needed: Collection[str], progress: Progress) -> Exception | None:
         """A thread that ended by it would take its reason with it."""
         try:
-            Supplying(self._host, self, self._means, progress, artifact).supply(needed)
+            Supplying(self._host, self, self._means, progress, artifact, self._room).supply(needed)
         except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
             return fault
         return None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from agent.artifacts.means import Means
     from agent.artifacts.receiving import Progress
+    from agent.artifacts.room import Room
     from agent.host.port import Host
     from agent.spec import Artifact
 
@@ -43,8 +44,9 @@ class Shelf(Protocol):
 
 class Supplying:
     def __init__(
-        self, host: Host, shelf: Shelf, means: Means, progress: Progress, artifact: Artifact
+        self, host: Host, shelf: Shelf, means: Means, progress: Progress, artifact: Artifact, room: Room
     ) -> None:
+        self._room = room
         self._host = host
         self._shelf = shelf
         self._means = means
@@ -78,7 +80,7 @@ class Supplying:
             if self._shelf.has(sha256):
                 return digest, sha256
         part = Part(self._place.with_suffix(".part"), self._place.with_suffix(".tag"))
-        receiving = Receiving(self._host, self._means, self._progress, self._artifact, part)
+        receiving = Receiving(self._host, self._means, self._progress, self._artifact, part, self._room)
         digest = receiving.digest()
         sha256 = receiving.receive(digest)
         told = json.dumps({"digest": digest, "sha256": sha256})
@@ -101,7 +103,7 @@ class Supplying:
                 if chosen is not None and path not in chosen:
                     continue
                 hashing = new_sha256()
-                self._host.files.write(lying, _hashed(content, hashing.update), PRIVATE_FILE)
+                self._host.files.write(lying, self._written(content, hashing.update), PRIVATE_FILE)
                 if signer is not None and self._host.files.read(lying, len(_PROGRAM)) == _PROGRAM:
                     self._judge(lying, name)
                     is_signed = True
@@ -110,6 +112,16 @@ class Supplying:
         if signer is not None and chosen is None and not is_signed:
             raise Unusable("there is no program in it that anybody could have signed")
         return files
+
+    def _written(self, content: Iterator[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
+        """Raises NoSpace, before a member takes what has to stay free."""
+        try:
+            for block in content:
+                self._room.require(self._artifact.name, len(block))
+                update(block)
+                yield block
+        finally:
+            self._room.release(self._artifact.name)
 
     def _judge(self, program: PureWindowsPath, name: str) -> None:
         """Raises Unusable for a program that somebody else has signed, or nobody."""
@@ -140,9 +152,3 @@ def identity(artifact: Artifact) -> str:
     said = [artifact.digest or [artifact.source, artifact.checksums]]
     said += [[signer.common_name, signer.thumbprint]] if signer else []
     return new_sha256(json.dumps(said).encode()).hexdigest()[:32]
-
-
-def _hashed(content: Iterator[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
-    for block in content:
-        update(block)
-        yield block

@@ -31,6 +31,7 @@ RUNTIME_ENDPOINT = Option(
 )
 MAX_TIME = Option("--max-time", "seconds for each URL, repeats included", placeholder="N")
 ALLOW_PLAIN_HTTP = Option("--allow-plain-http", "fetch parts of documents without TLS or digest")
+MAX_FILE_SIZE = Option("--max-file-size", "of an Ignition's file, unpacked (256Mi)", placeholder="SIZE")
 START_TIMEOUT = Option("--start-timeout", "seconds for kubelet's start (60; join: 240)", placeholder="N")
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside kubelet", placeholder="FILE")
 IGNORE = Option("--ignore-preflight-errors", "go on in spite of these: ID,ID or all", placeholder="IDS")
@@ -94,6 +95,7 @@ NODE = (
     START_TIMEOUT,
     MAX_TIME,
     ALLOW_PLAIN_HTTP,
+    MAX_FILE_SIZE,
     LOG_RUNNER,
     OUTPUT,
 )

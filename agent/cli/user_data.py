@@ -209,7 +209,7 @@ class _Run:
         name = self._request.value(options.USER_DATA, "")
         fetch = IgnitionFetch(self._request, self._asking.notice)
         if raw.lstrip().startswith(b"{"):
-            outcome = _of_ignition(name, raw, fetch)
+            outcome = _of_ignition(name, raw, fetch, values.largest_file(self._request))
         else:
             outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
         tell_report(outcome.report, self._asking)
@@ -297,10 +297,10 @@ def _with_what_stays(failure: Failure | KeyboardInterrupt) -> Failure:
     return type(failure)(text, where=failure.where, others=failure.others, details=failure.details)
 
 
-def _of_ignition(name: str, raw: bytes, fetch: IgnitionFetch) -> cloudconfig.Outcome:
+def _of_ignition(name: str, raw: bytes, fetch: IgnitionFetch, largest_file: int) -> cloudconfig.Outcome:
     from agent.sources import ignition
 
-    outcome = ignition.load(name, raw, fetch)
+    outcome = ignition.load(name, raw, fetch, ignition.Limits.of_files(largest_file))
     if outcome.configuration is not None and not cloudconfig.recognised(outcome.configuration):
         raise BadInput.of(
             options.USER_DATA.name,

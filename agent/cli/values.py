@@ -12,6 +12,7 @@ from agent.cli.failure import BadUsage
 from agent.quoting import in_quotes
 from agent.sources import node_names
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
+from agent.sources.kubelet.quantities import quantity
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
@@ -33,6 +34,8 @@ def check(request: Request) -> None:
         seconds(request, each, 0)
     for verbosity in (options.VERBOSITY, join_options.KUBEADM_VERBOSITY):
         number(request, verbosity, "")
+    if request.has(options.MAX_FILE_SIZE):
+        largest_file(request)
     node_addresses(request, options.NODE_IP)
     addresses(request, options.CLUSTER_DNS)
     endpoint(request, options.RUNTIME_ENDPOINT, "")
@@ -83,6 +86,20 @@ def node_name(request: Request, option: Option, otherwise: str) -> str:
     if request.has(option) and (fault := node_names.fault(name.lower())):
         raise BadUsage.of(option.name, name, fault)
     return name
+
+
+def largest_file(request: Request) -> int:
+    """Of an Ignition, unpacked; in bytes."""
+    option = options.MAX_FILE_SIZE
+    if not request.has(option):
+        from agent.sources.ignition import LARGEST_FILE  # what joins reads no Ignition
+
+        return LARGEST_FILE
+    given = request.value(option, "")
+    found = quantity(given)
+    if found is None or found < 1:
+        raise BadUsage.of(option.name, given, "expected a size, such as 500Mi or 1Gi")
+    return int(found)
 
 
 def endpoint(request: Request, option: Option, otherwise: str) -> str:

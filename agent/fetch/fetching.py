@@ -80,6 +80,13 @@ class Begun:
     """Of the whole, where it is told."""
 
 
+class TooLarge(Failed):
+    """The answer is larger than the limits allow, by what is told of it or by what came."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the answer is larger than {size:,} bytes")
+
+
 class Changed(Failed):
     """What was begun is another now, or cannot be gone on with: it may be had from the beginning."""
 
@@ -153,7 +160,7 @@ class _Fetching:
     def _count(self, block: bytes) -> None:
         self._begun.received += len(block)
         if self._begun.received > self._limits.size:
-            raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
+            raise TooLarge(self._limits.size)
 
     def _judged(self, fault: Failed) -> Failed:
         """A body that broke off goes on only where the server can tell that it is still the same."""
@@ -217,7 +224,7 @@ class _Fetching:
         elif answer.status not in _GOOD:
             raise _refused(answer, there, self._clock.time())
         if answer.size is not None and self._begun.received + answer.size > self._limits.size:
-            raise Failed(f"the answer is larger than {self._limits.size:,} bytes")
+            raise TooLarge(self._limits.size)
         self._begun.tag = answer.tag
         if answer.size is not None:
             self._begun.size = self._begun.received + answer.size

@@ -19,6 +19,7 @@ from agent.resources.kind import CannotBeSo, Kind
 from agent.resources.own_folder import own_folder
 from agent.resources.sealing import sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
+from agent.spec.artifact import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 _NAMED = 5
+_SIZE_LIMIT = "size_limit"
+"""In a source: of what is fetched from there."""
 
 
 class ArtifactResource(Kind):
@@ -38,7 +41,7 @@ class ArtifactResource(Kind):
         origin = {"url" if "://" in want.source else "path": want.source}
         signer = want.signer or Signer()
         wanted: dict[str, Value] = {
-            "source": {**origin, **({"checksums": want.checksums} if want.checksums else {})},
+            "source": {**origin, **_more_of_source(want)},
             "place": _place(want),
             "signer": {"common_name": signer.common_name, "thumbprint": signer.thumbprint},
         }
@@ -61,7 +64,8 @@ class ArtifactResource(Kind):
             names = [PureWindowsPath(path).name for path in value]
             return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
         if field == "source":
-            return ", by ".join(public(str(each)) for each in value.values())
+            told = ", by ".join(public(str(each)) for name, each in value.items() if name != _SIZE_LIMIT)
+            return f"{told}, up to {value[_SIZE_LIMIT]} bytes" if _SIZE_LIMIT in value else told
         return ", ".join(f"{name} {each}" for name, each in value.items() if each)
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is written anew
@@ -75,6 +79,11 @@ class ArtifactResource(Kind):
         else:
             _Note(host, name).write(before)
         return None
+
+
+def _more_of_source(want: Artifact) -> State:
+    more: State = {"checksums": want.checksums} if want.checksums else {}
+    return more if want.size_limit == SIZE_LIMIT else {**more, _SIZE_LIMIT: want.size_limit}
 
 
 def known(host: Host, wanted: Artifact) -> Artifact | None:
@@ -138,6 +147,7 @@ def _of_state(name: str, state: State) -> Artifact:
         str(source.get("checksums", "")),
         Signer(**signer) if any(signer.values()) else None,
         Protection(place["protection"]),
+        int(str(source.get(_SIZE_LIMIT, SIZE_LIMIT))),
         _texts(files),
     )
 

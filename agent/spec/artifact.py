@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import PureWindowsPath
 
+SIZE_LIMIT = 1 << 30
+"""Bytes of an artifact that says nothing of its size."""
+
 _WEAKER = (
     "its digest is fetched from beside it, and whoever can change the one there can change the other;"
     " a sha256 in the document rules that out"
@@ -56,6 +59,8 @@ class Artifact(Want):
     """A URL where the digest is told."""
     signer: Signer | None = None
     protection: Protection = Protection.PRIVATE
+    size_limit: int = SIZE_LIMIT
+    """Bytes, as it is fetched: what a server sends beyond is refused."""
     files: Mapping[str, str] | None = None
     """Each path with its content's sha256; None while that is not known, since it has not been fetched."""
 

@@ -241,6 +241,11 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
         "test_a_cluster_that_cannot_be_reached_is_told_once_and_the_node_is_kept",
         "tests/cluster/test_node.py::test_the_network_is_gone_for_a_while",
     ),
+    "download-limits": (
+        f"{_CLI}/test_sizes.py::test_what_is_larger_than_is_said_is_refused_and_leaves_nothing",
+        f"{_CLI}/test_sizes.py::test_downloads_that_come_together_share_what_is_free",
+        f"{_CLI}/test_sizes.py::test_a_compressed_file_that_becomes_too_large_is_one_line",
+    ),
     "download-server": (
         f"{_STOCK}::test_another_content_is_refused_and_nothing_of_it_stays",
         f"{_CLI}/test_artifacts.py::test_checksums_from_beside_it_are_said_to_be_weaker",

@@ -68,7 +68,7 @@ def from_ignition(outcome: ignition.Outcome, fetch: ignition.Fetch | None = None
     located: dict[str, Located] = {}
     made = None
     try:
-        made = _user_data(configuration, Carried(configuration, fetch), findings)
+        made = _user_data(configuration, Carried(configuration, fetch, outcome.largest_file), findings)
     except NotToBeHad as fault:
         at = located.setdefault(fault.origin.document, Located())
         at.error((*fault.origin.place, *fault.below), str(fault))

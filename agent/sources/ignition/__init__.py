@@ -21,10 +21,11 @@ from agent.sources.ignition.model import (
     Request,
     Unit,
 )
-from agent.sources.ignition.resolving import Limits, Outcome, load
+from agent.sources.ignition.resolving import LARGEST_FILE, Limits, Outcome, load
 from agent.sources.ignition.schema import Origin
 
 __all__ = [
+    "LARGEST_FILE",
     "Configuration",
     "Contents",
     "Directory",

@@ -24,6 +24,10 @@ class Unsound(Exception):
     """The contents are not what they should be. The text says how, never what they are."""
 
 
+class TooLarge(Unsound):
+    """They are larger than whoever reads them allows."""
+
+
 @frozen
 class Hash:
     """What the contents must hash to once they are unpacked."""
@@ -52,7 +56,7 @@ class Packing:
     def unpack(self, blocks: Iterable[Bytes], limit: int) -> Iterator[Bytes]:
         """The contents block by block; raises Unsound, the wrong hash only at the end.
 
-        No more than `limit` bytes come out, however far the data would expand.
+        No more than `limit` bytes come out, however far the data would expand: TooLarge is raised then.
         """
         expanded: Iterator[Bytes] = _expand(blocks) if self.compressed else iter(blocks)
         hasher = hashlib.new(self.wanted.algorithm) if self.wanted else None
@@ -60,7 +64,7 @@ class Packing:
         for block in expanded:
             total += len(block)
             if total > limit:
-                raise Unsound(f"it is larger than {limit:,} bytes" + " unpacked" * self.compressed)
+                raise TooLarge(f"it is larger than {limit:,} bytes" + " unpacked" * self.compressed)
             if hasher:
                 hasher.update(block)
             yield block

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.sources.ignition import compiling
-from agent.sources.ignition.contents import Unsound
+from agent.sources.ignition.contents import TooLarge, Unsound
 from agent.sources.ignition.model import FetchFailed, Inline, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agent.sources.ignition.model import Contents, Fetch, Network, Remote
+
+ALLOW_MORE = "if that is right, --max-file-size allows more"
 
 HEADERS = {
     "Accept": "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1",
@@ -28,8 +30,9 @@ version 2.
 class Unobtainable(Exception):
     """The text says why."""
 
-    def __init__(self, why: str, field: str = "source") -> None:
+    def __init__(self, why: str, field: str = "source", *, is_too_large: bool = False) -> None:
         super().__init__(why)
+        self.is_too_large = is_too_large
         self.field = field
         """Of the contents: what is wrong, or what could be changed."""
 
@@ -48,7 +51,7 @@ def obtained(
         blocks = _fetched(contents, network, fetch, headers)
         return b"".join(contents.packing.unpack(blocks, limit))
     except Unsound as fault:
-        raise Unobtainable(str(fault)) from None
+        raise Unobtainable(str(fault), is_too_large=isinstance(fault, TooLarge)) from None
     except FetchFailed as fault:
         raise Unobtainable(f"it cannot be fetched: {fault}") from None
 

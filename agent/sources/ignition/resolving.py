@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NoReturn
 from agent.records import field, frozen
 from agent.sources import urls
 from agent.sources.ignition import compiling
-from agent.sources.ignition.contents import Unsound
+from agent.sources.ignition.contents import TooLarge, Unsound
 from agent.sources.ignition.document import Document, NotReadable, decoded
 from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.model import Configuration, Contents, Fetch, File, Inline, Network
-from agent.sources.ignition.obtaining import HEADERS, Unobtainable, obtained
+from agent.sources.ignition.obtaining import ALLOW_MORE, HEADERS, Unobtainable, obtained
 from agent.sources.ignition.reading import Reading, read
 from agent.sources.ignition.schema import MergedCheck, Origin, Record, recheck
 from agent.sources.report import Place, Report
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _DER_SEQUENCE = 0x30
 _AUTHORITIES_SIZE = 1 << 22
+LARGEST_FILE = 256 << 20
+"""Bytes of a file unpacked, unless somebody says more: gzip makes them out of a quarter of a megabyte."""
 
 _HEADERS = {
     2: {
@@ -46,10 +48,15 @@ class Limits:
     entries: int = 10_000
     """Of one kind: files, folders, links, units."""
     document_size: int = 256 << 20
-    contents_size: int = 1 << 30
+    contents_size: int = LARGEST_FILE
     """Of one file, unpacked."""
-    unpacked_size: int = 4 << 30
+    unpacked_size: int = 4 * LARGEST_FILE
     """Of all compressed files together."""
+
+    @classmethod
+    def of_files(cls, size: int) -> Limits:
+        """For a document whose files may be so large, each of them."""
+        return cls(contents_size=size, unpacked_size=4 * size)
 
 
 @frozen
@@ -58,6 +65,8 @@ class Outcome:
     """None where the report is fatal."""
     report: Report
     documents: Mapping[str, Document] = field(default_factory=dict, shown=False)
+    largest_file: int = LARGEST_FILE
+    """Bytes, of one that is fetched later."""
 
     def located(self, findings: Mapping[str, Findings]) -> Report:
         """What somebody found wrong with the configuration later, by document, with line and column."""
@@ -80,7 +89,8 @@ def load(name: str, raw: bytes, fetch: Fetch | None = None, limits: Limits | Non
     except _Stop:
         configuration = None
     report = resolver.report()
-    return Outcome(None if report.fatal else configuration, report, resolver.documents)
+    made = None if report.fatal else configuration
+    return Outcome(made, report, resolver.documents, resolver.largest_file)
 
 
 def _located(documents: Mapping[str, Document], findings: Mapping[str, Findings]) -> Report:
@@ -100,6 +110,10 @@ class _Resolver:
         self._versions: dict[str, str] = {}
         self._network = Network()
         self._authorities: dict[str, bytes] = {}
+
+    @property
+    def largest_file(self) -> int:
+        return self._limits.contents_size
 
     def report(self) -> Report:
         return _located(self.documents, self._findings)
@@ -229,6 +243,9 @@ class _Resolver:
                 if isinstance(contents, Inline) and not contents.packing.plain:
                     try:
                         size = sum(map(len, contents.blocks(min(room, self._limits.contents_size))))
+                    except TooLarge as fault:
+                        self._error(file.origin, place, f"{fault}; {ALLOW_MORE}")
+                        continue
                     except Unsound as fault:
                         self._error(file.origin, place, str(fault))
                         continue

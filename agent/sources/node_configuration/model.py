@@ -9,6 +9,7 @@ from agent import log_runner
 from agent.records import field, frozen
 from agent.sources.report import Entry, Severity
 from agent.spec import Artifact
+from agent.spec.artifact import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +68,7 @@ class Source:
     url: str = field(shown=False)
     """Its query is a signature, more often than not."""
     sha256: str
+    size_limit: int = SIZE_LIMIT
 
 
 class Unobtainable(Exception):
@@ -95,7 +97,9 @@ class RemoteFile:
     @property
     def artifact(self) -> Artifact:
         """To be fetched as one."""
-        return Artifact(str(self.path), self.source.url, self.path, f"sha256:{self.source.sha256}")
+        source = self.source
+        digest = f"sha256:{source.sha256}"
+        return Artifact(str(self.path), source.url, self.path, digest, size_limit=source.size_limit)
 
 
 @frozen

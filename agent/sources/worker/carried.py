@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
 from agent.sources import ignition
-from agent.sources.ignition.obtaining import Unobtainable, obtained
+from agent.sources.ignition.obtaining import ALLOW_MORE, Unobtainable, obtained
 from agent.spec import Inline
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 _LARGEST_READ = 1 << 20
 """Of all that is read here together: units, environment files, configurations."""
-_LARGEST_FETCHED = 256 << 20
-"""It is held in memory."""
-_LARGEST_UNPACKED = 1 << 30
 
 
 class NotToBeHad(Exception):
@@ -38,7 +36,14 @@ class NotToBeHad(Exception):
 class Carried(Mapping[str, bytes]):
     """By Linux path. What looks into a file, or asks for its content, may raise NotToBeHad."""
 
-    def __init__(self, configuration: ignition.Configuration, fetch: ignition.Fetch | None) -> None:
+    def __init__(
+        self,
+        configuration: ignition.Configuration,
+        fetch: ignition.Fetch | None,
+        largest_file: int = ignition.LARGEST_FILE,
+    ) -> None:
+        """`largest_file` is in bytes, of one that is fetched: it is held in memory."""
+        self._largest_file = largest_file
         self._files = configuration.files
         self._network = configuration.network
         self._fetch = fetch
@@ -72,10 +77,16 @@ class Carried(Mapping[str, bytes]):
         parts = [self._content(file, place, part) for place, part in _parts(file)]
         return parts[0] if len(parts) == 1 else Joined(parts)
 
+    def packed_size(self, path: str) -> int | None:
+        """How many bytes of the document the file is; None where nothing of it is compressed there."""
+        parts = [part for _, part in _parts(self._files[path]) if isinstance(part, ignition.Inline)]
+        is_compressed = any(part.packing.compressed for part in parts)
+        return sum(len(part.packed) for part in parts) if is_compressed else None
+
     def _content(self, file: ignition.File, place: Place, part: ignition.Contents) -> Content:
         if isinstance(part, ignition.Remote):
-            return Inline(self._bytes(file, place, part, _LARGEST_FETCHED))
-        # Its hash was checked when the document was read.
+            return Inline(self._bytes(file, place, part, self._largest_file))
+        # Its hash and its size were checked when the document was read.
         return Unpacked(part) if part.packing.compressed else Inline(part.packed)
 
     def _bytes(self, file: ignition.File, place: Place, part: ignition.Contents, limit: int) -> bytes:
@@ -84,7 +95,8 @@ class Carried(Mapping[str, bytes]):
         try:
             made = obtained(part, self._network, self._fetch, limit)
         except Unobtainable as fault:
-            raise NotToBeHad(str(fault), file.origin, (*place, fault.field)) from None
+            more = f"; {ALLOW_MORE}" if fault.is_too_large and limit == self._largest_file else ""
+            raise NotToBeHad(f"{fault}{more}", file.origin, (*place, fault.field)) from None
         if isinstance(part, ignition.Remote):
             self._fetched[part] = made
         return made
@@ -122,13 +134,15 @@ class _Streamed:
 
 
 class Unpacked(_Streamed):
-    """A compressed file of the document. That it can be unpacked was checked when that was read."""
+    """A compressed file of the document. That it can be unpacked, and how large it may be, was checked when
+    that was read.
+    """
 
     def __init__(self, packed: ignition.Inline) -> None:
         self._packed = packed
 
     def blocks(self) -> Iterator[bytes]:
-        return (bytes(block) for block in self._packed.blocks(_LARGEST_UNPACKED))
+        return (bytes(block) for block in self._packed.blocks(sys.maxsize))
 
 
 class Joined(_Streamed):

@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.placement import Placement
     from agent.sources.kubelet.translation import WindowsKubelet
     from agent.sources.report import Place
-    from agent.spec import Want
+    from agent.spec import Content, Want
 
 UNIT = "kubelet.service"
 
+_LARGE = 1 << 20
+"""Bytes; what is smaller needs no word."""
 _DEEPEST = 60
 """Folders of one path."""
 _MOST_FOLDERS = 10_000
@@ -63,7 +65,8 @@ def compiled(
     """Nothing is raised for a bad document. Without `fetch`, a file that must be fetched is an error."""
     if outcome.configuration is None:
         return Compiled(None, outcome.report)
-    compilation = _Compilation(outcome.configuration, placement, Carried(outcome.configuration, fetch))
+    carried = Carried(outcome.configuration, fetch, outcome.largest_file)
+    compilation = _Compilation(outcome.configuration, placement, carried)
     specification = compilation.specification(node, kubelet)
     report = outcome.report + compilation.report + outcome.located(compilation.findings)
     return Compiled(None if report.fatal else specification, report)
@@ -165,7 +168,17 @@ class _Compilation:
                 if file.appended and file.contents is None:
                     reason = "it is to be appended to a file that only Linux has; here it is the whole file"
                     self.notes.append(Note(Effect.WARNING, f"file {path}", reason))
-                yield File(PureWindowsPath(place), self.carried.content(path))
+                content = self.carried.content(path)
+                self._note_size(path, content)
+                yield File(PureWindowsPath(place), content)
+
+    def _note_size(self, path: str, content: Content) -> None:
+        """Of what becomes large only when it is unpacked: the document's own size does not show it."""
+        packed = self.carried.packed_size(path)
+        if packed is not None and content.size >= _LARGE:
+            before, after = (f"{size / (1 << 20):.1f} MiB" for size in (packed, content.size))
+            reason = "it is compressed, and written unpacked"
+            self.notes.append(Note(Effect.CHANGED, f"file {path}", reason, before, after))
 
     def _already_taken(self, key: Key) -> str | None:
         there = self.taken.get(key)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.artifacts.means import Means, mirror
+from agent.artifacts.room import Room
 from agent.artifacts.stock import Stock
 from agent.artifacts.supplying import Supplying
 from agent.host.errors import host_error
@@ -250,7 +251,9 @@ def test_a_killed_run_is_gone_on_with(host: Host) -> None:
     with Server(ok(BODY, TAG), rest(BODY, 2 << 20, TAG)) as server:
         stock, artifact = Stock(host, FOLDER), tool(server.url())
         with pytest.raises(Killed):
-            Supplying(host, stock, QUICK, Killing(), artifact).supply({sha256(BODY)})
+            Supplying(host, stock, QUICK, Killing(), artifact, Room(host, stock.folder)).supply(
+                {sha256(BODY)}
+            )
         assert held(supplied(host, tool(server.url())), tool(server.url())) == {str(TOOL): BODY}
         assert _range(server) == (f"bytes={2 << 20}-", '"one"')
 

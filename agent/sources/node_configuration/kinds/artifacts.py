@@ -9,7 +9,14 @@ from agent.sources import urls
 from agent.sources.forms import Fields as Table
 from agent.sources.forms import ListOf, MapOf, Number, Text, mapping, number, text
 from agent.sources.node_configuration.kinds.kind import Several
-from agent.sources.node_configuration.kinds.values import name_form, own_path, path_form, protection
+from agent.sources.node_configuration.kinds.values import (
+    MAX_SIZE,
+    name_form,
+    own_path,
+    path_form,
+    protection,
+    size_limit,
+)
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Artifact, Signer, Unpacking
 
@@ -69,6 +76,7 @@ _ARTIFACT = Table(
             pattern=r"https://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*",
             most=8_000,
         ),
+        "maxSize": MAX_SIZE,
         "signer": SIGNER,
         "path": path_form("Where it is to be, as one file. Folders on the way are made."),
         "unpack": _UNPACK,
@@ -97,6 +105,7 @@ def _artifact(checking: Checking, given: Fields, place: Place) -> Artifact:
         text(given.get("checksums")),
         signer(given),
         protection(given),
+        size_limit(given),
     )
 
 

@@ -10,12 +10,14 @@ from agent.sources.forms import Flag, ListOf, Text, mapping, text
 from agent.sources.node_configuration.kinds.kind import Several
 from agent.sources.node_configuration.kinds.values import (
     BASE64,
+    MAX_SIZE,
     PROTECTION,
     content,
     own_path,
     path,
     path_form,
     protection,
+    size_limit,
 )
 from agent.sources.node_configuration.model import RemoteFile, Source
 from agent.spec import File
@@ -36,6 +38,7 @@ _SOURCE = Table(
         "sha256": Text(
             "What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}"
         ),
+        "maxSize": MAX_SIZE,
     },
     "Its content is downloaded, and checked.",
     needed=("url", "sha256"),
@@ -71,7 +74,7 @@ def _source(checking: Checking, given: Fields, place: Place) -> Source:
     url = text(given["url"])
     if urls.parse(url) is None:
         checking.wrong((*place, "url"), "it is no URL")
-    return Source(url, text(given["sha256"]).lower())
+    return Source(url, text(given["sha256"]).lower(), size_limit(given))
 
 
 KIND = Several(ListOf(_FILE, "Files."), _file)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from agent.records import replaced
 from agent.sources.forms import Number, Text, text
+from agent.sources.kubelet.quantities import quantity
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Inline, Protection
+from agent.spec.artifact import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from agent.sources.forms import Checking
@@ -68,6 +70,11 @@ PROTECTION = Text(
     " a folder of volumes, which users may add to.",
     one_of=("private", "program", "pods"),
 )
+MAX_SIZE = Text(
+    "It is refused if it is larger: 1Gi where nothing is said.",
+    "a size, such as 500Mi or 4Gi,",
+    pattern="[1-9][0-9]{0,11}(?:[kMGT]|[KMGT]i)?",
+)
 BASE64 = Text("Its content, in base64.", "base64", pattern=r"[A-Za-z0-9+/=\s]*")
 
 
@@ -89,6 +96,12 @@ def own_path(checking: Checking, given: Fields, place: Place, name: str = "path"
 
 def protection(given: Fields) -> Protection:
     return Protection(text(given.get("protection")) or "private")
+
+
+def size_limit(given: Fields) -> int:
+    """Of what has perhaps a field `maxSize`."""
+    said = quantity(text(given.get("maxSize")))
+    return SIZE_LIMIT if said is None else int(said)
 
 
 def content(checking: Checking, given: Fields, place: Place) -> Inline:

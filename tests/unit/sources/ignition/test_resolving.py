@@ -417,8 +417,13 @@ def test_contents_that_are_not_what_they_should_be(fields: dict[str, Any], path:
 @pytest.mark.parametrize(
     ("limits", "sizes", "words"),
     [
-        (Limits(contents_size=1000), [1000, 1001], "larger than 1,000 bytes unpacked"),
-        (Limits(unpacked_size=1500), [1000, 1000], "larger than 500 bytes unpacked"),
+        (
+            Limits(contents_size=1000),
+            [1000, 1001],
+            "larger than 1,000 bytes unpacked; if that is right, --max",
+        ),
+        (Limits(unpacked_size=1500), [1000, 1000], "larger than 500 bytes unpacked; if that is right, --max"),
+        (Limits(), [1000, (256 << 20) + 1], "larger than 268,435,456 bytes unpacked"),
     ],
 )
 def test_bombs_among_the_files(limits: Limits, sizes: list[int], words: str) -> None:
