@@ -54,7 +54,7 @@ def node_to_join(
     configuration = _of(asking)
     _refuse_two_addresses(request, configuration)
     patches = read_patches(_patch_files(request, host, configuration.patches_directory))
-    endpoint = _runtime_endpoint(request, host, configuration)
+    endpoint = runtime_endpoint_of(request, host, configuration)
     name = name_of(configuration, host)
     wished = wish()  # while the cluster is still being asked
     cluster = _cluster(request, host, asking, name)
@@ -77,7 +77,7 @@ def joined(request: Request, host: Host, asking: Asking) -> Callable[[], None] |
     configuration = _of(asking)
     if not _waits(request, configuration):
         return None
-    name, endpoint = name_of(configuration, host), _runtime_endpoint(request, host, configuration)
+    name, endpoint = name_of(configuration, host), runtime_endpoint_of(request, host, configuration)
     seconds = configuration.timeouts.tls_bootstrap
     return lambda: admitted(host, name, endpoint, seconds, asking.notice)
 
@@ -138,7 +138,7 @@ def _ignored(configuration: JoinConfiguration, asking: Asking) -> Collection[str
     return checks_of_kubeadm(configuration.node_registration.ignore_preflight_errors, asking)
 
 
-def _runtime_endpoint(request: Request, host: Host, configuration: JoinConfiguration) -> str:
+def runtime_endpoint_of(request: Request, host: Host, configuration: JoinConfiguration) -> str:
     """As it is given, or the one that is there: kubeadm looks for the same."""
     given = request.value(options.RUNTIME_ENDPOINT, configuration.node_registration.cri_socket)
     if given and not runtime_endpoint.is_of_linux(given):

@@ -28,6 +28,7 @@ _TARGETS = (
     "kube-scheduler",
     TARGET,
     "corednsdeployment",
+    "kubeproxydaemonset",
 )
 _APPLY: Mapping[str, Callable[[dict[str, Value], Value], dict[str, Value]]] = {
     "json": json_patch.apply,
