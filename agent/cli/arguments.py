@@ -77,7 +77,7 @@ class Command:
         """`shown` is the name for people: the default command has none that could be typed.
 
         `operand`: a word may follow the command's name; this is what help calls it. `unlisted` are options
-        that it takes in order to refuse them, and to say why.
+        that help does not name: it takes them in order to refuse or ignore them, and to say why.
         """
         self.unlisted = unlisted
         self.operand = operand

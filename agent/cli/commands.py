@@ -26,6 +26,7 @@ COMMANDS = (
         "make this machine a node of a cluster that kubeadm made",
         run="agent.cli.under_kubeadm:join",
         options=join_options.JOIN,
+        unlisted=join_options.UNLISTED,
         operand="HOST:PORT",
         examples=(
             "wmcb join 10.0.0.1:6443 --token T --discovery-token-ca-cert-hash sha256:H",

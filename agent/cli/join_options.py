@@ -38,6 +38,8 @@ KUBEADM_VERBOSITY = Option("--v", "kubeadm's; --verbose says more here", placeho
 
 OF_CONTROL_PLANE = (CERTIFICATE_KEY, ADVERTISE_ADDRESS, BIND_PORT)
 """What kubeadm heeds only beside --control-plane."""
+UNLISTED = (ADVERTISE_ADDRESS, BIND_PORT)
+"""Options of a join that its help does not list."""
 
 CLUSTER = (
     TOKEN,
@@ -83,7 +85,7 @@ JOIN = (
     options.DRY_RUN,
     options.ROLLBACK,
     CONTROL_PLANE,
-    *OF_CONTROL_PLANE,
+    CERTIFICATE_KEY,
     KUBEADM_VERBOSITY,
 )
 

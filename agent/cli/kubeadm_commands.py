@@ -59,7 +59,7 @@ _JOIN = (
     IGNORE,
     options.DRY_RUN,
     join_options.CONTROL_PLANE,
-    *join_options.OF_CONTROL_PLANE,
+    join_options.CERTIFICATE_KEY,
 )
 
 COMMANDS = (
@@ -68,6 +68,7 @@ COMMANDS = (
         "make this machine a node of the cluster",
         run="agent.cli.under_kubeadm:join",
         options=_JOIN,
+        unlisted=join_options.UNLISTED,
         operand="HOST:PORT",
         examples=("kubeadm join --config join.yaml", "kubeadm join 10.0.0.1:6443 --token T"),
     ),
@@ -76,6 +77,7 @@ COMMANDS = (
         "whether this machine and the cluster are fit for it",
         run="agent.cli.under_kubeadm:preflight",
         options=_JOIN,
+        unlisted=join_options.UNLISTED,
         operand="HOST:PORT",
         examples=("kubeadm join phase preflight --config join.yaml",),
     ),
@@ -84,6 +86,7 @@ COMMANDS = (
         "write what the kubelet needs, and start it",
         run="agent.cli.under_kubeadm:join",
         options=_JOIN,
+        unlisted=join_options.UNLISTED,
         operand="HOST:PORT",
         examples=("kubeadm join phase kubelet-start --config join.yaml",),
     ),
@@ -92,6 +95,7 @@ COMMANDS = (
         "the same, until the node is there",
         run="agent.cli.under_kubeadm:join",
         options=_JOIN,
+        unlisted=join_options.UNLISTED,
         operand="HOST:PORT",
         examples=("kubeadm join phase kubelet-wait-bootstrap --config join.yaml",),
     ),
@@ -137,7 +141,7 @@ COMMANDS = (
     ),
     Command(
         "config validate",
-        "whether a JoinConfiguration, ResetConfiguration or UpgradeConfiguration can be used",
+        "whether a file of kubeadm's configurations can be used",
         run="agent.cli.under_kubeadm:validate",
         options=(_ANY_CONFIG, ALLOW_OLD, ALLOW_NEW),
         examples=("kubeadm config validate --config join.yaml",),
@@ -176,7 +180,11 @@ def refuse_what_is_elsewhere(arguments: Sequence[str]) -> None:
 
 def _words(arguments: Sequence[str]) -> Iterator[str]:
     """Yield what is neither an option nor the value of one that is known here."""
-    known = (*COMMON, *UNLISTED, *(option for command in COMMANDS for option in command.options))
+    known = (
+        *COMMON,
+        *UNLISTED,
+        *(option for command in COMMANDS for option in (*command.options, *command.unlisted)),
+    )
     with_value = {name for option in known if option.placeholder for name in (option.name, option.short)}
     rest = iter(arguments)
     for word in rest:

@@ -177,6 +177,9 @@ def test_by_a_configuration(joiner: Joiner) -> None:
     check_audit(joiner)
 
 
+RESET = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ResetConfiguration\ndryRun: true\n"
+
+
 def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     joiner.machine.copy_in(SHIPPED, KUBEADM)
     joiner.machine.path(r"C:\etc\kubernetes").mkdir(parents=True)
@@ -188,6 +191,15 @@ def test_under_the_name_of_kubeadm(joiner: Joiner) -> None:
     version = joiner.machine.run(KUBEADM, "version", "-o", "short")
     assert version.out.strip() == f"v{kubernetes.RELEASE}"
     shim = pod_of_containerd(joiner.machine)
+    joiner.machine.path(r"C:\given\reset.yaml").write_text(RESET)
+    with joiner.machine.path(r"C:\given\upgrade.yaml").open("w") as text:
+        text.write(RESET.replace("Reset", "Upgrade").replace("dryRun: true", "node: {dryRun: true}"))
+    before = joiner.machine.processes("kubelet.exe")
+    for words in (("reset", "--config"), ("upgrade", "node", "--config")):
+        looked = joiner.machine.run(KUBEADM, *words, rf"C:\given\{words[0]}.yaml")
+        assert looked.code == 0, looked.err
+    assert [each.pid for each in joiner.machine.processes("kubelet.exe")] == [each.pid for each in before]
+    check_joined(joiner)
     gone = joiner.machine.run(KUBEADM, "reset", "-f")
     assert gone.code == 0, gone.err
     assert f"the Node {joiner.name} stays in the cluster" in gone.out

@@ -134,7 +134,8 @@ def test_patches_are_applied_by_name_folder_by_folder() -> None:
         ("kubeletconfiguration.yml", "warning: kubeletconfiguration.yml: it is left out: the name of a patch "
          "ends in .yaml or .json"),
         ("kubelet.yaml", "warning: kubelet.yaml: it is left out: the name of a patch begins with etcd, "
-         "kube-apiserver, kube-controller-manager, kube-scheduler, kubeletconfiguration, corednsdeployment"),
+         "kube-apiserver, kube-controller-manager, kube-scheduler, kubeletconfiguration, corednsdeployment, "
+         "kubeproxydaemonset"),
         ("etcd+json.json", "warning: etcd+json.json: it is left out: etcd runs in the control plane, "
         "not on a "
          "Windows node"),
