@@ -7,7 +7,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli.wording import many
-from agent.engine.planning import differences
+from agent.engine.planning import Action, differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind
 from agent.records import field, frozen
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent.engine.planning import Change, Difference, Plan
     from agent.host.port import Host
 
+_GOING = (Action.REMOVE, Action.GIVE_BACK)
 _MOST = 10_000
 """Files that are counted in a folder: a pod's volumes can hold any number."""
 _NAMED = 5
@@ -66,7 +67,7 @@ class Losses:
 
 def losses(host: Host, plan: Plan) -> Losses:
     """Of the plan of a reset."""
-    going = [change for change in plan.changes if change.target.want is None and change.found is not None]
+    going = [change for change in plan.changes if change.action in _GOING and change.found is not None]
     if not going:
         return Losses((), ())
     known = {change.target.key for change in plan.changes} | {match.target.key for match in plan.unchanged}

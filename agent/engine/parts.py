@@ -17,16 +17,18 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.engine.target import NODE, Record, Target
-from agent.records import frozen, replaced
+from agent.records import field, frozen, replaced
+from agent.resources.confinement import closed_folder, confined, confined_state
 from agent.resources.kind import CannotBeSo, field_in_words
-from agent.spec import File
+from agent.spec import Directory, File
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.engine.inventory import Inventory
     from agent.engine.journal import Journal
     from agent.host.port import Host
+    from agent.resources.confinement import ClosedFolder
     from agent.resources.kind import State
     from agent.spec import Key, Specification, Want
 
@@ -75,6 +77,8 @@ class Share:
     """Of these, what is not wanted goes."""
     others: Mapping[Key, Record]
     """These stay."""
+    confined: Mapping[Key, Record] = field(default_factory=dict)
+    """Of the others, files that a folder of this run closes further than they asked for."""
 
 
 def remembered(inventory: Inventory, journal: Journal | None) -> Mapping[Key, Record]:
@@ -101,13 +105,23 @@ def share(
 
     `beside`: what is not wanted of the part's own stays, too.
     """
+    lefts = {
+        key: tuple(each for each in record.parts if (each in but if part is None else each != part))
+        for key, record in records.items()
+    }
+    folders = _closed_folders(specification, [records[key] for key in records if beside or lefts[key]])
+    if folders:
+        wants = tuple(confined(want, folders) for want in specification.wants)
+        specification = replaced(specification, wants=wants)
     wanted = specification.by_key()
     mine, others, met = {}, {}, set()
     for key, record in records.items():
-        want = wanted.get(key)
-        left = tuple(each for each in record.parts if (each in but if part is None else each != part))
+        want, left = wanted.get(key), lefts[key]
         if want is None and (beside or left):
             others[key] = record if beside else replaced(record, parts=left)
+        elif want and (beside or record.parts[0] != part) and _asks_for_less(want, record):
+            others[key] = record if part in record.parts else replaced(record, parts=(*left, str(part)))
+            met.add(key)
         elif part in (None, record.parts[0]) or (want and _yields(record.parts[0], str(part))):
             mine[key] = record
         elif want is not None:
@@ -117,7 +131,29 @@ def share(
     if part is not None:
         _refuse_anothers_files(specification, others, inventory, part)
     wants = tuple(want for want in specification.wants if want.key not in met)
-    return Share(replaced(specification, wants=wants), mine, others)
+    changed = dict(_confined(others, folders))
+    return Share(replaced(specification, wants=wants), mine, {**others, **changed}, changed)
+
+
+def _closed_folders(specification: Specification, staying: Iterable[Record]) -> Sequence[ClosedFolder]:
+    """Return those that there are when this has been made: its own, and those that stay."""
+    own = (Target.of(want) for want in specification.wants if isinstance(want, Directory))
+    targets = (*own, *(record.target for record in staying))
+    found = (closed_folder(target.key, target.wanted) for target in targets)
+    return [folder for folder in found if folder is not None]
+
+
+def _asks_for_less(want: Want, record: Record) -> bool:
+    """Return whether it goes by what is there, as a shared folder, and a part has made that its own."""
+    target = Target.of(want)
+    return target.kind.is_content(target.manner) and not target.kind.is_content(record.target.manner)
+
+
+def _confined(others: Mapping[Key, Record], folders: Sequence[ClosedFolder]) -> Iterator[tuple[Key, Record]]:
+    for key, record in others.items():
+        wanted = confined_state(key, record.target.wanted, folders)
+        if wanted != record.target.wanted:
+            yield key, replaced(record, target=replaced(record.target, wanted=wanted))
 
 
 def _refuse_anothers_files(

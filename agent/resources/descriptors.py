@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from agent.host.protection import (
@@ -12,10 +12,12 @@ from agent.host.protection import (
     PROGRAM_DIRECTORY,
     PROGRAM_FILE,
 )
-from agent.host.sddl import BadSddl, SecurityDescriptor
+from agent.host.sddl import EVERYONE, BadSddl, SecurityDescriptor
 from agent.spec import Protection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent.resources.kind import Value
 
 OF_FILE = {Protection.PRIVATE: PRIVATE_FILE, Protection.PROGRAM: PROGRAM_FILE}
@@ -33,6 +35,20 @@ def text(descriptor: SecurityDescriptor | None) -> str:
 
 def parsed(value: Value) -> SecurityDescriptor:
     return SecurityDescriptor.parse(str(value))
+
+
+def strictest(own: SecurityDescriptor, above: Iterable[Protection]) -> SecurityDescriptor:
+    """Return the file's own rights, or what the folders above it leave of them."""
+    return reduce(_stricter, (OF_FILE[each] for each in above), own)
+
+
+def _stricter(one: SecurityDescriptor, other: SecurityDescriptor) -> SecurityDescriptor:
+    """Return the one that grants nobody more than the other does; the private one where neither is that."""
+    sids = {EVERYONE, *(ace.sid for each in (one, other) for ace in each.aces or ())}
+    rights = [(one.granted({sid}), other.granted({sid})) for sid in sids]
+    if not any(first & ~second for first, second in rights):
+        return one
+    return PRIVATE_FILE if any(second & ~first for first, second in rights) else other
 
 
 def same(wanted: Value, found: Value) -> bool:

@@ -29,13 +29,13 @@ _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
 _PATIENCE_SECONDS = 10.0
 """containerd closes a container's log only some time after the container has ended."""
-_LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
+LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
 """What below a folder is open to others: its own descriptor hands nothing down to what is there already."""
 _TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
 _TELLS_CONTENT = 0x21
 """FILE_READ_DATA, and FILE_EXECUTE, with which a file can be mapped. Of private folders the names are no
 secret: the kubelet itself lets users list some of those that it makes."""
-_APART = "apart"
+APART = "apart"
 _OPEN = "open_to_users"
 """Of a shared folder that others could change its descriptor, else nothing. Whoever may rename C:\\etc can
 put one of his own in its place, with all that the kubelet reads."""
@@ -51,10 +51,10 @@ class DirectoryResource(Kind):
             wanted[_OPEN] = ""
         else:
             wanted["descriptor"] = str(descriptors.OF_DIRECTORY[want.protection])
-            if want.protection in _LOOKS:
-                wanted[_LOOKS[want.protection]] = {}
+            if want.protection in LOOKS:
+                wanted[LOOKS[want.protection]] = {}
             if want.apart:
-                wanted[_APART] = list(want.apart)
+                wanted[APART] = list(want.apart)
         return wanted
 
     def manner(self, want: Want) -> State:
@@ -77,9 +77,9 @@ class DirectoryResource(Kind):
         if _OPEN in wanted:
             is_open = _is_open(host, path, there.descriptor)
             found[_OPEN] = found["descriptor"] if is_open else ""
-        if _APART in wanted:
-            found[_APART] = wanted[_APART]  # nothing that could be otherwise
-        for protection, field in _LOOKS.items():
+        if APART in wanted:
+            found[APART] = wanted[APART]  # nothing that could be otherwise
+        for protection, field in LOOKS.items():
             if field in wanted:
                 forbidden = _forbidden(protection)
                 if (
@@ -88,7 +88,7 @@ class DirectoryResource(Kind):
                 ):
                     # All is born closed in one that is closed: what can be read there was opened on purpose.
                     forbidden = _TO_CHANGE
-                exposed = _exposed(host, path, forbidden, _names(wanted.get(_APART)))
+                exposed = _exposed(host, path, forbidden, _names(wanted.get(APART)))
                 found[field] = dict(islice(exposed, _MOST_EXPOSED + 1))
         return found
 
@@ -98,9 +98,9 @@ class DirectoryResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         if field == _OPEN:
             return str(value) or "nobody"
-        if field == _APART and isinstance(value, list):
+        if field == APART and isinstance(value, list):
             return ", ".join(map(str, value))
-        if field in _LOOKS.values():
+        if field in LOOKS.values():
             names = list(_mapping(value))
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
         return super().shown(field, value, manner)
@@ -110,7 +110,7 @@ class DirectoryResource(Kind):
         if found is not None and found["type"] != FileKind.DIRECTORY.value:
             return f"{want.path} is a {found['type']}, where a folder is to be; move it away"
         if found is not None and any(
-            len(_mapping(found.get(look))) > _MOST_EXPOSED for look in _LOOKS.values()
+            len(_mapping(found.get(look))) > _MOST_EXPOSED for look in LOOKS.values()
         ):
             return f"{want.path} holds over {_MOST_EXPOSED} files that are open to users; give another folder"
         return None
@@ -123,8 +123,8 @@ class DirectoryResource(Kind):
             return
         # Of a shared folder the folder alone: this hands nothing down to what is in it, which is others'.
         host.files.set_descriptor(want.path, descriptor)
-        if not want.shared and want.protection in _LOOKS:
-            for name, former in _mapping(found.get(_LOOKS[want.protection])).items():
+        if not want.shared and want.protection in LOOKS:
+            for name, former in _mapping(found.get(LOOKS[want.protection])).items():
                 _protect(host, want.path / name, _to_be(want.protection, former))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
@@ -234,11 +234,11 @@ def _protect(host: Host, path: PureWindowsPath, protection: Protection) -> None:
 
 def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
     """What was open to users is again, and what has been opened since is not."""
-    for protection, field in _LOOKS.items():
+    for protection, field in LOOKS.items():
         if field not in before:
             continue
         former = _mapping(before[field])
-        for name, opened in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(_APART)))):
+        for name, opened in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(APART)))):
             if name not in former:
                 _protect(host, folder / name, _to_be(protection, opened))
         for name, descriptor in former.items():

@@ -28,8 +28,7 @@ class FileResource(Kind):
 
     def wanted(self, want: Want) -> State:
         assert isinstance(want, File)
-        descriptor = descriptors.text(descriptors.OF_FILE[want.protection])
-        wanted = {"type": FileKind.FILE.value, "descriptor": descriptor}
+        wanted = {"type": FileKind.FILE.value, "descriptor": descriptors.text(_descriptor(want))}
         if want.content is not None:
             wanted["sha256"] = want.content.sha256
         return wanted
@@ -87,7 +86,7 @@ class FileResource(Kind):
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
         assert isinstance(want, File)
-        descriptor = descriptors.OF_FILE[want.protection]
+        descriptor = _descriptor(want)
         content = want.content
         if content is None or (found is not None and found["sha256"] == content.sha256):
             host.files.set_descriptor(want.path, descriptor)
@@ -130,6 +129,10 @@ class FileResource(Kind):
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         for folder in {PureWindowsPath(name).parent for name in names}:
             remove_leftovers(host.files, folder)
+
+
+def _descriptor(want: File) -> SecurityDescriptor:
+    return descriptors.strictest(descriptors.OF_FILE[want.protection], want.below)
 
 
 def _write(

@@ -24,6 +24,9 @@ class File(Want):
     until: PureWindowsPath | None = None
     """Wanted until a run ends well with this other file there; then it goes: a credential for one use."""
 
+    below: tuple[Protection, ...] = ()
+    """Of the closed folders that it lies in: the strictest of these and its own counts. Known once all is."""
+
     @property
     def key(self) -> Key:
         return Key(self.kind, str(self.path))

@@ -1,0 +1,60 @@
+"""Files below a folder that is closed to others: the strictest rights count, whichever part asked for which.
+
+The folder closes what it finds open, and the file's own rights would open it again: each would be drift to
+the other for ever.
+"""
+
+from __future__ import annotations
+
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.records import frozen, replaced
+from agent.resources import descriptors
+from agent.resources.directory import APART, LOOKS
+from agent.spec import Directory, File, Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.resources.kind import State
+    from agent.spec import Key, Want
+
+
+@frozen
+class ClosedFolder:
+    path: PureWindowsPath
+    protection: Protection
+    apart: Sequence[PureWindowsPath]
+    """What is below these is not the folder's to close."""
+
+    def holds(self, path: PureWindowsPath) -> bool:
+        return self.path in path.parents and not any(each in path.parents for each in self.apart)
+
+
+def closed_folder(key: Key, wanted: State) -> ClosedFolder | None:
+    """Return the folder that this resource is, if it closes what is below it."""
+    protection = next((each for each, field in LOOKS.items() if field in wanted), None)
+    if key.kind != Directory.kind or protection is None:
+        return None
+    path, apart = PureWindowsPath(key.name), wanted.get(APART)
+    below = [path / str(each) for each in apart] if isinstance(apart, list) else []
+    return ClosedFolder(path, protection, below)
+
+
+def confined(want: Want, folders: Sequence[ClosedFolder]) -> Want:
+    """Return it as it is to be made below these folders."""
+    above = _above(want.path, folders) if isinstance(want, File) else ()
+    return replaced(want, below=above) if above else want
+
+
+def confined_state(key: Key, wanted: State, folders: Sequence[ClosedFolder]) -> State:
+    """Return how what is only remembered is to be below these folders."""
+    if key.kind != File.kind or not (above := _above(PureWindowsPath(key.name), folders)):
+        return wanted
+    own = descriptors.parsed(wanted["descriptor"])
+    return {**wanted, "descriptor": descriptors.text(descriptors.strictest(own, above))}
+
+
+def _above(path: PureWindowsPath, folders: Sequence[ClosedFolder]) -> tuple[Protection, ...]:
+    return tuple(dict.fromkeys(each.protection for each in folders if each.holds(path)))
