@@ -16,6 +16,7 @@ from agent.spec import Directory, File, Protection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from agent.resources.kind import State
     from agent.spec import Key, Want
@@ -28,8 +29,9 @@ class ClosedFolder:
     apart: Sequence[PureWindowsPath]
     """What is below these is not the folder's to close."""
 
-    def holds(self, path: PureWindowsPath) -> bool:
-        return self.path in path.parents and not any(each in path.parents for each in self.apart)
+    def closes(self, above: AbstractSet[PureWindowsPath]) -> bool:
+        """Return whether it closes what lies in all of these folders."""
+        return self.path in above and above.isdisjoint(self.apart)
 
 
 def closed_folder(key: Key, wanted: State) -> ClosedFolder | None:
@@ -57,4 +59,5 @@ def confined_state(key: Key, wanted: State, folders: Sequence[ClosedFolder]) -> 
 
 
 def _above(path: PureWindowsPath, folders: Sequence[ClosedFolder]) -> tuple[Protection, ...]:
-    return tuple(dict.fromkeys(each.protection for each in folders if each.holds(path)))
+    above = set(path.parents)  # of hundreds of files each is looked for in all folders
+    return tuple(dict.fromkeys(each.protection for each in folders if each.closes(above)))
