@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -25,9 +25,18 @@ _NAMES = (
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key"
 )
 _NAMES += r"|key[-_]?data|certificate[-_]?key|authorization|cookie|credentials?|sig|signature)"
-_OF_A_PLACE = r"(?![\w-]*[-_](?:file|path|dir|directory|config|ttl|hash|mode|name|url)\b)"
-_NAMED = rf"(?<![A-Za-z0-9])(?:[\w-]*?[-_.]|\w*?){_NAMES}s?{_OF_A_PLACE}[\w-]*"
-_VALUE = r"""(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',;&}\]]+)"""
+_NAME = re.compile(_NAMES, re.IGNORECASE)
+_OF_A_PLACE = re.compile(
+    r"[-_](?:file|path|dir|directory|config|ttl|hash|mode|name|url)(?!\w)", re.IGNORECASE
+)
+_VALUE = re.compile(
+    rf"""(?:"(?:[^"\\]|\\.)*+"?|'[^']*+'?|(?:{re.escape(REMOVED)}|[^\s"',;&}}\]])++)""", re.DOTALL
+)
+# A word is read once, from its beginning, and judged by `_is_secret`: a pattern that looks for the name
+# within it takes time that grows with the cube of a long word.
+_ASSIGNED = re.compile(r"""(?<![\w-])([\w-]++)["']?\s*+[:=]\s*+""")
+_FOLLOWED = re.compile(r"(?<![\w.-])([\w.-]++)\s++(?![-:=])")
+_DOTTED = re.compile(r"[\w.-]+")
 
 _BEGIN = "-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----"
 
@@ -38,19 +47,18 @@ _LOOKS_LIKE_ONE = tuple(
         (rf"{_BEGIN}(?:(?!{_BEGIN}).){{0,20000}}?-----END [A-Z0-9 ]*PRIVATE KEY-----", REMOVED),
         (rf"{_BEGIN}(?:\\n|\\r|[\sA-Za-z0-9+/=])*", REMOVED),
         # Up to the last @: a user may be of a domain.
-        (r"\b([a-z][a-z0-9+.-]*://)[^/\s\"']+@", rf"\1{REMOVED}@"),
-        (r"\b([a-z][a-z0-9+.-]*://[^\s\"'?#]*)[?#][^\s\"']*", rf"\1?{REMOVED}"),
+        (r"://[^/\s\"']+@", f"://{REMOVED}@"),
+        (
+            r"(://[^\s\"'?#]*+)([?#]?)[^\s\"']*+",
+            lambda found: f"{found[1]}?{REMOVED}" if found[2] else found[0],
+        ),
         (r"\b(bearer|basic|negotiate|digest)\s+[A-Za-z0-9+/=._~-]{6,}", rf"\1 {REMOVED}"),
         (r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}", REMOVED),
         (r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b", REMOVED),
         (r"\bAKIA[A-Z0-9]{16}\b", REMOVED),
-        (rf"""({_NAMED}["']?\s*[:=]\s*){_VALUE}""", rf"\1{REMOVED}"),
-        (rf"(--?{_NAMED}\s+)(?![-:=]){_VALUE}", rf"\1{REMOVED}"),
-        (r"[A-Za-z0-9+/_-]{100,}={0,2}", REMOVED),
     )
 )
-_SECRET_NAME = re.compile(_NAMED, re.IGNORECASE)
-_OPTION = re.compile(rf"--?{_NAMED}", re.IGNORECASE)
+_LONG = re.compile(r"[A-Za-z0-9+/_-]{100,}={0,2}")
 _OF_A_DIFFERENCE = ("found", "wanted")
 _VALUES_OF_SOMEBODY = frozenset({"environment", "value", "env"})
 
@@ -67,11 +75,13 @@ class Scrubber:
             text = self._known.sub(REMOVED, text)
         for pattern, instead in _LOOKS_LIKE_ONE:
             text = pattern.sub(instead, text)
-        return text
+        text = _without_named(text, _ASSIGNED, _is_secret)
+        text = _without_named(text, _FOLLOWED, _is_option)
+        return _LONG.sub(REMOVED, text)
 
     def document(self, value: Json, name: str = "") -> Json:
         """`name` is that of the field it stands in."""
-        if name in _VALUES_OF_SOMEBODY or (name and _SECRET_NAME.fullmatch(name)):
+        if name in _VALUES_OF_SOMEBODY or (_DOTTED.fullmatch(name) and _is_secret(name)):
             return _without_values(value)
         if isinstance(value, str):
             return self._string(value)
@@ -99,11 +109,38 @@ class Scrubber:
         found: list[Json] = []
         before: Json = None
         for word in words:
-            is_named = isinstance(before, str) and _OPTION.fullmatch(before)
+            is_named = (
+                isinstance(before, str)
+                and _DOTTED.fullmatch(before)
+                and before[0] == "-"
+                and _is_option(before)
+            )
             is_value = isinstance(word, str) and not word.startswith("-")
             found.append(REMOVED if is_named and is_value else self.document(word))
             before = word
         return found
+
+
+def _without_named(text: str, named: re.Pattern[str], judge: Callable[[str], bool]) -> str:
+    """Return the text without each value that follows a word which `judge` finds to name a secret."""
+    parts, done, place = list[str](), 0, 0
+    while found := named.search(text, place):
+        place = found.end()
+        value = _VALUE.match(text, place) if judge(found[1]) else None
+        if value:
+            parts += (text[done:place], REMOVED)
+            done = place = value.end()
+    return "".join((*parts, text[done:]))
+
+
+def _is_secret(name: str) -> bool:
+    """Return whether a field of this name holds a secret, not the place of one."""
+    return _NAME.search(_OF_A_PLACE.split(name.rpartition(".")[2])[-1]) is not None
+
+
+def _is_option(word: str) -> bool:
+    """Return whether this is an option of a command line whose value is a secret."""
+    return "-" in word and _is_secret(word.partition("-")[2])
 
 
 def _without_values(value: Json) -> Json:
