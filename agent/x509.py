@@ -23,7 +23,7 @@ _DNS_NAME, _ADDRESS = 0x82, 0x87
 
 PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----")
 """A certificate in a text, whatever stands around it; its base64."""
-_BLOCK = re.compile("-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \\1-----", re.DOTALL)
+_BLOCK = re.compile("-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----BEGIN ).)*?)-----END \\1-----", re.DOTALL)
 _BEGINNING = "-----BEGIN "
 _CERTIFICATE = "CERTIFICATE"
 _LONGEST = 100

@@ -29,6 +29,8 @@ _LARGEST = 4 << 20
 _NSSM = "nssm"
 _SCRIPTS = (".ps1", ".cmd", ".bat")
 _DRIVE = re.compile(r"\$env:SystemDrive|%SystemDrive%", re.IGNORECASE)
+_WORD = re.compile(r"[^\s\"'`]+")
+_ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _FLAG = re.compile(
     r"""
     --(?P<name>[A-Za-z][A-Za-z0-9_-]*)
@@ -192,7 +194,11 @@ def _programs(words: Sequence[str]) -> Iterator[PureWindowsPath]:
 
 
 def _paths_in(text: str, program: str) -> Iterator[str]:
-    yield from re.findall(rf"[A-Za-z]:[\\/][^\s\"'`]*{re.escape(program)}", text)
+    """Yield of each word what stands from its drive to the last mention of the program."""
+    for word in _WORD.findall(text):
+        drive, end = _ON_A_DRIVE.search(word), word.rfind(program)
+        if drive and end >= drive.end():
+            yield word[drive.start() : end + len(program)]
 
 
 def _after(program: str, words: Sequence[str]) -> Sequence[str]:

@@ -20,7 +20,7 @@ __all__ = ["join", "quote", "split"]
 
 _INVALID_PARAMETER = 87
 _NEEDS_QUOTES = re.compile(r'[\x00-\x20"]')
-_BEFORE_QUOTE = re.compile(r'(\\*)("|\Z)')
+_BEFORE_QUOTE = re.compile(r'(?<!\\)(\\*)("|\Z)')
 
 
 def join(command: Sequence[str]) -> str:

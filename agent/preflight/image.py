@@ -53,7 +53,7 @@ _HOST_KEY = re.compile(r"ssh_host_\w+_key", re.IGNORECASE)
 _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "a bootstrap token": re.compile(rb"(?<![\w.])(?=[a-z.]{0,22}[0-9])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.])"),
     "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-    "a token": re.compile(rb"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+    "a token": re.compile(rb"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 }
 _REMARK = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _PASSWORD = re.compile(rb"<(\w*Password)\b[^<>]*(?<!/)>(.*?)(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)

@@ -28,11 +28,11 @@ _TOKEN = re.compile(
 )
 _ECHO = re.compile(r"\s*echo\s+success\s*>\s*\"?(?P<path>[^\s\"]+)\"?\s*", re.IGNORECASE)
 _SENTINEL_NAME = "bootstrap-success.complete"
-_VERBOSITY = re.compile(r"--config=\S+[ \t]+--v[ =]([0-9]{1,2})\b")
+_VERBOSITY = re.compile(r"(?<!\S)--config=\S+[ \t]+--v[ =]([0-9]{1,2})\b")
 _LONGEST_SCRIPT = 1 << 14
 _MENTIONED = re.compile(r"\bkubeadm(\.exe)?\"?\s+join\b", re.IGNORECASE)
 _CONTROL_PLANE = re.compile(
-    r"^\"?controlPlane\"?[ \t]*:(?![ \t]*(?:null|~)?[ \t]*(?:#.*)?(?:\n(?![ \t])|\Z))", re.MULTILINE
+    r"^\"?controlPlane\"?[ \t]*:(?![ \t]*+(?:null|~)?[ \t]*(?:#.*)?(?:\n(?![ \t])|\Z))", re.MULTILINE
 )
 _ONLY_WORKERS = "a Windows machine can only be a worker; this user data is for one of the control plane"
 

@@ -45,7 +45,8 @@ def commands(part: Part, *, each_boot: bool = False) -> Iterator[Command]:
 
 def boot_hook(part: Part) -> Iterator[Command]:
     """Raises Refused."""
-    text = _BOOT_HOOK.sub("", part.text, count=1) if _BOOT_HOOK.match(part.text) else part.text
+    found = _BOOT_HOOK.match(part.text)
+    text = part.text[found.end() :] if found else part.text
     origin = Origin(part.name, line=1)
     if _INTERPRETER.match(text.lstrip()):
         raise Refused(origin, _AWS_SECRETS)

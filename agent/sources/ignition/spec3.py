@@ -28,7 +28,7 @@ _SCHEMES = {"http": 0, "https": 0, "tftp": 0, "s3": 0, "gs": 2, "arn": 4}
 _FORMATS = {"ext4": 0, "btrfs": 0, "xfs": 0, "swap": 0, "vfat": 0, "none": 3}
 _PINS = ("tpm2", "tang", "sss")
 _SLASH = re.compile("/")
-_INSTANCE = re.compile(r"(.+?)@.+?\.service")
+_INSTANCE = re.compile(r"(.[^@\n]*)@.+\.service")
 
 
 def _by(name: str) -> Callable[[Record], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _WHOLE = re.compile(rf"[-+]?(?:0|(?:{_PART.pattern})+)", re.ASCII)
 _MICROSECOND, _MILLISECOND, _SECOND, _MINUTE = 10**3, 10**6, 10**9, 60 * 10**9
 _NANOSECONDS = {

@@ -22,7 +22,7 @@ NAME = "kubelet"
 _HEALTHZ_PORT = 10248
 _ON_LOOPBACK = ("", "127.0.0.1", "0.0.0.0", "::", "::1", "localhost")  # noqa: S104 (compared with)
 _RESTART = Restart(after_seconds=(5.0,), forgiven_after_seconds=600)
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_SHUTDOWN = 86_400.0
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Fields = dict[str, Value]
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
-_SPAN = re.compile("([0-9]+)([hms])")
+_SPAN = re.compile("(?<![0-9])([0-9]+)([hms])")
 
 
 def build(checking: Checking, value: Fields) -> NodeConfiguration:

@@ -24,7 +24,6 @@ DATA_KEY = "node.yaml"
 _LARGEST = 1 << 20
 _MOST_DOCUMENTS = 100
 _SEPARATOR = re.compile(r"---[ \t]*(#.*)?\r?")
-_EMPTY = re.compile(r"([ \t]*(#.*)?\r?(\n|\Z))*")
 
 
 @frozen
@@ -76,10 +75,15 @@ def _split(contents: bytes) -> Iterator[bytes]:
         if not _SEPARATOR.fullmatch(line):
             gathered.append(line)
             continue
-        part = "\n".join(gathered)
-        if not _EMPTY.fullmatch(part):
-            yield ("\n" * first + part).encode("utf-8", "surrogateescape")
+        if not all(map(_is_empty, gathered)):
+            yield ("\n" * first + "\n".join(gathered)).encode("utf-8", "surrogateescape")
         first, gathered = number + 1, []
+
+
+def _is_empty(line: str) -> bool:
+    """Return whether a line says nothing: it is blank, or a comment."""
+    said = line.strip(" \t\r")
+    return not said or said.startswith("#")
 
 
 def _read(document: Document, entries: list[Entry]) -> NodeConfiguration | None:

@@ -29,7 +29,7 @@ _DIGESTS = ("sha256", "sha512")
 SOURCE = Text(
     "From where: a URL, a file on a share, or one of the machine.",
     "an http or https URL, or a path such as \\\\server\\share\\tool.zip or C:\\setup\\tool.zip,",
-    pattern=r"https?://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*|\\\\[^\\/\x00-\x1f]+\\[^\x00-\x1f]+"
+    pattern=r"https?://[^\s\x00-\x1f/?#][^\s\x00-\x1f]*|\\\\[^\\/\x00-\x1f]+\\[^\x00-\x1f]+"
     r"|[A-Za-z]:[\\/][^\x00-\x1f]+",
     most=8_000,
 )
@@ -73,7 +73,7 @@ _ARTIFACT = Table(
             "Where a file tells what it has to hash to, as sha256sum writes it. Weaker: whoever can change"
             " the one can change the other. It is asked for once, and believed from then on.",
             "an https URL",
-            pattern=r"https://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*",
+            pattern=r"https://[^\s\x00-\x1f/?#][^\s\x00-\x1f]*",
             most=8_000,
         ),
         "maxSize": MAX_SIZE,

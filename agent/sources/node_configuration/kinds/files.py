@@ -32,7 +32,7 @@ _SOURCE = Table(
         "url": Text(
             "From where.",
             "an http or https URL",
-            pattern=r"https?://[^\s\x00-\x1f/?#]+[^\s\x00-\x1f]*",
+            pattern=r"https?://[^\s\x00-\x1f/?#][^\s\x00-\x1f]*",
             most=8_000,
         ),
         "sha256": Text(

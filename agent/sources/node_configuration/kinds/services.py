@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent.spec import Want
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
-_ARGUMENTS_BEHIND = re.compile(r"\.exe\s+[^\\]*$", re.IGNORECASE)
+_ARGUMENTS_BEHIND = re.compile(r"\.exe\s", re.IGNORECASE)
 _OWN_SERVICE = "wmcb"
 _MEGABYTE = 1_000_000
 _START_TYPES = {
@@ -206,7 +206,7 @@ def _check_command(checking: Checking, given: Fields, place: Place) -> None:
             checking.wrong((*place, *where), message)
     if '"' in program:
         checking.wrong((*place, "program"), "a path has no quotes; arguments have a list of their own")
-    elif _ARGUMENTS_BEHIND.search(program):
+    elif _ARGUMENTS_BEHIND.search(program.rpartition("\\")[2]):
         checking.wrong((*place, "program"), "it is a path alone; put what follows .exe into arguments")
 
 
