@@ -46,18 +46,16 @@ class Answer:
         text = self.header("Retry-After").strip()
         if text.isascii() and text.isdigit():
             return float(text[:9])
-        if not text:
-            return 0.0
-        from email.utils import parsedate_to_datetime
-
-        try:
-            return max(0.0, parsedate_to_datetime(text).timestamp() - now)
-        except (ValueError, OverflowError):
-            return 0.0
+        moment = self._moment(text)
+        return 0.0 if moment is None else max(0.0, moment - now)
 
     def moment(self) -> float | None:
         """What time the server has, in seconds since 1970; None where it does not say so."""
-        found = _DATE.fullmatch(self.header("Date"))
+        return self._moment(self.header("Date"))
+
+    @staticmethod
+    def _moment(date: str) -> float | None:
+        found = _DATE.fullmatch(date)
         if found is None:
             return None
         from datetime import UTC, datetime

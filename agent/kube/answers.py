@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 400
 _LONGEST_WAIT = 3600
+_MOST_VALUES = 2_000_000
+"""Of an answer: each takes up to 200 bytes of memory, and no more than three of the answer's."""
 _CLASSES: dict[int, type[Refused]] = {
     401: failure.Unauthorized,
     403: failure.Forbidden,
@@ -54,6 +56,9 @@ def items_at(value: Json | Object, *path: str | int) -> list[Json]:
 
 
 def read_object(body: bytes, place: str) -> dict[str, Json]:
+    # Where one of these stands in a text, it is counted as well: no answer of use has so many.
+    if sum(map(body.count, (b",", b"{", b"["))) > _MOST_VALUES:
+        raise NotAnApiServer(f"what {place} answers holds more than {_MOST_VALUES:,} values")
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -80,7 +85,7 @@ def of_status(place: str, doing: str, status: int, told: dict[str, Json], wait: 
     message = plain(text_at(told, "message"))
     seconds = at(told, "details", "retryAfterSeconds")
     if isinstance(seconds, int) and not isinstance(seconds, bool):
-        wait = max(wait, float(min(seconds, _LONGEST_WAIT)))
+        wait = max(wait, min(max(seconds, 0), _LONGEST_WAIT))
     said = f": {message}" if message else ""
     transient = status == _TOO_MANY_REQUESTS or status >= _SERVER_ERRORS
     kind = failure.Busy if status >= _SERVER_ERRORS else _CLASSES.get(status, Refused)
@@ -89,7 +94,7 @@ def of_status(place: str, doing: str, status: int, told: dict[str, Json], wait: 
         status,
         reason,
         transient=transient,
-        wait=wait if transient else 0.0,
+        wait=min(wait, _LONGEST_WAIT) if transient else 0.0,
     )
 
 

@@ -10,7 +10,7 @@ from agent.fetch.deadline import SystemClock
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.kube.answers import items_at, read_object, refusal, text_at
 from agent.kube.effort import Effort
-from agent.kube.failure import Failed, NotFound, Refused
+from agent.kube.failure import Failed, NotFound, Refused, Unreachable
 from agent.kube.limits import Limits
 from agent.kube.transport import Asked, Transport
 from agent.kube.watch import Watch
@@ -133,13 +133,17 @@ class Client:
         """
         query = {"fieldSelector": fields, "labelSelector": labels, "limit": "" if fields else _PAGE}
         items: list[Object] = []
-        while True:
+        most = limits or self.limits
+        for _ in range(most.pages):
             found = self._done(Asked("GET", path, query), limits)
             items += [keep(item) for item in items_at(found, "items") if isinstance(item, dict)]
+            if len(items) > most.objects:
+                raise Unreachable(f"{self.place} lists more than {most.objects:,} objects at {path}")
             further = text_at(found, "metadata", "continue")
             if not further:
                 return Listed(tuple(items), text_at(found, "metadata", "resourceVersion"))
             query["continue"] = further
+        raise Unreachable(f"{self.place} lists more than {most.pages:,} pages of objects at {path}")
 
     def watch(self, path: str, version: str, *, fields: str = "", labels: str = "") -> Watch:
         """What happens in a collection after `version`; asked once, when the first event is waited for.

@@ -74,7 +74,7 @@ class Connection:
         with _own_failures():
             for piece in answer.pieces(self._deadline, limits.silence):
                 body += piece
-                self._check(len(body), limits)
+                self._check(len(body), limits.size)
         self.open = answer.leaves_open
         now, theirs = self._clock.time(), answer.moment()
         ahead = None if theirs is None else now - theirs
@@ -83,13 +83,16 @@ class Connection:
     def lines(self, answer: Answer, limits: Limits, seconds: float) -> Iterator[bytes]:
         """Each as soon as it is there, until the answer ends, or for `seconds`. Raises Failed."""
         end = self._clock.monotonic() + seconds
-        gathered = b""
+        gathered = bytearray()
         try:
             with _own_failures(), self._deadline.within(seconds, f"nothing from {self._place}"):
                 for piece in answer.pieces(self._deadline, limits.silence):
-                    *lines, gathered = (gathered + piece).split(b"\n")
-                    self._check(len(gathered), limits)
-                    yield from filter(None, lines)
+                    first, *more = piece.split(b"\n")
+                    gathered += first
+                    self._check(len(gathered), limits.line)
+                    if more:
+                        whole, gathered = bytes(gathered), bytearray(more.pop())
+                        yield from filter(None, (whole, *more))
         except Unreachable:
             if self._clock.monotonic() < end:
                 raise
@@ -103,9 +106,9 @@ class Connection:
         self.open = False
         self._wire.close()
 
-    def _check(self, size: int, limits: Limits) -> None:
-        if size > limits.size:
-            raise Unreachable(f"the answer of {self._place} is larger than {limits.size:,} bytes")
+    def _check(self, size: int, most: int) -> None:
+        if size > most:
+            raise Unreachable(f"the answer of {self._place} is larger than {most:,} bytes")
 
 
 @contextmanager

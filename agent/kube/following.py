@@ -150,12 +150,15 @@ class Following:
         """Whether it changes anything."""
         assert self._known is not None
         self._version = event.version or self._version
-        before = dict(self._known)
+        name, most = _name(event.thing), self._client.limits.objects
+        before = self._known.get(name)
         if event.kind == "DELETED":
-            self._known.pop(_name(event.thing), None)
+            self._known.pop(name, None)
         elif event.kind in ("ADDED", "MODIFIED"):
-            self._known[_name(event.thing)] = self._keep(event.thing)
-        return before != self._known
+            self._known[name] = self._keep(event.thing)
+            if len(self._known) > most:
+                raise Unreachable(f"{self._client.place} tells of more than {most:,} objects at {self._path}")
+        return before != self._known.get(name)
 
 
 def until(following: Following, satisfied: Callable[[State], bool], seconds: float, failing: str) -> State:

@@ -7,7 +7,7 @@ from agent.records import frozen
 
 @frozen
 class Limits:
-    """In seconds, but for the last."""
+    """In seconds, but for the last four."""
 
     patience: float = 60.0
     """For all attempts at a request together; 0 to ask once."""
@@ -22,6 +22,12 @@ class Limits:
     """Without a byte, once the answer has begun."""
     size: int = 64 << 20
     """Bytes of an answer."""
+    line: int = 16 << 20
+    """Bytes of an event. The API server stores no object larger than 1.5 MiB, in a shorter form than JSON."""
+    pages: int = 1_000
+    """Of a list: a server may always say that there is another one."""
+    objects: int = 100_000
+    """Of all pages together."""
 
     def answer_to(self, method: str) -> float:
         return self.answer if method == "GET" else self.change

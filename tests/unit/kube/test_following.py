@@ -14,6 +14,7 @@ from agent.kube.access import Access
 from agent.kube.client import Client
 from agent.kube.following import Following, until
 from agent.kube.limits import Limits
+from agent.records import replaced
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, ApiServer, cut_off, ok, silent, status
 
@@ -268,11 +269,37 @@ def test_what_does_not_pass(scene: Scene, fault: Any, kind: type[failure.Failed]
 
 
 def test_a_line_without_end(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scene.client, "limits", Limits(patience=0, size=1000))
+    monkeypatch.setattr(scene.client, "limits", Limits(patience=0, line=1000))
     watch = scene.client.watch(NODES, "1")
     scene.server.at(NODES, stream(*[b"x" * 100] * 11, then="silence"))
     with pytest.raises(failure.Unreachable, match="larger than 1,000 bytes"):
         next(watch.events())
+
+
+def test_a_long_line_in_small_pieces_is_read_once(scene: Scene) -> None:
+    """Where each piece was joined to all before it, this took a quarter of an hour."""
+    line = event("MODIFIED", 11, note="x" * (8 << 20))
+    pieces = b"".join(b"20\r\n%s\r\n" % line[place : place + 32] for place in range(0, len(line) - 32, 32))
+    rest = line[len(line) - (len(line) - 1) % 32 - 1 :]
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(pieces + b"%x\r\n%s\r\n" % (len(rest), rest))
+        silent(handler)
+
+    states = scene.states(listed(10, a_node(9)), reply)
+    assert [next(states), next(states)][1] == {"win1": a_node(11, note="x" * (8 << 20))}
+
+
+def test_a_server_tells_of_no_end_of_objects(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene.client, "limits", replaced(QUICK, objects=3))
+    added = [event("ADDED", 11 + number, f"win{number}") for number in range(10)]
+    states = scene.states(listed(10), stream(*added))
+    says = f"{scene.server.place} tells of more than 3 objects at {NODES}"
+    with pytest.raises(failure.Unreachable, match=f"^{says}$"):
+        list(states)
 
 
 @pytest.mark.parametrize(
