@@ -20,28 +20,39 @@ _PIECE = 1 << 18
 _LONGEST_HEADER = 1 << 16
 _MOST_EXTENDED = 8
 """Before a member's own header: a long name, a long target, one of pax for it and one for all are in use."""
+_MOST_TOLD = 64 << 20
+"""Bytes of such headers in an archive: of each member some hundred are in use."""
+_LONGEST_NUMBER = 19
+"""Digits of a size in pax."""
+_LONGEST_LENGTH = 5
+"""Digits of what such a header may be long."""
+_GNU_NUMBER = 0x80
+"""Before a number in bytes; 0xFF stands before a negative one."""
 _END = bytes(_BLOCK)
 _CHECKSUM = slice(148, 156)
 _NATURES = {b"0": Nature.FILE, b"\0": Nature.FILE, b"7": Nature.FILE, b"5": Nature.FOLDER}
 _NATURES |= {b"1": Nature.LINK, b"2": Nature.LINK}
 _LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL = b"L", b"K", b"x", b"g"
 _CUT_SHORT = "it is cut short"
+_DAMAGED = "it is no tar archive, or is damaged"
 
 
 def members(read: Callable[[int], bytes]) -> Iterator[Member]:
     """Each is to be read before the next one comes. `read` gives up to so many bytes. Raises Unusable."""
     source = _Source(read)
     given: dict[str, str] = {}
-    extended = 0
+    extended = told = 0
     while (header := source.exactly(_BLOCK)) != _END:
         _check(header)
         kind, size = header[156:157], _number(header[124:136])
         if kind in (_LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL):
             # Of what is for all only names and sizes would count here, and these are never for all.
-            extended += 1
+            extended, told = extended + 1, told + size
             if extended > _MOST_EXTENDED:
                 raise Unusable("more is told of one member in it than there is to tell")
             given |= _extended(kind, source.padded(size))
+            if told > _MOST_TOLD:
+                raise Unusable(f"more than {_MOST_TOLD >> 20} MiB in it tell of its members")
             continue
         size = int(given.get("size", size))
         name = given.get("path") or _name(header)
@@ -102,17 +113,17 @@ def _check(header: bytes) -> None:
     told = _number(header[_CHECKSUM])
     blank = header[: _CHECKSUM.start] + b" " * 8 + header[_CHECKSUM.stop :]
     if sum(blank) != told:
-        raise Unusable("it is no tar archive, or is damaged")
+        raise Unusable(_DAMAGED)
 
 
 def _number(field: bytes) -> int:
-    if field[0] & 0x80:  # GNU's, for what octal digits have no room for
-        return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
-    digits = field.split(b"\0")[0].strip()
-    try:
-        return int(digits, 8) if digits else 0
-    except ValueError:
-        raise Unusable("it is no tar archive, or is damaged") from None
+    """Return a size or a checksum. Raises Unusable for a negative one, and for what is no number."""
+    if field[0] == _GNU_NUMBER:  # for what octal digits have no room for
+        return int.from_bytes(field[1:], "big")
+    digits = field.split(b"\0")[0].strip(b" ")
+    if digits.strip(b"01234567"):
+        raise Unusable(_DAMAGED)
+    return int(digits or b"0", 8)
 
 
 def _name(header: bytes) -> str:
@@ -133,17 +144,20 @@ def _extended(kind: bytes, content: bytes) -> Mapping[str, str]:
 
 
 def _pax(content: bytes) -> Mapping[str, str]:
+    """Return the records of a header, each of which begins with its own length. Raises Unusable."""
     found: dict[str, str] = {}
-    while content:
-        length, _, _ = content.partition(b" ")
-        size = int(length) if length.isdigit() and len(length) < len("100000") else 0
-        record = content[len(length) + 1 : size]
+    place = 0
+    while place < len(content):
+        blank = content.find(b" ", place, place + _LONGEST_LENGTH + 1)
+        digits = content[place:blank] if blank > 0 else b""
+        end = place + int(digits) if digits.isdigit() else place
+        record = content[blank + 1 : end]
         name, equals, value = record.removesuffix(b"\n").partition(b"=")
-        if not equals or not record.endswith(b"\n"):
-            raise Unusable("it is no tar archive, or is damaged")
+        if not place < end <= len(content) or not equals or not record.endswith(b"\n"):
+            raise Unusable(_DAMAGED)
         key = name.decode("utf-8", "replace")
-        if key == "size" and not value.isdigit():
-            raise Unusable("it is no tar archive, or is damaged")
-        found[key] = value[:_LONGEST_HEADER].decode("utf-8", "replace")
-        content = content[size:]
+        if key == "size" and not (value.isdigit() and len(value) <= _LONGEST_NUMBER):
+            raise Unusable(_DAMAGED)
+        found[key] = value.decode("utf-8", "replace")
+        place = end
     return found
