@@ -76,6 +76,8 @@ def parsed(text: str) -> Table:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
         raise NotReadable(f"it is no TOML: {fault}") from fault
+    except (ValueError, RecursionError) as fault:
+        raise NotReadable("a number in it is too long, or its values are nested too deeply") from fault
     version = document.get("version", 1)
     if version not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
@@ -96,18 +98,18 @@ def value(document: Table, name: str) -> str | None:
 def written(text: str, names: Sequence[str]) -> Iterator[Setting]:
     """The same as it stands in the text. Raises NotReadable."""
     import tomlkit
-    from tomlkit.exceptions import TOMLKitError
 
     try:
         document = tomlkit.parse(text)
-    except TOMLKitError as fault:
+        for name in names:
+            places = list(_cgroups(document)) if name == SYSTEMD_CGROUP else [_place(document, name)]
+            for place in places:
+                found = _at(document, place)
+                if found is not None:
+                    yield Setting(place, tomlkit.item(found).as_string())
+    # Of odd tables tomlkit raises what its own code happens to.
+    except Exception as fault:
         raise NotReadable(_NOT_EDITABLE) from fault
-    for name in names:
-        places = list(_cgroups(document)) if name == SYSTEMD_CGROUP else [_place(document, name)]
-        for place in places:
-            found = _at(document, place)
-            if found is not None:
-                yield Setting(place, tomlkit.item(found).as_string())
 
 
 def edited(text: str, wanted: Mapping[str, str | None]) -> str:
@@ -147,17 +149,16 @@ def _judged(text: str, edit: Edit) -> str:
     import tomllib
 
     import tomlkit
-    from tomlkit.exceptions import TOMLKitError
 
-    meant = tomllib.loads(text)
     try:
+        meant = tomllib.loads(text)
         edit(meant)
         document = tomlkit.parse(text)
         edit(document)
         made = tomlkit.dumps(document)
         if tomllib.loads(made) == meant:
             return made
-    except (TOMLKitError, TypeError, ValueError, LookupError, AttributeError) as fault:
+    except Exception as fault:
         raise NotReadable(_NOT_EDITABLE) from fault
     raise NotReadable(_NOT_EDITABLE)
 
@@ -175,7 +176,8 @@ def _place(document: Table, name: str) -> Place:
 
 def _cgroups(document: Table) -> Iterator[Place]:
     runtimes = _RUNTIMES[document["version"]]
-    for name in _at(document, runtimes) or {}:
+    found = _at(document, runtimes)
+    for name in found if hasattr(found, "get") else ():
         place = (*runtimes, name, *_CGROUP)
         if _at(document, place) is not None:
             yield place

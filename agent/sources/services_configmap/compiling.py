@@ -14,7 +14,7 @@ from agent.sources.services_configmap.model import MANAGED, ExpectedFile
 from agent.spec import EnvironmentVariable, Restart, Service, Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from agent.documents import Value
     from agent.sources.report import Place
@@ -31,7 +31,8 @@ POWERSHELL_OPTIONS = ("-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command
 _RESTART = Restart(after_seconds=(5.0,), forgiven_after_seconds=600)
 # A value must not become more than the one word that it stands for.
 _ENDS_AN_ARGUMENT = re.compile(r"[\s\x00-\x1f\x7f\"%]")
-_ENDS_A_WORD_OF_POWERSHELL = re.compile(r"[^A-Za-z0-9._:/\\@=+-]")
+# At its beginning an @ makes several arguments of a variable.
+_ENDS_A_WORD_OF_POWERSHELL = re.compile(r"\A@|[^A-Za-z0-9._:/\\@=+-]")
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 
 
@@ -131,7 +132,8 @@ class _Work:
         before = len(self.entries)
         # A name that both have is the Node's: the operator's daemon puts those in first.
         values = self._printed(service) | self._node_values(service.node_variables, _ENDS_AN_ARGUMENT)
-        program, *arguments = split(_replaced(service.command, values))
+        constants = {variable.name for variable in service.node_variables if variable.path.constant}
+        program, *arguments = _words(service.command, values, constants)
         path = PureWindowsPath(program)
         if fault := _command_fault(path, (program, *arguments)):
             self._wrong((*service.place, "path"), fault)
@@ -180,9 +182,22 @@ class _Work:
 def _value_fault(value: str, ends_a_word: re.Pattern[str]) -> str | None:
     if not value:
         return "is empty"
+    if value.startswith("-"):
+        return "begins with a dash, and would be an option of the command that it is put into"
     if ends_a_word.search(value):
         return "is more than one word, and would change the command that it is put into"
     return None
+
+
+def _words(command: str, values: Mapping[str, str], constants: Collection[str]) -> tuple[str, ...]:
+    """Return the arguments of a command, in which no value but a constant changes where one ends.
+
+    A value that ends in a backslash would otherwise take its meaning from a quote behind it.
+    """
+    marks = {name: f"\0{index}\0" for index, name in enumerate(values) if name not in constants}
+    marked = _replaced(command, {**values, **marks})
+    behind = {mark: values[name] for name, mark in marks.items()}
+    return tuple(_replaced(word, behind) for word in split(marked))
 
 
 def _command_fault(program: PureWindowsPath, command: tuple[str, ...]) -> str | None:
@@ -190,6 +205,8 @@ def _command_fault(program: PureWindowsPath, command: tuple[str, ...]) -> str | 
         return (
             "its program is no whole path with its drive; if there are blanks in it, put it in double quotes"
         )
+    if any("\0" in word for word in command):
+        return "there is a NUL in it, which no command line can have; leave it out"
     if any(_VARIABLE_OF_WINDOWS.search(word) for word in command):
         return "Windows would take what stands between two percent signs for a variable; leave them out"
     return None

@@ -96,7 +96,7 @@ def _comment(contents: bytes, signature: str, key: PublicKey) -> str:
     comment = lines[2].removeprefix(_TRUSTED)
     if not verifies(key.point, hashlib.blake2b(contents).digest(), first[10:]):
         _refuse("it does not fit: what is signed was changed")
-    if not verifies(key.point, first[10:] + comment.encode(), whole):
+    if not verifies(key.point, first[10:] + comment.encode("utf-8", "surrogatepass"), whole):
         _refuse("it does not fit: its trusted comment was changed")
     return comment
 

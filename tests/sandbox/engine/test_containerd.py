@@ -214,6 +214,18 @@ UNREADABLE = [
             "several tables": '[[grpc]]\naddress = "a"\n',
         }.items()
     ),
+    # What a TOML parser gives up on.
+    *(
+        pytest.param(
+            f"version = 2\n{text}\n", "a number in it is too long, or its values are nested", id=name
+        )
+        for name, text in {
+            "lists without end": f"a = {'[' * 10_000}",
+            "nested lists": f"a = {'[' * 10_000}{']' * 10_000}",
+            "nested tables": f"a = {'{b = ' * 10_000}",
+            "a number of many digits": f"a = {'9' * 5_000}",
+        }.items()
+    ),
 ]
 
 
@@ -254,3 +266,10 @@ def test_cut_off_it_is_whole_and_the_next_run_finishes(host: Host, changes: int)
     assert tomllib.loads(there(host))["version"] == 2
     run(host, specified())
     assert changed_lines(WRITTEN["config-2"], there(host)) == OF_VERSION_2
+
+
+def test_runtimes_that_are_a_number_are_left(host: Host) -> None:
+    runtimes = '[plugins."io.containerd.grpc.v1.cri".containerd]\nruntimes = 5\n'
+    put(host, f"version = 2\n{runtimes}")
+    run(host, specified())
+    assert runtimes in there(host)

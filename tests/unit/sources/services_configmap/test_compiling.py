@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.command_lines import split
+from agent.host.commandline import join
 from agent.sources import services_configmap
 from agent.sources.services_configmap import compile_services, scripts, stages
 from agent.spec import EnvironmentVariable, Service
@@ -173,7 +174,9 @@ def test_a_value_of_the_node_cannot_become_more_than_a_word(value: str) -> None:
     assert "the Node's value for it is" in found
 
 
-@pytest.mark.parametrize("value", ["a;b", "$(b)", "a|b", "`a", "a,b", "(a)", "{a}", "a&b", "'a", "a b", "“a"])
+@pytest.mark.parametrize(
+    "value", ["a;b", "$(b)", "a|b", "`a", "a,b", "(a)", "{a}", "a&b", "'a", "a b", "“a", "@a"]
+)
 def test_a_value_of_the_node_cannot_become_a_script(value: str) -> None:
     script = {"path": "x NODE_NAME", "nodeArgs": [NODE_NAME]}
     made = taken(service("a", powershellPreScripts=[script]))
@@ -182,9 +185,47 @@ def test_a_value_of_the_node_cannot_become_a_script(value: str) -> None:
     assert asked.report.fatal
 
 
+@pytest.mark.parametrize("value", ["-", "-a", "--evil=1"])
+def test_a_value_of_the_node_cannot_become_an_option(value: str) -> None:
+    node = {"metadata": {"name": value}}
+    says = "begins with a dash, and would be an option of the command that it is put into"
+    found = commands(_with(r"C:\a.exe NODE_NAME", ("NODE_NAME", "{.metadata.name}")), node=node)
+    assert (
+        found
+        == f"$.data.services.0.nodeVariablesInCommand.0.nodeObjectJsonPath: the Node's value for it {says}"
+    )
+    script = {"path": "x NODE_NAME", "nodeArgs": [NODE_NAME]}
+    made = taken(service("a", powershellPreScripts=[script]))
+    (entry,) = scripts(made, made.services, {"metadata": {"name": value}}).report.entries
+    assert entry.message == f"the Node's value for it {says}"
+
+
+IN_QUOTES = {
+    "a backslash at its end": "C:\\k\\",
+    "backslashes at its end": "\\" * 3,
+    "backslashes within": r"\\server\share",
+    "a path": "C:\\k",
+}
+
+
+@pytest.mark.parametrize("value", IN_QUOTES.values(), ids=IN_QUOTES)
+def test_a_value_in_quotes_stays_one_argument(value: str) -> None:
+    given = _with(r'"C:\a b.exe" "--dir=DIR" "DIR" --last', ("DIR", "{.dir}"))
+    found = commands(given, node={"dir": value})
+    assert found == {"a": [r"C:\a b.exe", f"--dir={value}", value, "--last"]}
+    assert isinstance(found, dict)
+    assert list(split(join(found["a"]))) == found["a"]
+
+
+def test_a_command_has_no_nul() -> None:
+    assert commands(_with("C:\\a.exe --a=\0", ("V", "{.a}")), node={"a": "1"}) == (
+        "$.data.services.0.path: there is a NUL in it, which no command line can have; leave it out"
+    )
+
+
 @given(st.text(max_size=8), st.text(max_size=8))
 def test_values_fill_one_argument_each_or_are_refused(first: str, second: str) -> None:
-    given = _with(r"C:\a.exe ONE --two=TWO", ("ONE", "{.a}"), ("TWO", "{.b}"))
+    given = _with(r'C:\a.exe "ONE" "--two=TWO"', ("ONE", "{.a}"), ("TWO", "{.b}"))
     found = commands(given, node={"a": first, "b": second})
     if isinstance(found, dict):
         assert found["a"] == [str(PureWindowsPath(r"C:\a.exe")), first, f"--two={second}"]

@@ -96,6 +96,12 @@ _OTHER = _text("other.minisig")
             _changed(2, "trusted comment: fleet 7, build 13"),
             "it does not fit: its trusted comment was changed",
         ),
+        # Half a character, which JSON can carry.
+        (
+            _changed(2, "trusted comment: \ud800"),
+            "it does not fit: its trusted comment was changed",
+        ),
+        (_changed(1, "\ud800"), "it is no signature of minisign's"),
     ],
 )
 def test_a_signature_that_is_none_here_is_refused(signature: str, told: str) -> None:
