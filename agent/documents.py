@@ -19,6 +19,7 @@ import yaml
 
 from agent.json_faults import json_fault
 from agent.records import field, frozen
+from agent.redaction import register_document
 from agent.yaml_events import MOST_VALUES, Builder, Place
 from agent.yaml_faults import yaml_fault
 
@@ -93,9 +94,10 @@ def _read(contents: bytes, *, leniently: bool) -> Reading:
         _refuse(f"it is longer than {_LARGEST // 1024} KiB")
     text = decoded(contents)
     # The kubelet decides by the first character, too.
-    if text.lstrip().startswith("{") and not leniently:
-        return _read_json(text)
-    return _read_yaml(text, leniently)
+    is_json = text.lstrip().startswith("{") and not leniently
+    reading = _read_json(text) if is_json else _read_yaml(text, leniently)
+    register_document(reading.value)
+    return reading
 
 
 def decoded(contents: bytes) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from operator import attrgetter
 
+from agent.redaction import register_document
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,11 +107,15 @@ def _annotations(cls: type) -> Mapping[str, object]:
 
 def _initializer(cls: type, fields: Mapping[str, _Field]) -> Callable[..., None]:
     setters = [getattr(cls, name).__set__ for name in fields]
+    hidden = [(place, name) for place, (name, each) in enumerate(fields.items()) if not each.shown]
 
     def initialize(self: object, *values: object, **named: object) -> None:
         given = _completed(cls, fields, values, named) if named or len(values) != len(setters) else values
         for put, value in zip(setters, given, strict=True):
             put(self, value)
+        for place, name in hidden:
+            # What a record does not show, nothing else shows.
+            register_document(given[place], name)
 
     return initialize
 

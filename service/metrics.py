@@ -14,6 +14,7 @@ from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.records import field, frozen
+from agent.redaction import redacted
 from agent.release import RELEASE, build
 from agent.resources.kind import CannotBeSo
 from service import pausing, standing
@@ -48,7 +49,7 @@ class Metric:
 
 def text(metrics: Iterable[Metric]) -> str:
     """In Prometheus' text format."""
-    return "".join(line for metric in metrics for line in _lines(metric))
+    return redacted("".join(line for metric in metrics for line in _lines(metric)))
 
 
 def _lines(metric: Metric) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
 from agent.records import frozen
+from agent.redaction import redacted
 from service.cluster import Unknown, identity, kubeconfig_of, proxies_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Report:
         """None for one that is not to be there."""
         return {
             STATE: self.state,
-            ERROR: self.error[:_LONGEST] or None,
+            ERROR: redacted(self.error)[:_LONGEST] or None,
             APPLIED: self.applied or None,
             VERSION: self.version or None,
             RELEASE: self.release or None,
@@ -205,7 +206,7 @@ class Reports:
             "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid},
             "type": kind,
             "reason": reason,
-            "message": f"{report.subject}: {report.error or report.state}"[:_LONGEST],
+            "message": redacted(f"{report.subject}: {report.error or report.state}")[:_LONGEST],
             "source": {"component": "wmcb", "host": name},
             "reportingComponent": "wmcb",
             "reportingInstance": name,

@@ -10,6 +10,7 @@ from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotFound
 from agent.host.protection import PRIVATE_FILE
 from agent.records import frozen
+from agent.redaction import redacted_document
 
 if TYPE_CHECKING:
     from agent.host.port import Host
@@ -90,7 +91,8 @@ def write(host: Host, standing: Standing) -> None:
     document: dict[str, object] = {name: getattr(standing, name) for name in Standing.__match_args__}
     document |= {"format": _FORMAT, "state": standing.state.value, "documents": list(standing.documents)}
     folder = StateFolder.of(host)
-    host.files.write(folder.following, json.dumps(document, indent=1).encode(), PRIVATE_FILE)
+    text = json.dumps(redacted_document(document), indent=1)
+    host.files.write(folder.following, text.encode(), PRIVATE_FILE)
 
 
 def forget(host: Host) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import EventLevel
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,6 +94,7 @@ class Telling:
         """When each was told last, in seconds since 1970."""
 
     def tell(self, event: Event, text: str) -> None:
+        text = redacted(text)
         # Never changed, for whoever looks at them in another thread.
         self.counts = {**self.counts, event: self.counts[event] + 1}
         self.times = {**self.times, event: self._host.clock.now()}
@@ -107,7 +109,7 @@ class Telling:
         """In the log alone. Where nothing is to be kept no log is begun: that would outlive a reset."""
         with suppress(HostError):
             if self._host.files.observe(StateFolder.of(self._host).inventory) is not None:
-                self._log(f"daemon: {line}")
+                self._log(redacted(f"daemon: {line}"))
 
     def tell_once(self, topic: object, event: Event, text: str) -> None:
         """Not again while it stands."""

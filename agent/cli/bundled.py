@@ -16,6 +16,7 @@ from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
+from agent.redaction import register, register_within
 from agent.resources.kind import CannotBeSo
 from service.hand_over_folder import hand_over_memory
 
@@ -47,7 +48,8 @@ class Bundled:
         self.missing: dict[str, str] = {}
         """By name of the part, why it could not be had."""
         self._documents: dict[str, Json] = {}
-        self._scrubber = Scrubber(self._known())
+        self._scrubber = Scrubber()
+        register(*self._known())
 
     def files(self, status: Callable[[], Json], repair: Callable[[], Json]) -> Mapping[str, bytes]:
         """By name. `status` is as a program is told it, `repair` what would be done to put all right."""
@@ -85,6 +87,7 @@ class Bundled:
             with suppress(HostError):
                 text = self._host.files.read(PureWindowsPath(path), _LARGEST_LOG).decode(errors="replace")
                 yield from _NAMES_A_SECRET.findall(text)
+                register_within(text)
         with suppress(HostError):
             yield from _secret_values(self._host.environment.list())
         with suppress(HostError, CannotBeSo):

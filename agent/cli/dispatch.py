@@ -6,8 +6,9 @@ import sys
 
 from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Request, parse
 from agent.cli.commands import COMMANDS, ELSEWHERE
-from agent.cli.failure import DONE, Failure, Unexpected
+from agent.cli.failure import DONE, Failure, Unexpected, token_in
 from agent.cli.streams import say, tell
+from agent.redaction import register, register_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def run(
     `called` is the name that the program was started by: under kubeadm's it takes kubeadm's command lines.
     `failed` is given what went wrong, for whoever has no one at a console.
     """
+    _register_secrets(arguments)
     try:
         if called == "kubeadm":
             from agent.cli.kubeadm_commands import COMMANDS as OF_KUBEADM
@@ -42,6 +44,14 @@ def run(
     if failed is not None:
         failed(fault)
     return ended(fault, arguments, called)
+
+
+def _register_secrets(arguments: Sequence[str]) -> None:
+    """Also of arguments that cannot be understood: a token given to a wrong option is in the error's text."""
+    register_words(arguments)
+    for word in arguments:
+        if token := token_in(word):
+            register(token[2])
 
 
 def _run(request: Request, commands: Sequence[Command], called: str, common: Sequence[Option]) -> int:

@@ -15,17 +15,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agent.redaction import Redacted, redacted_document
+
 if TYPE_CHECKING:
     from agent.cli.failure import Failure
 
 FORMAT = 1
 
 
-def document(**fields: object) -> str:
-    return json.dumps({"format": FORMAT, **fields}, indent=2)
+def document(**fields: object) -> Redacted:
+    return Redacted(json.dumps(redacted_document({"format": FORMAT, **fields}), indent=2))
 
 
-def error_document(failure: Failure) -> str:
+def error_document(failure: Failure) -> Redacted:
     return document(
         error={
             "kind": failure.kind,

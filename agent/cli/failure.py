@@ -26,10 +26,17 @@ def without_secret(word: str) -> str:
     """A bootstrap token that somebody gave in a wrong place, by its id alone, and a URL without its password:
     what is told may be kept.
     """
-    beginning, equals, end = without_password(word).rpartition("=")
+    shown = without_password(word)
+    token = token_in(shown)
+    return f"{token[0]}{token[1]}.***" if token else shown
+
+
+def token_in(word: str) -> tuple[str, str, str] | None:
+    """What comes before a bootstrap token, its id and its secret."""
+    beginning, equals, end = word.rpartition("=")
     token_id, dot, secret = end.strip(_PASTED_ALONG).partition(".")
     is_token = dot and (token_id + secret).isalnum() and _are_of_a_token(token_id, secret)
-    return f"{beginning}{equals}{token_id}.***" if is_token else f"{beginning}{equals}{end}"
+    return (f"{beginning}{equals}", token_id, secret) if is_token else None
 
 
 def without_password(word: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,7 +29,7 @@ class Notices:
 
     def __call__(self, line: str) -> None:
         self.lines.append(line)
-        if self._also_known or not line.startswith(_WARNING) or line not in self._known:
+        if self._also_known or not line.startswith(_WARNING) or redacted(line) not in self._known:
             tell(f"wmcb: {line}")
         else:
             self._withheld.append(line)

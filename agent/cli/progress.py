@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.cli.arguments import VERBOSE
 from agent.cli.streams import overwrite, tell
 from agent.cli.wording import COUNTED, counted
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
@@ -132,6 +133,7 @@ class OneLine:
     def _show(self, line: str) -> None:
         # One column stays free: a line that fills a console's last one goes on in the next.
         most = _columns() - 1
+        line = redacted(line)  # before it is cut: half a secret looks like none
         line = line if len(line) <= most else f"{line[: most - 3]}..."
         overwrite(f"\r{line:<{self._width}}" + "\r" * (not line))
         self._width = len(line)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.redaction import redacted
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
@@ -54,14 +55,14 @@ class RunLog:
         with suppress(HostError, CannotBeSo):
             self._make_ready()
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._host.clock.now()))
-            text = f"{stamp} {line}\n".encode(errors="replace")
+            text = f"{stamp} {redacted(line)}\n".encode(errors="replace")
             # Each line flushed would take a third of the time of what it tells.
             self._host.files.append(self._folder / "wmcb.log", text, PRIVATE_FILE, flushed=False)
 
     def event(self, level: EventLevel, event_id: EventId, text: str) -> None:
         self.write(text)
         with suppress(HostError):
-            self._host.events.write(SOURCE, level, int(event_id), text)
+            self._host.events.write(SOURCE, level, int(event_id), redacted(text))
 
     def latest(self) -> Collection[str]:
         """What was written last, without the times."""

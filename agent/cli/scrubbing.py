@@ -1,8 +1,8 @@
 """Takes secrets out of what somebody is going to send to others.
 
-In three ways, since none finds all: what is known to be a secret is taken out wherever it stands; of
-documents all fields that hold values of somebody's; of any text what looks like a secret. Too much rather
-than too little.
+First by `agent.redaction`, as in all that wmcb writes. Then in two ways more, since logs of other programs
+are sent with it: of documents all fields that hold values of users, of any text what may look like a secret.
+Too much rather than too little.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from agent.redaction import REDACTED, is_secret_name, redacted
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
-REMOVED = "[removed]"
-_SHORTEST = 6
-"""Of what is searched for everywhere: a shorter one would be found in words that are none."""
+REMOVED = REDACTED
 
 _NAMES = (
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key"
@@ -60,19 +60,15 @@ _LOOKS_LIKE_ONE = tuple(
 )
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{100,}={0,2}")
 _OF_A_DIFFERENCE = ("found", "wanted")
+_NAME_OF_ONE = "secret"
+_KIND_AND_NAME = 2
+_OF_A_RESOURCE = ("wanted", "before", "settled", "differences")
 _VALUES_OF_SOMEBODY = frozenset({"environment", "value", "env"})
 
 
 class Scrubber:
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        """`known` to be secrets."""
-        longest_first = sorted({each for each in known if len(each) >= _SHORTEST}, key=len, reverse=True)
-        forms = [form for each in longest_first for form in (each, json.dumps(each)[1:-1])]
-        self._known = re.compile("|".join(map(re.escape, dict.fromkeys(forms)))) if forms else None
-
     def text(self, text: str) -> str:
-        if self._known is not None:
-            text = self._known.sub(REMOVED, text)
+        text = str(redacted(text))
         for pattern, instead in _LOOKS_LIKE_ONE:
             text = pattern.sub(instead, text)
         text = _without_named(text, _ASSIGNED, _is_secret)
@@ -89,6 +85,8 @@ class Scrubber:
             # A difference of that field: what was found and is wanted are such values.
             named = str(value.get("field", ""))
             of = {key: named if key in _OF_A_DIFFERENCE else key for key in value}
+            if _is_of_secret(value):
+                of |= dict.fromkeys(_OF_A_RESOURCE, _NAME_OF_ONE)
             return {self.text(key): self.document(each, of[key]) for key, each in value.items()}
         if isinstance(value, list | tuple):
             return self._words(value)
@@ -141,6 +139,16 @@ def _is_secret(name: str) -> bool:
 def _is_option(word: str) -> bool:
     """Return whether this is an option of a command line whose value is a secret."""
     return "-" in word and _is_secret(word.partition("-")[2])
+
+
+def _is_of_secret(value: Mapping[str, Json]) -> bool:
+    """Whether it tells of a resource with a secret's name, as a value of the registry may have."""
+    key = value.get("key", value.get("resource"))
+    return isinstance(key, list) and len(key) == _KIND_AND_NAME and is_secret_name(_last(str(key[1])))
+
+
+def _last(name: str) -> str:
+    return name.rpartition("\\")[2]
 
 
 def _without_values(value: Json) -> Json:

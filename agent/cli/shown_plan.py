@@ -10,6 +10,7 @@ from agent.cli.drift_advice import advice, different_type
 from agent.cli.looking import ELEVATE
 from agent.cli.wording import many
 from agent.engine.planning import Action
+from agent.redaction import redacted
 from agent.spec import Effect
 
 if TYPE_CHECKING:
@@ -189,4 +190,5 @@ def _legend(changes: Iterable[Change], colours: Colours) -> str:
 
 
 def _short(line: str) -> str:
+    line = redacted(line)
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent.host.commandline import quote
+from agent.redaction import redacted_words
 from agent.resources.kind import field_in_words, veiled
 
 if TYPE_CHECKING:
@@ -103,4 +104,4 @@ def _without_secrets(words: Sequence[str]) -> list[str]:
         else:
             told.append(veiled(word) if is_secret else word)
             is_secret = False
-    return told
+    return list(redacted_words(told, veiled))

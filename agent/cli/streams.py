@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from agent.cli.failure import Failure
+from agent.redaction import redacted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:
     if stream is None:
         return
     try:
-        stream.write(text + end)
+        stream.write(redacted(text) + end)
         stream.flush()
     except OSError as error:
         _let_go(stream)

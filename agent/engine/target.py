@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agent.records import field, frozen
+from agent.redaction import register, register_document, register_words
 from agent.resources import kind_named
 from agent.spec import Key
 
@@ -32,7 +33,9 @@ class Target:
     @classmethod
     def of(cls, want: Want) -> Target:
         kind = kind_named(want.key.kind)
-        return cls(want.key, kind.wanted(want), kind.manner(want), want.uses, want)
+        target = cls(want.key, kind.wanted(want), kind.manner(want), want.uses, want)
+        _register_secrets(target.key, target.wanted, target.manner)
+        return target
 
     @property
     def kind(self) -> Kind:
@@ -52,12 +55,14 @@ class Target:
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Target:
         uses = cast("Sequence[Value]", document["uses"])
-        return cls(
+        target = cls(
             to_key(document["key"]),
             cast("State", document["wanted"]),
             cast("State", document["manner"]),
             tuple(to_key(each) for each in uses),
         )
+        _register_secrets(target.key, target.wanted, target.manner)
+        return target
 
 
 @frozen
@@ -92,14 +97,31 @@ class Record:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Record:
+        target = Target.from_document(document)
+        before = cast("State | None", document["before"])
+        _register_secrets(target.key, before or {}, target.manner)
         return cls(
-            Target.from_document(document),
-            cast("State | None", document["before"]),
+            target,
+            before,
             cast("State | None", document["settled"]),
             tuple(cast("Sequence[str]", document.get("parts", (NODE,)))),
             cast("int | None", document.get("asked_in")),
             bool(document.get("is_leaving")),
         )
+
+
+def _register_secrets(key: Key, state: State, manner: State) -> None:
+    """Of a state that is remembered, or about to be made so: nothing that is shown of it tells them."""
+    for field_name, value in state.items():
+        if field_name == "command" and isinstance(value, list | tuple):
+            register_words(map(str, value))
+        elif field_name in ("value", "data"):
+            # Named by what holds it: a variable, or a value of the registry.
+            register_document(value, key.name.rpartition("\\")[2])
+            if manner.get("secret"):
+                register(*map(str, value if isinstance(value, list | tuple) else [value]))
+        else:
+            register_document(value, field_name)
 
 
 def to_document(key: Key) -> Value:

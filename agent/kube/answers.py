@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent.fetch.messages import described
 from agent.kube import failure
 from agent.kube.failure import NotAnApiServer, Refused
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
@@ -100,6 +101,6 @@ def of_status(place: str, doing: str, status: int, told: dict[str, Json], wait: 
 
 def plain(text: str) -> str:
     """What a stranger wrote, fit for one line of a console."""
-    line = " ".join(text.split())
+    line = redacted(" ".join(redacted(text).split()))
     cut = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
     return "".join(character if character.isprintable() else "?" for character in cut)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import NotFound
 from agent.host.port import RegistryKind
 from agent.host.variables import KEY
+from agent.redaction import is_secret_name
 from agent.resources.kind import Kind, holds_secret, veiled
 from agent.spec import EnvironmentVariable
 
@@ -30,7 +31,7 @@ class EnvironmentVariableResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, EnvironmentVariable)
-        return {"secret": True} if want.secret else {}
+        return {"secret": True} if want.secret or is_secret_name(want.name) else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         if value is not None and (manner.get("secret") or holds_secret(value)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from agent.host.errors import NotFound
 from agent.host.port import RegistryKind
 from agent.host.port import RegistryValue as Stored
+from agent.redaction import is_secret_name
 from agent.resources.kind import Kind, holds_secret, veiled
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
@@ -33,7 +34,7 @@ class RegistryValueResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, RegistryValue)
-        return {"secret": True} if want.secret else {}
+        return {"secret": True} if want.secret or is_secret_name(want.name) else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         if field == "data" and value is not None and (manner.get("secret") or holds_secret(value)):

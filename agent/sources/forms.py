@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from agent.records import field, frozen, mutable
-from agent.sources.report import Entry, Severity, quoted
+from agent.sources.report import Entry, Severity, quoted_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,7 +173,7 @@ class Checking:
 
         close = difflib.get_close_matches(key[:60], form.forms, 1)
         meant = f"; is {close[0]} meant?" if close else ""
-        message = f"there is no field {quoted(key)} here"
+        message = f"there is no field {quoted_key(key)} here"
         if self.as_go:
             self._of_key(Severity.WARNING, (*place, key), f"{message}, and it is ignored{meant}")
         else:

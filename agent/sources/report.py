@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.records import frozen
+from agent.redaction import REDACTED, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ Place = tuple[str | int, ...]
 """Where in a document: keys and list indexes from the top; in a unit file its section and setting."""
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_OF_A_NAME = re.compile(r"[^:=]*[:=]?")
 _SHOWN = 80
 
 
@@ -92,10 +94,20 @@ def quoted(text: str) -> str:
     """A user's own word inside a message: on one line, printable everywhere, never long. It is for a person:
     a backslash stands as it is, as in a path of Windows.
     """
+    text = redacted(text)  # before it is cut: half a secret looks like none
     return json.dumps(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...").replace("\\\\", "\\")
+
+
+def quoted_key(key: str) -> str:
+    """A key inside a message, up to where a value may begin: `value:secret` is a key, as long as
+    there is no blank behind its colon.
+    """
+    found = _OF_A_NAME.match(key)
+    name = found[0] if found else ""
+    return quoted(f"{name}{REDACTED}" if len(name) < len(key) else key)
 
 
 def _step(step: str | int) -> str:
     if isinstance(step, int) or (_PLAIN_KEY.fullmatch(step) and len(step) <= _SHOWN):
         return str(step)
-    return quoted(step)
+    return quoted_key(step)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.hashing import new_sha256
 from agent.records import field, frozen
+from agent.redaction import register_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +46,7 @@ class Inline:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        register_document(data)
 
     @cached_property
     def sha256(self) -> str:

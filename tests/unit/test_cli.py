@@ -349,6 +349,7 @@ NEEDED_BY_EVERY_COMMAND = {
     "agent.cli.join_options",
     "agent.cli.options",
     "agent.cli.streams",
+    "agent.redaction",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from agent.host.sandbox import held
 from agent.host.sandbox.failure import telling
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import can_run
+from agent.redaction import redacted_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +90,9 @@ class SandboxProcesses:
         where = self._drive.existing("run a program in", directory).file if directory else None
         with held.opened("add to", self._file_at("add to", log), os.O_WRONLY | os.O_APPEND) as output:
             if PureWindowsPath(program).drive and self._is_for_windows(program):
-                os.write(output, f"A sandbox does not run {commandline.join(command)}\n".encode())
+                os.write(
+                    output, f"A sandbox does not run {commandline.join(redacted_words(command))}\n".encode()
+                )
                 return 0
             with telling("run", program):
                 process = _start([self._file(program), *arguments], output, subprocess.STDOUT, None, where)

@@ -12,7 +12,7 @@ import yaml
 
 from agent.records import field, frozen, mutable
 from agent.sources.cloudconfig.faults import Origin, Refused
-from agent.sources.report import quoted
+from agent.sources.report import quoted, quoted_key
 from agent.yaml_events import Builder
 from agent.yaml_faults import yaml_fault
 
@@ -155,4 +155,9 @@ def kind_of(node: Node) -> str:
 
 
 def key_name(key: str) -> str:
-    return quoted(key)[1:-1]
+    return quoted_key(key)[1:-1]
+
+
+def value_name(value: str) -> str:
+    """What is known by a value: a device to mount, a user."""
+    return quoted(value)[1:-1]

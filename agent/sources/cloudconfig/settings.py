@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.records import frozen
 from agent.sources.cloudconfig import command_lists, scripts, written_files
-from agent.sources.cloudconfig.document import Node, key_name, kind_of
+from agent.sources.cloudconfig.document import Node, key_name, kind_of, value_name
 from agent.sources.cloudconfig.faults import Refused
 from agent.spec import Shell
 
@@ -125,15 +125,15 @@ def _names(node: Node) -> Iterator[str]:
 def _name(item: Node) -> str:
     value = item.value
     if isinstance(value, list):
-        return key_name(value[0].text) if value and not isinstance(value[0].value, list | dict) else ""
+        return value_name(value[0].text) if value and not isinstance(value[0].value, list | dict) else ""
     if not isinstance(value, dict):
-        return key_name(item.text)
+        return value_name(item.text)
     fields = ("name", "label", "device")
     found = next((value[key] for key in fields if key in value and value[key].value), None)
     if found is None:
         # A group is a mapping of its name to its members.
         return key_name(next(iter(value), ""))
-    return key_name(found.text) if not isinstance(found.value, list | dict) else ""
+    return value_name(found.text) if not isinstance(found.value, list | dict) else ""
 
 
 def _boot_commands(keys: dict[str, Node], findings: Findings) -> list[Command]:

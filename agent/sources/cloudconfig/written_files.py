@@ -10,7 +10,7 @@ from agent.sources.cloudconfig.document import Node, kind_of
 from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.model import WrittenFile
 from agent.sources.cloudconfig.unpacking import LARGEST, Unreadable, from_base64, gunzipped
-from agent.sources.report import quoted
+from agent.sources.report import quoted, quoted_key
 from agent.sources.windows_paths import NotOnWindows, check_names, on_windows
 from agent.spec import Inline, Key, Protection
 
@@ -98,7 +98,7 @@ def _entry(item: Node, findings: Findings) -> Entry:
         raise Refused(fields["source"].origin, why)
     subject = f"file {_shown(given.value)}"
     for key in fields.keys() - _KNOWN:
-        findings.warn(subject, f"its field {quoted(key)} is not known here")
+        findings.warn(subject, f"its field {quoted_key(key)} is not known here")
     _note_owner(fields.get("owner"), subject, findings)
     return Entry(
         given.value,

@@ -13,6 +13,7 @@ import re
 from typing import NoReturn
 
 from agent.json_faults import json_fault
+from agent.redaction import register_document
 from agent.sources.ignition.findings import Finding, Findings
 from agent.sources.ignition.positions import (
     duplicate_keys,
@@ -21,7 +22,7 @@ from agent.sources.ignition.positions import (
     locate,
     word_outside_strings,
 )
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Report, Severity, quoted_key
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
@@ -57,6 +58,7 @@ class Document:
         self._repeated = False
         self.value: Json = self._parse()
         """For one reader, who may take it apart."""
+        register_document(self.value)
         if self._repeated:
             self._refuse_repeated_keys()
 
@@ -101,7 +103,7 @@ class Document:
         offsets: list[int] = []
         for place, offset in itertools.islice(duplicate_keys(self._text), findings.room):
             offsets.append(offset)
-            findings.error(place, f"the key {quoted(str(place[-1]))} is given twice; keep one of them")
+            findings.error(place, f"the key {quoted_key(str(place[-1]))} is given twice; keep one of them")
         spots = lines_and_columns(self._text, offsets)
         entries = (self._entry(finding, *spot) for finding, spot in zip(findings.errors, spots, strict=True))
         raise NotReadable(Report(tuple(entries), findings.omitted))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.records import frozen, mutable
 from agent.sources.kubeadm.durations import seconds
-from agent.sources.report import Severity, quoted
+from agent.sources.report import Severity, quoted_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -207,7 +207,7 @@ class Checking:
         for key, inner in value.items():
             here = (*place, key)
             if key not in form.forms:
-                message = f"kubeadm knows no field {quoted(key)} here; it is ignored"
+                message = f"kubeadm knows no field {quoted_key(key)} here; it is ignored"
                 self.entries.append(self.document.entry(self.unknown, here, message))
                 continue
             made[key] = self.of(form.forms[key], inner, here)

@@ -12,7 +12,7 @@ from agent.sources.kubelet.documents import Document, NotReadable, Value, read_d
 from agent.sources.kubelet.fields import Field, Treatment
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.kubelet.quantities import quantity
-from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted, quoted_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,7 +157,7 @@ def _wrong_shapes(document: Document, value: Mapping[str, Value], place: Place) 
         name = ".".join(map(str, here))
         known = fields.by_name().get(name)
         if known is None:
-            message = f"no kubelet knows {quoted(name)}; it is passed on, and the kubelet ignores it"
+            message = f"no kubelet knows {quoted_key(name)}; it is passed on, and the kubelet ignores it"
             yield document.entry(Severity.WARNING, here, message)
         elif not fields.has_shape(inner, known.shape):
             yield document.entry(Severity.ERROR, here, f"{known.shape.value} was expected")

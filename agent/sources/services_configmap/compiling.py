@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.command_lines import split
 from agent.records import field, frozen
+from agent.redaction import register_words
 from agent.sources.report import Entry, Report, Severity
 from agent.sources.services_configmap.json_path import NotThere
 from agent.sources.services_configmap.model import MANAGED, ExpectedFile
@@ -134,6 +135,7 @@ class _Work:
         values = self._printed(service) | self._node_values(service.node_variables, _ENDS_AN_ARGUMENT)
         constants = {variable.name for variable in service.node_variables if variable.path.constant}
         program, *arguments = _words(service.command, values, constants)
+        register_words(arguments)
         path = PureWindowsPath(program)
         if fault := _command_fault(path, (program, *arguments)):
             self._wrong((*service.place, "path"), fault)

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.records import frozen
-from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.redaction import register_named
+from agent.sources.report import Entry, Report, Severity, bounded, quoted_key
 from agent.sources.systemd import words
 from agent.sources.systemd.service import EnvironmentFile, Origin, Service, Variable, is_variable_name
 
@@ -90,13 +91,15 @@ def read_file(path: str, contents: bytes) -> tuple[tuple[Variable, ...], Report]
     entries: list[Entry] = []
     for line, name, value in _assignments(text):
         if not _is_utf8(name + value):
-            message = f"the value of {quoted(name)} is not UTF-8; systemd ignores the whole file"
+            message = f"the value of {quoted_key(name)} is not UTF-8; systemd ignores the whole file"
             return (), Report((Entry(Severity.WARNING, message, path, line=line),))
         if is_variable_name(name):
+            register_named(name, value)
             found.pop(name, None)
             found[name] = Variable(name, value, Origin(path, line))
         else:
-            message = f"{quoted(name)} is no name of a variable; systemd ignores it"
+            # Not quoted: it is a line of a key that began above, more often than not.
+            message = "what is before the equals sign is no name of a variable; systemd ignores it"
             entries.append(Entry(Severity.WARNING, message, path, line=line))
     return tuple(found.values()), bounded(entries)
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.records import field, frozen
+from agent.redaction import register_named
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import specifiers, words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
@@ -154,17 +155,22 @@ class _Merging:
         try:
             resolved = specifiers.resolve(word, self._answers)
         except specifiers.UnknownSpecifier as unknown:
-            self._warn(setting, f"systemd has no specifier {unknown}; it ignores {quoted(name)}")
+            self._warn(setting, f"systemd has no specifier {unknown}; it ignores {_named(name)}")
             return
         if resolved.unanswered:
             # Half a value is worse than none: what needs the variable is told that it has no value.
             missing = ", ".join(resolved.unanswered)
-            self._warn(setting, f"{missing} has no answer on Windows; {quoted(name)} is not set")
+            self._warn(setting, f"{missing} has no answer on Windows; {_named(name)} is not set")
             return
         name, equals, value = resolved.text.partition("=")
         if not equals or not is_variable_name(name):
-            self._warn(setting, f"{quoted(name)} is no NAME=VALUE; systemd ignores it")
+            # Not quoted: it is the second half of a value with a blank in it, more often than not.
+            self._warn(
+                setting,
+                "a word in it is no NAME=VALUE; systemd ignores it: a value with a blank needs quotes",
+            )
             return
+        register_named(name, value)
         self._variables.pop(name, None)
         self._variables[name] = Variable(name, value, _origin(setting))
 
@@ -202,6 +208,11 @@ class _Merging:
     def _report(self, severity: Severity, setting: Setting, message: str) -> None:
         place = (setting.section, setting.name)
         self.entries.append(Entry(severity, message, setting.document, place, setting.line))
+
+
+def _named(name: str) -> str:
+    """What is no name is not shown: it may be half of a value."""
+    return quoted(name) if is_variable_name(name) else "a word"
 
 
 class _CommandLines:

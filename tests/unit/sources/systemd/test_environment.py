@@ -55,7 +55,7 @@ def test_files(text: str | bytes, expected: dict[str, str]) -> None:
 def test_a_bad_name_is_reported_with_its_line() -> None:
     report = read_file("/e", b"\n# x\na=1\nb.c=2\n")[1]
     assert [str(entry) for entry in report.entries] == [
-        'warning: /e line 4: "b.c" is no name of a variable; systemd ignores it'
+        "warning: /e line 4: what is before the equals sign is no name of a variable; systemd ignores it"
     ]
 
 

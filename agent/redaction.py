@@ -1,0 +1,482 @@
+"""The one function through which all goes that leaves this process, so that no secret does.
+
+Secrets are registered by value where they are parsed: tokens, keys, fields with a secret's name, and fields
+of records that are not shown. `redacted` finds these wherever they stand and however they are written:
+escaped, quoted, encoded. Patterns come second, for what was never parsed, as a token that was given to a
+wrong option. What is registered is held in memory alone, and never written.
+
+Every command imports this, so it imports next to nothing itself.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+REDACTED = "***"
+
+SHORTEST = 6
+"""Of what is searched for everywhere. A shorter secret would be found in words that are none: of a password
+with one letter nothing would be left to read. Its field and the patterns alone keep it from being shown."""
+_LONGEST = 1 << 16
+"""Of one secret, in characters. The longest private key in use (RSA, 16,384 bits) has 13,000."""
+_MOST_SECRETS = 512
+_MOST_CHARACTERS = 1 << 18
+"""Of all of them: the resident service registers for months. The oldest are forgotten first."""
+_LINE = 16
+"""A shorter line of a key says nothing of it."""
+_LONG_USER = 16
+"""A user's name in a URL that is as long is a token in its place, more often than not."""
+_ORDINARY = frozenset(
+    {
+        *("access", "administrator", "cluster", "container", "containerd", "default", "disabled", "enabled"),
+        *(
+            "kubeadm",
+            "kubelet",
+            "kubernetes",
+            "localhost",
+            "machine",
+            "manual",
+            "network",
+            "nothing",
+            "number",
+        ),
+        *("password", "private", "process", "program", "required", "restart", "runtime", "secret", "server"),
+        *("service", "services", "status", "string", "system", "version", "windows", "worker"),
+    }
+)
+"""Words that our own texts and names are made of. As a password each is known to every attacker; removed
+everywhere it would leave programs that read JSON without the names in it."""
+_PLACEHOLDERS = (("$(", ")"), ("${", "}"), ("{{", "}}"), ("<", ">"), ("%", "%"), ("*", "*"))
+"""How what is filled in later begins and ends: it is no value yet."""
+
+_OF_A_SECRET = (
+    *("password", "passwd", "passphrase", "secret", "token", "credential"),
+    *("apikey", "accesskey", "accountkey", "privatekey", "certificatekey", "keydata"),
+)
+_SECRET_WORDS = frozenset({"pwd", "pw", "pass", "sig", "signature", "cookie", "authorization", "sas"})
+_OF_A_PLACE = frozenset(
+    {
+        *(
+            "audience",
+            "audiences",
+            "config",
+            "dir",
+            "directory",
+            "expiration",
+            "file",
+            "files",
+            "folder",
+            "hash",
+        ),
+        *(
+            "id",
+            "mode",
+            "name",
+            "names",
+            "path",
+            "plugin",
+            "provider",
+            "ref",
+            "refs",
+            "seconds",
+            "ttl",
+            "type",
+        ),
+        *("uri", "url", "verification", "webhook"),
+    }
+)
+"""How names end that say where a secret is, or how long one is valid."""
+
+
+class Redacted(str):
+    """A text that has gone through `redacted`, and need not again."""
+
+    __slots__ = ()
+
+
+class Registry:
+    """Secrets by value. Any thread may add one."""
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._secrets: dict[str, tuple[str, ...]] = {}
+        """With all forms of each, once they were searched for; the latest last."""
+        self._size = 0
+        self._forms: tuple[str, ...] | None = ()
+
+    def add(self, secret: str) -> None:
+        with self._lock:
+            if (forms := self._secrets.pop(secret, None)) is None:
+                self._size += len(secret)
+                self._forms = None
+            self._secrets[secret] = forms or ()
+            while len(self._secrets) > _MOST_SECRETS or self._size > _MOST_CHARACTERS:
+                oldest = next(iter(self._secrets))
+                del self._secrets[oldest]
+                self._size -= len(oldest)
+
+    def forms(self) -> tuple[str, ...]:
+        """All that is to be searched for."""
+        with self._lock:
+            if self._forms is None:
+                self._secrets = {each: known or tuple(_forms(each)) for each, known in self._secrets.items()}
+                self._forms = tuple({form for forms in self._secrets.values() for form in forms})
+            return self._forms
+
+
+_registry = Registry()
+
+
+def register(*secrets: str) -> None:
+    """These are secrets, whatever they look like. Of one with several lines each line is one, too."""
+    for secret in secrets:
+        # A bootstrap token's id is shown: people find the token by it.
+        token = _bootstrap_token(secret.strip())
+        stripped = token[2] if token else secret.strip()
+        if SHORTEST <= len(stripped) <= _LONGEST and not _is_ordinary(stripped):
+            _registry.add(stripped)
+
+
+def register_named(name: str, value: str) -> None:
+    """If the name is a secret's, the value is one; else what in it is plainly one."""
+    if is_secret_name(name) and value.lower() not in _NO_SECRETS and not value.startswith(_VEIL):
+        register(value)
+        scheme, _, credentials = value.partition(" ")
+        if scheme.lower() in ("bearer", "basic"):
+            register(credentials)
+    elif value:
+        register_within(value)
+
+
+def register_within(text: str) -> None:
+    """What in it is plainly a secret: a URL's password and what its query names so, a bootstrap token, a
+    private key, and what follows a secret's name and a colon without a blank.
+    """
+    if "://" in text:
+        for url in _pattern(_URL).findall(text):
+            register(*_of_url(url))
+    if _may_have_token(text):
+        register(*(found[2] for found in _pattern(_BOOTSTRAP_TOKEN).finditer(text)))
+    if _PRIVATE_KEY in text:
+        keys = [text[begin:end] for begin, end in _private_keys(text)]
+        register(*(key.replace("\\r", "").replace("\\n", "\n") for key in keys))
+    name, colon, value = text.partition(":")
+    if colon and not value[:1].isspace() and is_secret_name(name):
+        register(value)
+
+
+def register_document(value: object, name: str = "") -> None:
+    """What in it stands in fields with a secret's name, or is plainly one; `name` is its own field's."""
+    waiting = [(name, value)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, str):
+            register_named(name, value)
+        elif isinstance(value, dict):
+            waiting += _fields(value)
+        elif isinstance(value, list | tuple):
+            # A command line, or a header.
+            register_words(each for each in value if isinstance(each, str))
+            is_pair = len(value) == 2 and isinstance(value[0], str)
+            waiting += [(value[0] if is_pair else name, each) for each in value[is_pair:]]
+        elif isinstance(value, bytes) and _PRIVATE_KEY.encode() in value:
+            register_within(value.decode(errors="replace"))
+
+
+def _fields(value: Mapping[object, object]) -> Iterator[tuple[str, object]]:
+    """A variable may be a mapping of its own, whose name stands in another field."""
+    own = value.get("name")
+    for key, each in value.items():
+        register_within(str(key))
+        yield (own if key == "value" and isinstance(own, str) else str(key)), each
+
+
+def register_words(words: Iterable[str]) -> None:
+    """The secrets in a command line."""
+
+    def noted(secret: str) -> str:
+        register(secret)
+        return REDACTED
+
+    for word in _words(words, noted):
+        register_within(word)
+
+
+def redacted(text: str) -> Redacted:
+    """The text without secrets. Its time grows with its length, and with nothing else of it."""
+    if isinstance(text, Redacted):
+        return text
+    return Redacted(_without_patterns(_without_registered(text)))
+
+
+def redacted_document(value: object) -> object:
+    """A document fit for JSON, each text in it without secrets. Removed only from what is written, one that
+    looks like a number would leave what is no JSON.
+    """
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        return {redacted(key): redacted_document(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [redacted_document(each) for each in value]
+    return value
+
+
+def _hidden(_secret: str) -> str:
+    return REDACTED
+
+
+def redacted_words(words: Iterable[str], instead: Callable[[str], str] = _hidden) -> list[Redacted]:
+    """A command line. `instead` gives what is shown in a secret's place."""
+    return [redacted(word) for word in _words(words, instead)]
+
+
+def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]:
+    is_secret = False
+    for word in words:
+        if is_secret and word and not word.startswith("-"):
+            yield instead(word)
+            is_secret = False
+        else:
+            name = word.lstrip("-/").replace("-", "").replace("_", "")
+            is_secret = word.startswith(("-", "/")) and name.isalnum() and is_secret_name(word)
+            yield _without_settings(word, instead)
+
+
+def _without_settings(word: str, instead: Callable[[str], str]) -> str:
+    """Of --password=..., /p:..., PASSWORD=... and Server=...;Password=... the names alone."""
+    if "=" not in word and ":" not in word:
+        return word
+
+    def settle(found: re.Match[str]) -> str:
+        before, name, between, value = found.groups()
+        if not _names_secret(name) and "=" in value:
+            # --connection=Password=...
+            inner, _, value = value.partition("=")
+            name, between = f"{name}{between}{inner}", "="
+        is_one = _names_secret(name) and value.lower() not in _NO_SECRETS and not value.startswith(_VEIL)
+        return f"{before}{name}{between}{instead(value) if is_one else value}"
+
+    return _pattern(_SETTING).sub(settle, word)
+
+
+def _names_secret(name: str) -> bool:
+    return name in ("/p", "-p") or is_secret_name(name)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what is called so is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file."""
+    words = _words_of(name[-_LONGEST_NAME:])
+    compact = "".join(words)
+    if compact in ("auth", "passwordhash"):
+        return True
+    if not words or words[-1] in _OF_A_PLACE:
+        return False
+    return not _SECRET_WORDS.isdisjoint(words) or any(part in compact for part in _OF_A_SECRET)
+
+
+def _words_of(name: str) -> list[str]:
+    """In lower case, a new one at each capital after a small letter."""
+    spaced = []
+    before = ""
+    for letter in name:
+        if letter.isupper() and before.islower():
+            spaced.append(" ")
+        spaced.append(letter if letter.isalnum() else " ")
+        before = letter
+    return "".join(spaced).lower().split()
+
+
+def _is_ordinary(value: str) -> bool:
+    is_path = value[1:3] in (":\\", ":/")
+    is_later = any(value.startswith(begin) and value.endswith(end) for begin, end in _PLACEHOLDERS)
+    return is_path or is_later or value.lower() in _ORDINARY
+
+
+# By value
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """How it may be written: as it is, in JSON, in a URL, in base64, on one line, and line by line."""
+    import json
+    from urllib.parse import quote, quote_plus
+
+    yield secret
+    one_line = " ".join(secret.split())
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], one_line)
+    try:
+        yield from (quote(secret), quote(secret, safe=""), quote_plus(secret), repr(secret)[1:-1])
+        yield from _in_base64(secret.encode())
+    except UnicodeEncodeError:
+        pass  # half a character, which is in no URL and no bytes
+    lines = secret.splitlines()
+    if len(lines) > 1:
+        yield from (line.strip() for line in lines if len(line.strip()) >= _LINE and "-----" not in line)
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """As a part of something longer, too: a byte more before it makes other letters of it."""
+    from base64 import b64encode
+
+    for before in range(3):
+        encoded = b64encode(bytes(before) + secret).decode().rstrip("=")
+        # The first letters, and the last, hold bits of what stands beside it.
+        inside = encoded[(0, 2, 3)[before] : len(encoded) - (1 if (before + len(secret)) % 3 else 0)]
+        if len(inside) >= SHORTEST:
+            yield inside
+            yield inside.replace("+", "-").replace("/", "_")
+
+
+def _without_registered(text: str) -> str:
+    spans = sorted(_spans(text))
+    if not spans:
+        return text
+    parts: list[str] = []
+    at = 0
+    for begin, end in spans:
+        if begin >= at:
+            parts += (text[at:begin], REDACTED)
+        at = max(at, end)
+    return "".join([*parts, text[at:]])
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where a registered secret stands; two may overlap."""
+    for form in _registry.forms():
+        begin = text.find(form)
+        while begin >= 0:
+            yield begin, begin + len(form)
+            begin = text.find(form, begin + len(form))
+
+
+# By pattern. Each takes time that grows with the text alone: what could fail after a repetition is bounded.
+
+_URL = r"://[^\s\"'<>]*"
+_BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
+_TOKEN_LENGTH = 23
+_SCHEME = r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]{1,4})[A-Za-z0-9+/=._~-]{20,}"
+_WEB_TOKEN = r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"  # noqa: S105 - how one looks
+_ACCESS_KEY = r"\bAKIA[A-Z0-9]{16}\b"
+_NAMED = (
+    r"((?:password|passwd|passphrase|pwd|secret|token|(?:api|access|account|private|certificate)[-_]?key"
+    r"|key[-_]?data)s?[0-9]{0,3}[\"']?[:=])(?!(?:true|false|null|none)\b|\(hidden, )"
+    r"(\"(?:[^\"\\]|\\.)+\"?|'[^']+'?|[^\s\"';]+)"
+)
+"""Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
+_SETTING = r"""(^|;)([^;=:]{1,80})([=:])("[^"]*"?|'[^']*'?|\{[^}]*\}?|[^;]*)"""
+_MARKER = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY-----"
+_PRIVATE_KEY = "PRIVATE KEY-----"
+_OF_A_KEY = r"(?:\\[nr]|[\sA-Za-z0-9+/=])*"
+_VEIL = "(hidden, "
+"""How a plan shows a secret, so that two can be told apart (agent.resources.kind)."""
+_NO_SECRETS = ("true", "false", "null", "none", "")
+_LONGEST_NAME = 200
+
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+def _pattern(pattern: str) -> re.Pattern[str]:
+    if pattern not in _compiled:
+        import re
+
+        _compiled[pattern] = re.compile(pattern, re.IGNORECASE if pattern is _NAMED else 0)
+    return _compiled[pattern]
+
+
+def _without_patterns(text: str) -> str:
+    """What no text of ours has is looked for by its sign first: most have none of them."""
+    if _PRIVATE_KEY in text:
+        text = _without_private_keys(text)
+    if "://" in text:
+        text = _pattern(_URL).sub(lambda found: _shown_url(found[0]), text)
+    if _may_have_token(text):
+        text = _pattern(_BOOTSTRAP_TOKEN).sub(rf"\1.{REDACTED}", text)
+    if any(sign in text for sign in ("earer", "asic", "EARER", "ASIC")):
+        text = _pattern(_SCHEME).sub(rf"\1\2{REDACTED}", text)
+    if "eyJ" in text:
+        text = _pattern(_WEB_TOKEN).sub(REDACTED, text)
+    if "AKIA" in text:
+        text = _pattern(_ACCESS_KEY).sub(REDACTED, text)
+    if "=" in text or ":" in text:
+        text = _pattern(_NAMED).sub(rf"\1{REDACTED}", text)
+    return text
+
+
+def _may_have_token(text: str) -> bool:
+    at = text.find(".")
+    while at >= 0:
+        if text[at + 1 : at + 17].isalnum() and text[max(0, at - 6) : at].isalnum():
+            return True
+        at = text.find(".", at + 1)
+    return False
+
+
+def _shown_url(url: str) -> str:
+    """What follows a scheme, without user and query.
+
+    A user ends at the last @ before a slash: it may be of a domain.
+    """
+    place, question, query = url.partition("?")
+    parts = []
+    for part in place.split("://"):
+        authority, slash, path = part.partition("/")
+        _, at, host = authority.rpartition("@")
+        parts.append(f"{REDACTED}@{host}{slash}{path}" if at else part)
+    end = REDACTED if query else ""
+    return f"{'://'.join(parts)}{question}{end}"
+
+
+def _bootstrap_token(text: str) -> re.Match[str] | None:
+    is_as_long = len(text) == _TOKEN_LENGTH and text[6] == "."
+    return _pattern(_BOOTSTRAP_TOKEN).fullmatch(text) if is_as_long else None
+
+
+def _of_url(url: str) -> Iterator[str]:
+    from urllib.parse import unquote
+
+    place, _, query = url.partition("?")
+    for part in place.split("://"):
+        user, at, _ = part.partition("/")[0].rpartition("@")
+        name, colon, password = user.partition(":")
+        if at and (colon or len(name) >= _LONG_USER):
+            yield from {user, unquote(user)}
+            yield from {password, unquote(password)}
+    for parameter in query.split("&"):
+        name, _, value = parameter.partition("=")
+        if is_secret_name(name):
+            yield from {value, unquote(value)}
+
+
+def _without_private_keys(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    for begin, end in _private_keys(text):
+        parts += (text[at:begin], REDACTED)
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Keys in PEM form, as lines or as one with \\n in it; of one without an end all that may be of it."""
+    begun: tuple[int, int] | None = None
+    for marker in _pattern(_MARKER).finditer(text):
+        if marker[1] == "END":
+            if begun:
+                yield begun[0], marker.end()
+            begun = None
+            continue
+        if begun:
+            yield begun[0], _end_of_key(text, begun[1])
+        begun = marker.span()
+    if begun:
+        yield begun[0], _end_of_key(text, begun[1])
+
+
+def _end_of_key(text: str, begin: int) -> int:
+    found = _pattern(_OF_A_KEY).match(text, begin)
+    return found.end() if found else begin

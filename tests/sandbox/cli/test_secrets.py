@@ -1,0 +1,248 @@
+"""Secrets planted in each field of each document and in each option, and where they are looked for then.
+
+Each plant is one that people make: a bootstrap token in a wrong place, a password and a signature in a URL, a
+blank that is missing behind a colon, a password in a command line. What is shown may have all but the secret.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+import yaml
+
+from agent.cli.commands import COMMANDS
+from agent.kube import kubeconfig
+from agent.kube.failure import NotUsable
+from agent.redaction import redacted
+from agent.sources.services_configmap import reading as services_configmap
+from sandbox.cli.test_join import Cluster, cluster, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sandbox.cli.given import Answer, Machine
+
+__all__ = ["cluster", "windows"]
+
+DATA = Path(__file__).parents[2] / "data"
+NOWHERE = "127.0.0.1:1"
+"""Where no server listens."""
+
+Place = tuple[str | int, ...]
+
+
+class Plant(NamedTuple):
+    """What is put into a field; `{}` is the secret."""
+
+    text: str
+    secret: str
+
+    @property
+    def value(self) -> str:
+        return self.text.format(self.secret)
+
+
+PLANTS = {
+    "a bootstrap token": Plant("abcdef.{}", "0123456789geheim"),
+    "a password in a URL": Plant(f"https://me:{{}}@{NOWHERE}/x", "Geheim017wort"),
+    "a signature in a URL": Plant(f"https://{NOWHERE}/x?sv=1&sig={{}}", "Geheim018wort"),
+    "no blank behind the colon": Plant("password:{}", "Geheim019wort"),
+    "a connection": Plant("Server=a;Password={};x=1", "Geheim020wort"),
+}
+NO_BLANK = Plant("value:{}", "Geheim021wort")
+"""A key then, and no value."""
+
+
+def _leaves(value: Any, place: Place = ()) -> Iterator[Place]:
+    """The place of each text, and of each mapping, in which a key may stand."""
+    if isinstance(value, dict):
+        yield place
+        for key, each in value.items():
+            yield from _leaves(each, (*place, key))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _leaves(each, (*place, number))
+    elif isinstance(value, str):
+        yield place
+
+
+def _planted(document: Any, place: Place, plant: Plant) -> Any:
+    """The document with the plant there: in the text's place, or as a key of the mapping."""
+    made = copy.deepcopy(document)
+    *above, last = ("", *place)
+    inside: Any = {"": made}
+    for step in above:
+        inside = inside[step]
+    if isinstance(inside[last], dict):
+        inside[last][plant.value] = None
+    else:
+        inside[last] = plant.value
+    return made if place else inside[""]
+
+
+def _cases(document: Any) -> Iterator[tuple[Any, Plant]]:
+    """Each field once, and each kind of plant in turn; in each mapping a key without its blank."""
+    plants = list(PLANTS.values())
+    for number, place in enumerate(_leaves(document)):
+        there = document
+        for step in place:
+            there = there[step]
+        plant = NO_BLANK if isinstance(there, dict) else plants[number % len(plants)]
+        yield _planted(document, place, plant), plant
+
+
+def _written(machine: Machine) -> Mapping[str, str]:
+    """What wmcb has written that users may read, or that goes elsewhere."""
+    folder = machine.place / ".sandbox"
+    texts = {"events": folder / "events.jsonl", "services": folder / "services.json"}
+    found = {name: path.read_text() for name, path in texts.items() if path.exists()}
+    service = machine.host.services.read("wmcb")
+    if service is not None:
+        found["the service's command line"] = service.image_path
+    logs = machine.place / "ProgramData" / "wmcb" / "logs"
+    return found | {path.name: path.read_text() for path in logs.glob("wmcb*.log")}
+
+
+def _check(machine: Machine, plant: Plant, answer: Answer, about: object) -> None:
+    texts = {"stdout": answer.out, "stderr": answer.err, **_written(machine)}
+    leaks = [name for name, text in texts.items() if plant.secret in text]
+    assert not leaks, (about, leaks, [line for line in answer.err.splitlines() if plant.secret in line])
+
+
+NODE_CONFIGURATIONS = sorted((DATA / "node_configuration" / "valid").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", NODE_CONFIGURATIONS, ids=lambda file: file.stem)
+def test_a_node_configuration(bare: Machine, file: Path) -> None:
+    document = yaml.safe_load(file.read_text())
+    for number, (planted, plant) in enumerate(_cases(document)):
+        given = bare.give("node.yaml", yaml.safe_dump(planted))
+        output = ("text", "json")[number % 2]
+        answer = bare.wmcb("plan", "--node-config", given, "--output", output, "--max-time", "1", "-v")
+        _check(bare, plant, answer, planted)
+
+
+def test_an_ignition(machine: Machine) -> None:
+    document = json.loads((DATA / "ignition" / "worker-3.4.ign").read_text())
+    for number, (planted, plant) in enumerate(_cases(document)):
+        given = machine.give("worker.ign", json.dumps(planted))
+        output = ("text", "json")[number % 2]
+        words = ("--ignition", given, *machine.node[2:], "--output", output, "--max-time", "1")
+        _check(machine, plant, machine.wmcb("plan", *words), planted)
+
+
+def test_user_data(machine: Machine) -> None:
+    document = yaml.safe_load((DATA / "cloudconfig" / "worker.yaml").read_text())
+    for number, (planted, plant) in enumerate(_cases(document)):
+        given = machine.give("user-data", f"#cloud-config\n{yaml.safe_dump(planted)}")
+        output = ("text", "json")[number % 2]
+        words = ("--user-data", given, "--kubelet-version", "1.36", "--output", output)
+        _check(machine, plant, machine.wmcb("plan", *words), planted)
+
+
+def test_a_join_configuration(windows: Machine, cluster: Cluster) -> None:
+    document = yaml.safe_load(cluster.join_configuration())
+    document["nodeRegistration"] |= {
+        "criSocket": "npipe:////./pipe/containerd-containerd",
+        "kubeletExtraArgs": [{"name": "v", "value": "2"}],
+        "taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
+        "imagePullPolicy": "IfNotPresent",
+    }
+    document["caCertPath"] = "/etc/kubernetes/pki/ca.crt"
+    document["patches"] = {"directory": r"C:\patches"}
+    document["skipPhases"] = ["kubelet-start"]
+    document["timeouts"] = {"discovery": "1s", "tlsBootstrap": "1s"}
+    for number, (planted, plant) in enumerate(_cases(document)):
+        given = windows.give("join.yaml", yaml.safe_dump(planted))
+        output = ("text", "json")[number % 2]
+        answer = windows.wmcb("join", "--config", given, "--dry-run", "--output", output)
+        _check(windows, plant, answer, planted)
+
+
+def test_a_services_config_map() -> None:
+    data = json.loads((DATA / "services_configmap" / "aws.json").read_text())["data"]
+    whole = {name: json.loads(text) for name, text in data.items()}
+    for planted, plant in _cases(whole):
+        texts = {str(name): json.dumps(each) for name, each in planted.items()}
+        outcome = services_configmap.read("operator/windows-services", texts)
+        told = [redacted(str(entry)) for entry in outcome.report.entries]
+        assert [line for line in told if plant.secret in line] == [], planted
+
+
+KUBECONFIG: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "clusters": [{"name": "c", "cluster": {"server": "https://10.0.0.1:6443"}}],
+    "users": [{"name": "u", "user": {"token": "t", "client-key": "x", "username": "me"}}],
+    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    "current-context": "x",
+}
+
+
+def test_a_kubeconfig() -> None:
+    for planted, plant in _cases(KUBECONFIG):
+        try:
+            kubeconfig.read(yaml.safe_dump(planted).encode(), "given.conf").check()
+        except NotUsable as fault:
+            assert plant.secret not in redacted(str(fault)), planted
+
+
+UNITS = {
+    "half a value": ("Environment=DB_PASSWORD=one {}", "Geheim022wort"),
+    "a specifier": ("Environment=DB_PASSWORD=one {}%q", "Geheim023wort"),
+    "an option of the kubelet": ("ExecStart=/usr/bin/kubelet --token={} --unknown", "Geheim024wort"),
+    "a word too many": ("ExecStart=/usr/bin/kubelet --token {} x", "Geheim025wort"),
+}
+
+
+@pytest.mark.parametrize(("line", "secret"), UNITS.values(), ids=UNITS)
+def test_a_unit_of_systemd(machine: Machine, line: str, secret: str) -> None:
+    plant = Plant(line, secret)
+    unit = f"[Service]\nExecStart=/usr/bin/kubelet --v=2\n{plant.value}\n"
+    document = {
+        "ignition": {"version": "3.2.0"},
+        "systemd": {"units": [{"name": "kubelet.service", "contents": unit}]},
+    }
+    given = machine.give("worker.ign", json.dumps(document))
+    for output in ("text", "json"):
+        answer = machine.wmcb("plan", "--ignition", given, *machine.node[2:], "--output", output)
+        _check(machine, plant, answer, line)
+
+
+OPTIONS = [
+    (command.name, option)
+    for command in COMMANDS
+    for option in (*command.options, *command.unlisted)
+    if option.placeholder and command.name not in ("daemon hand-over", "controller", "explain")
+]
+
+
+@pytest.mark.parametrize("form", ["{0}={1}", "{0} {1}"])
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_an_option(machine: Machine, plant: Plant, form: str) -> None:
+    for command, option in OPTIONS:
+        words = form.format(option.name, plant.value).split(" ", 1)
+        least = ["--max-time=1"] if (command, "--max-time") in {(c, o.name) for c, o in OPTIONS} else []
+        more = [] if option.name == "--max-time" else least
+        _check(machine, plant, machine.wmcb(*command.split(), *words, *more), (command, option.name))
+
+
+MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
+    "a token as a node's name": (("plan", "--node-name", "abcdef.0123456789geheim"), "0123456789geheim"),
+    "a token with a letter too few": (("plan", "--node-name", "bcdef.0123456789geheim"), "0123456789geheim"),
+    "a token as a command": (("abcdef.0123456789geheim",), "0123456789geheim"),
+    "an option that there is none of": (("plan", "--tokn=abcdef.0123456789geheim"), "0123456789geheim"),
+    "a token of another length": (("join", "--token", "geheim.wort"), "geheim.wort"),
+}
+
+
+@pytest.mark.parametrize(("words", "secret"), MISUSES.values(), ids=MISUSES)
+def test_what_was_given_wrongly(machine: Machine, words: tuple[str, ...], secret: str) -> None:
+    for output in ("text", "json"):
+        answer = machine.wmcb(*words, "--output", output)
+        assert answer.code == 2
+        _check(machine, Plant("{}", secret), answer, words)

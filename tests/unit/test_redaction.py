@@ -1,0 +1,322 @@
+"""The one function that takes secrets out of all that is printed, logged, recorded or sent."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re._parser as parser  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent import redaction
+from agent.records import field, frozen
+from agent.redaction import (
+    REDACTED,
+    SHORTEST,
+    is_secret_name,
+    redacted,
+    redacted_document,
+    redacted_words,
+    register,
+    register_document,
+    register_words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PASSWORD = 'Geheim"/17 wört\\'  # noqa: S105 - planted
+KEY = "\n".join(
+    [
+        "-----BEGIN EC PRIVATE KEY-----",
+        "MHcCAQEEIGeheimGeheimGeheimGeheimGeheimGeheimGeheimGeheimGeheimG",
+        "oUQDQgAEGeheimGeheimGeheimGeheimGeheim==",
+        "-----END EC PRIVATE KEY-----",
+        "",
+    ]
+)
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "in JSON": json.dumps,
+    "in JSON with its own letters": lambda secret: json.dumps(secret, ensure_ascii=False),
+    "in a URL": lambda secret: quote(secret, safe=""),
+    "in base64": lambda secret: base64.b64encode(secret.encode()).decode(),
+    "in base64 of a URL": lambda secret: base64.urlsafe_b64encode(secret.encode()).decode(),
+    "in base64, behind a user's name": lambda secret: base64.b64encode(f"me:{secret}".encode()).decode(),
+    "in base64, behind a longer one": lambda secret: base64.b64encode(f"you:{secret}".encode()).decode(),
+    "on one line": lambda secret: " ".join(secret.split()),
+    "as Python shows it": repr,
+}
+
+
+@pytest.mark.parametrize("secret", [PASSWORD, KEY], ids=["a password", "a private key"])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_registered_secret_is_found_however_it_is_written(form: Callable[[str], str], secret: str) -> None:
+    register(secret)
+    text = redacted(f"a server said {form(secret)} to us")
+    assert text.startswith("a server said ")
+    assert text.endswith(" to us")
+    assert form(secret).strip("'\"=")[4:-4] not in text
+    assert secret.strip()[4:-4] not in text
+
+
+def test_of_a_key_each_line_is_one() -> None:
+    register(KEY)
+    for line in KEY.splitlines()[1:-1]:
+        assert redacted(f"   {line}") == f"   {REDACTED}"
+
+
+def test_where_two_overlap_both_are_gone() -> None:
+    register("abcdefgh", "efghijkl")
+    assert redacted("<abcdefghijkl>") == f"<{REDACTED}>"
+
+
+def test_a_bootstrap_tokens_id_is_shown_and_its_secret_alone_is_none_the_less_found() -> None:
+    register("abcdef.0123456789abcdef")
+    shown = redacted("token abcdef: 0123456789abcdef is wrong in abcdef.0123456789abcdef")
+    assert shown == "token abcdef: *** is wrong in abcdef.***"
+
+
+NOT_REGISTERED = {
+    "a short one": "abcde",
+    "a word of ours": "Kubelet",
+    "a path": r"C:\k\password",
+    "a placeholder of a shell": "${PASSWORD}",
+    "a placeholder of a template": "{{ ds.meta_data.token }}",
+    "a placeholder of a person's": "<password>",
+}
+
+
+@pytest.mark.parametrize("value", NOT_REGISTERED.values(), ids=NOT_REGISTERED)
+def test_what_would_be_found_in_words_that_are_no_secret(value: str) -> None:
+    register(value)
+    assert redacted(f"see {value} here") == f"see {value} here"
+
+
+def test_the_shortest_that_is_found_everywhere() -> None:
+    register("x" * SHORTEST)
+    assert redacted("x" * SHORTEST) == REDACTED
+
+
+def test_what_is_held_has_a_bound_and_the_latest_stay() -> None:
+    for number in range(5_000):
+        register(f"secret-number-{number}")
+    for number in range(200):
+        register(f"{number:05}" * 10_000)
+    register("the-latest-one")
+    assert len(redaction._registry._secrets) <= redaction._MOST_SECRETS
+    assert sum(map(len, redaction._registry._secrets)) <= redaction._MOST_CHARACTERS
+    assert redacted("the-latest-one") == REDACTED
+
+
+SHOWN = {
+    "a bootstrap token": ("joined with abcdef.0123456789abcdef", "joined with abcdef.***"),
+    "a user of a URL": ("GET https://me@corp:pw@h/x failed", "GET https://***@h/x failed"),
+    "a query": ("GET https://h/x?sv=1&sig=abc failed", "GET https://h/x?*** failed"),
+    "a mirror": ("--mirror https://a/=https://u:p@b/?sig=x", "--mirror https://a/=https://***@b/?***"),
+    "a header": (f"Authorization: Bearer {'a1' * 12}", "Authorization: Bearer ***"),
+    "a web token": ("got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJr.c2ln", "got ***"),
+    "a key's id": ("AKIAABCDEFGHIJKLMNOP", "***"),
+    "no blank behind the colon": ("there is token:abc here", "there is token:*** here"),
+    "a connection": ("Server=x;Password=abc;Encrypt=yes", "Server=x;Password=***;Encrypt=yes"),
+    "quotes": ("level=error password='a b' x", "level=error password=*** x"),
+    "a private key": (f"it says {KEY}and more", "it says ***\nand more"),
+    "a private key in JSON": (json.dumps({"key": KEY}), '{"key": "***\\n"}'),
+    "two keys, one without an end": (f"{KEY[:60]}\n{KEY}", "******\n"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), SHOWN.values(), ids=SHOWN)
+def test_what_was_never_parsed_is_known_by_its_look(text: str, shown: str) -> None:
+    assert redacted(text) == shown
+    assert redacted(str(redacted(text))) == shown
+
+
+STAYS = {
+    "a file's name": r"--tls-private-key-file=C:\etc\kubernetes\own.key",
+    "a switch": "--authentication-token-webhook=true",
+    "a life time": "--authentication-token-webhook-cache-ttl=2m0s",
+    "a hash": "--discovery-token-ca-cert-hash sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b93",
+    "a message": "discovery.bootstrapToken.token: expected ID.SECRET",
+    "a URL": "https://10.0.0.1:6443/api/v1/namespaces/kube-system/configmaps/windows-nodes",
+    "a question": "is https://10.0.0.1:6443 reachable?",
+    "a long path": f"/home/{'runner-of-tests/' * 10}C/k/kubelet.exe",
+    "a version": "wmcb 0.1.0 (from source)\nPython 3.11.7, OpenSSL 3.0.19",
+}
+
+
+@pytest.mark.parametrize("text", STAYS.values(), ids=STAYS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+class Words(NamedTuple):
+    given: tuple[str, ...]
+    shown: list[str]
+
+
+COMMANDS = {
+    "a word of its own": Words(("--token", "abc", "-v"), ["--token", "***", "-v"]),
+    "behind an equals sign": Words(("--registry-password=a b",), ["--registry-password=***"]),
+    "a URL": Words(("--url=https://u:PW@h/x",), ["--url=https://***@h/x"]),
+    "a connection with blanks": Words(
+        ("--db=Server=a b;Password=c d;Encrypt=yes",), ["--db=Server=a b;Password=***;Encrypt=yes"]
+    ),
+    "a connection of a password alone": Words(("--db=Password=c d",), ["--db=Password=***"]),
+    "quotes in it": Words(('Server=x;Pwd="a;b";y=1',), ["Server=x;Pwd=***;y=1"]),
+    "braces of ODBC": Words(("Server=x;PWD={a;b};y=1",), ["Server=x;PWD=***;y=1"]),
+    "as Windows' tools have it": Words(("/p:abc", "/Password:abc"), ["/p:***", "/Password:***"]),
+    "no value at all": Words(("--token", "--token-file", r"C:\t"), ["--token", "--token-file", r"C:\t"]),
+    "a port": Words(("-p", "8080", "--port=1"), ["-p", "8080", "--port=1"]),
+}
+
+
+@pytest.mark.parametrize(("given", "shown"), COMMANDS.values(), ids=COMMANDS)
+def test_a_command_line_is_shown_without_its_secrets(given: tuple[str, ...], shown: list[str]) -> None:
+    assert redacted_words(given) == shown
+
+
+def test_a_secret_of_a_command_line_is_known_from_then_on() -> None:
+    register_words(["--db=Server=a;Password=geheim 1", "--token", "geheim-2", "--url=https://u:geheim-3@h"])
+    assert redacted("said: geheim 1, geheim-2, geheim-3") == "said: ***, ***, ***"
+
+
+NAMES = {
+    "token": True,
+    "DB_PASSWORD": True,
+    "clientSecret": True,
+    "--tls-bootstrap-token": True,
+    "certificateKey": True,
+    "client-key-data": True,
+    "SharedAccessKey": True,
+    "passwordHash": True,
+    "X-Amz-Signature": True,
+    "tokenFile": False,
+    "--discovery-token-ca-cert-hash": False,
+    "secretName": False,
+    "AWS_ACCESS_KEY_ID": False,
+    "publicKey": False,
+    "authentication": False,
+    "passive": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("name", "is_one"), NAMES.items())
+def test_names_of_secrets(name: str, is_one: bool) -> None:
+    assert is_secret_name(name) is is_one
+
+
+DOCUMENTS: dict[str, object] = {
+    "a field": {"users": [{"user": {"token": "geheim-17"}}]},
+    "a list below it": {"tokens": ["geheim-17"]},
+    "a variable that is a mapping": {"env": [{"name": "API_TOKEN", "value": "geheim-17"}]},
+    "a header": {"headers": [("Authorization", "Bearer geheim-17")]},
+    "an option and its value": {"args": ["--token", "geheim-17"]},
+    "an option among others": {"args": ["-v", "--password=geheim-17", "x"]},
+    "a key without the blank behind its colon": {"token:geheim-17": None},
+    "a text without it": {"spec": "password:geheim-17"},
+    "a URL": {"source": "https://me:geheim-17@h/"},
+    "a signature in a URL": {"source": "https://h/?sv=1&sig=geheim-17"},
+}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_a_document_s_secrets_are_known_from_then_on(document: object) -> None:
+    register_document(document)
+    assert redacted("the server: geheim-17 is wrong") == "the server: *** is wrong"
+
+
+@frozen
+class _Credentials:
+    user: str
+    password: str = field(default="", shown=False)
+    proxy: str = field(default="", shown=False)
+    variables: dict[str, str] = field(default_factory=dict, shown=False)
+
+
+def test_what_a_record_does_not_show_nothing_shows() -> None:
+    _Credentials("swordfish", "geheim-17", "http://u:geheim-18@p", {"A_TOKEN": "geheim-19", "ROLE": "worker"})
+    assert redacted("swordfish geheim-17 geheim-18 geheim-19 worker") == "swordfish *** *** *** worker"
+
+
+def test_a_document_for_programs_stays_one() -> None:
+    """A number that looks like a password is none."""
+    register("12345678")
+    document = {"size": 12345678, "text": "it is 12345678", "https://u:p@h": [None, True]}
+    assert redacted_document(document) == {
+        "size": 12345678,
+        "text": "it is ***",
+        "https://***@h": [None, True],
+    }
+
+
+@given(
+    st.text(min_size=SHORTEST, max_size=40).filter(lambda each: len(each.strip()) >= 2 * SHORTEST),
+    st.text(max_size=40),
+    st.text(max_size=40),
+)
+def test_no_text_around_it_hides_a_secret(secret: str, before: str, after: str) -> None:
+    known = redaction.Registry()
+    known.add(secret.strip())
+    former, redaction._registry = redaction._registry, known
+    try:
+        assert secret.strip() not in redacted(before + secret + after).replace(REDACTED, "\0")
+    finally:
+        redaction._registry = former
+
+
+# Its time
+
+
+PATTERNS = (
+    "_URL",
+    "_BOOTSTRAP_TOKEN",
+    "_SCHEME",
+    "_WEB_TOKEN",
+    "_ACCESS_KEY",
+    "_NAMED",
+    "_SETTING",
+    "_MARKER",
+)
+
+
+def _is_unbounded(operation: object, argument: Any) -> bool:
+    return operation in (parser.MAX_REPEAT, parser.MIN_REPEAT) and argument[1] is parser.MAXREPEAT
+
+
+def _check(items: Sequence[tuple[object, Any]], *, may_fail: bool, inside: bool = False) -> bool:
+    """Whether these may fail, or what comes after them, as `may_fail` says: from the last to the first."""
+    for operation, argument in reversed(items):
+        if operation in (parser.MAX_REPEAT, parser.MIN_REPEAT):
+            least, _, repeated = argument
+            unbounded = _is_unbounded(operation, argument)
+            assert not (unbounded and may_fail), "what was looked through would be looked through again"
+            assert not (unbounded and inside), "one in another"
+            _check(list(repeated), may_fail=may_fail, inside=inside or unbounded)
+            may_fail = may_fail or least > 0
+        elif operation is parser.SUBPATTERN:
+            may_fail = _check(list(argument[3]), may_fail=may_fail, inside=inside)
+        elif operation is parser.BRANCH:
+            branches = [_check(list(each), may_fail=may_fail, inside=inside) for each in argument[1]]
+            may_fail = any(branches)
+        else:
+            may_fail = True
+    return may_fail
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_after_a_repetition_without_a_bound_nothing_of_a_pattern_can_fail(name: str) -> None:
+    """So no letter is looked at again by a match that begins later: the time grows with the text alone."""
+    _check(list(parser.parse(getattr(redaction, name))), may_fail=False)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+", "a*b", "(?:a|b*)c", "[a-z]+://"])
+def test_that_would_be_seen(pattern: str) -> None:
+    with pytest.raises(AssertionError):
+        _check(list(parser.parse(pattern)), may_fail=False)
