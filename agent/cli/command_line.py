@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
 from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN
+from agent.redaction import redacted, redacted_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +35,12 @@ _PLAIN = re.compile(r"[\w.:/\\+=~-]+", re.ASCII)
 def command_line(request: Request) -> str:
     """How somebody asked for a node, to be told when it is to be asked for once more: without the sandbox,
     which whoever looks at one names himself. Under wmcb's own name, whatever it was called by. A URL may
-    carry a password.
+    carry a password, also in its query.
     """
-    words = ["wmcb", *map(_quoted, request.words)]
+    words = ["wmcb", *map(_quoted, redacted_words(request.words))]
     for name, value in request.values.items():
         if name not in _OF_ONE_RUN:
-            is_secret = name in _SECRET or "@" in value
+            is_secret = name in _SECRET or redacted(value) != value
             words += [name, HIDDEN if is_secret else _quoted(value)] if value else [name]
     return " ".join(words)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
-from agent.cli.failure import DONE, BadUsage, Failure, Refused, without_password
+from agent.cli.failure import DONE, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
 from agent.cli.streams import say, tell
 
@@ -33,9 +33,13 @@ def run(request: Request) -> int:
     from service.program import following
 
     def means(host: Host) -> Means:
+        from agent.artifacts.means import mirror
         from agent.cli.means import means_of
+        from agent.records import replaced
+        from service.elsewhere import private_mirrors
 
-        return means_of(request, host, is_checked=False)
+        found = means_of(request, host, is_checked=False)
+        return replaced(found, mirrors=(*found.mirrors, *map(mirror, private_mirrors(host))))
 
     followed = _given(request)
     wishing = following(followed, means) if followed else None
@@ -196,17 +200,21 @@ def install(request: Request) -> int:
     host = open_as_administrator(request)
     from agent.host.port import ServiceState
     from service import installation, succession
+    from service.elsewhere import keep_private, private_mirrors
     from service.metrics_port import arguments as metrics_arguments
 
     former, followed = installation.arguments(host), _followed(request, host)
     port = _metrics_port(request, former)
-    elsewhere = _elsewhere(request, host, former)
+    elsewhere, mirrors = _elsewhere(request, host, former)
     arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port), *elsewhere)
+    are_others = mirrors != private_mirrors(host)
     succession.installed_by_hand(host)
     with running_program(request, host) as program:
         is_installed_one = program.parent == installation.place(host)
         installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
-    if arguments != former or installed.is_another:
+    if are_others:
+        keep_private(host, mirrors)
+    if arguments != former or are_others or installed.is_another:
         installation.restart(host, STOP_WITHIN_SECONDS)
     for setting in installed.unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
@@ -238,25 +246,28 @@ def install(request: Request) -> int:
     return DONE
 
 
-def _elsewhere(request: Request, host: Host, former: Sequence[str]) -> tuple[str, ...]:
-    """Where contents are fetched: those of before, unless others are given, or none by an empty text."""
-    from service.elsewhere import ARTIFACTS, MIRROR, in_arguments
+def _elsewhere(
+    request: Request, host: Host, former: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where contents are fetched: those of before, unless others are given, or none by an empty text.
+
+    In words for the service's command line, and the mirrors that no other user may read.
+    """
+    from service.elsewhere import ARTIFACTS, MIRROR, has_secret, in_arguments, private_mirrors
 
     mirrors, folder = in_arguments(former, MIRROR), in_arguments(former, ARTIFACTS)
+    private = private_mirrors(host)
     if request.has(options.MIRROR) or request.has(options.ARTIFACTS):
         from agent.cli.means import means_of
 
         means = means_of(request, host)
-        if any(without_password(str(mirror)) != str(mirror) for mirror in means.mirrors):
-            text = (
-                f"every user may read a service's command line: give {options.MIRROR.name} without a password"
-            )
-            raise BadUsage(text, where=options.MIRROR.name)
         if request.has(options.MIRROR):
-            mirrors = tuple(word for mirror in means.mirrors for word in (MIRROR, str(mirror)))
+            given = tuple(map(str, means.mirrors))
+            private = tuple(each for each in given if has_secret(each))
+            mirrors = tuple(word for each in given if each not in private for word in (MIRROR, each))
         if request.has(options.ARTIFACTS):
             folder = (ARTIFACTS, means.folder) if means.folder else ()
-    return (*mirrors, *folder)
+    return (*mirrors, *folder), private
 
 
 def _metrics_port(request: Request, former: Sequence[str] = ()) -> int | None:

@@ -96,20 +96,31 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
         "tests/unit/host/windows/test_dll_local_scm.py::test_variables_are_in_a_key_that_users_cannot_read",
         "tests/unit/host/windows/test_dll_local_scm.py::test_the_key_is_closed_before_the_variables_are_written",
     ),
-    "mirror-password": (
-        f"{_CLI}/test_artifacts.py::test_a_mirrors_password_does_not_get_into_a_command_line_that_all_may_read",
-    ),
     "memory-private": (
         f"{_ENGINE}/test_run.py::test_no_secret_is_open_to_users",
         "tests/windows/test_bootstrap.py::test_reset_leaves_nothing",
     ),
+    "mirror-secret": (
+        f"{_CLI}/test_artifacts.py::test_a_mirrors_secret_is_in_a_private_file_and_in_no_command_line_that_all_may_read",
+        f"{_CLI}/test_artifacts.py::test_a_mirrors_secret_goes_with_the_service",
+    ),
     "output": (
+        "tests/unit/test_writers.py::test_who_writes_is_named",
+        "tests/unit/test_redaction.py::test_no_writer_writes_a_registered_secret",
         f"{_CLI}/test_node_commands.py::test_no_secret_is_told_or_written_down",
         f"{_CLI}/test_join.py::test_no_secret_is_told",
         f"{_CLI}/test_user_data.py::test_no_secret_is_told",
         f"{_CLI}/test_shown_plan.py::test_no_secret_of_a_command_line_is_shown",
         f"{_ENGINE}/test_trouble.py::test_a_password_in_a_variable_is_never_shown",
     ),
+    "output-by-value": (
+        "tests/unit/test_redaction.py::test_a_registered_secret_is_found_however_it_is_written",
+        f"{_CLI}/test_secrets.py::test_a_node_configuration",
+        f"{_CLI}/test_secrets.py::test_a_join_configuration",
+        f"{_CLI}/test_secrets.py::test_an_option",
+        f"{_CLI}/test_secrets.py::test_a_server_that_repeats_the_token",
+    ),
+    "output-by-look": ("tests/unit/test_redaction.py::test_what_was_never_parsed_is_known_by_its_look",),
     "support-bundle": (f"{_CLI}/test_support_bundle.py::test_no_secret_is_in_it_and_what_helps_is",),
     # What wmcb trusts
     "pinned-authorities": (

@@ -45,7 +45,8 @@ def test_all_that_is_on_nodes_is_as_the_table_says(windows: Machine, cluster: Cl
     assert prepared.code == 0, prepared.err
     joined = join(windows, cluster)
     assert joined.code == 0, joined.err
-    assert windows.wmcb("daemon", "install").code == 0
+    mirror = ("--mirror", "https://a/=https://me:swordfish@b/")
+    assert windows.wmcb("daemon", "install", *mirror).code == 0
     assert set(KINDS) - check(windows) == BY_USER_DATA | BY_HAND_OVER
 
 

@@ -14,9 +14,11 @@ import pytest
 
 from agent.cli import bootstrap, means
 from agent.cli.progress import OneLine
+from agent.host.protection import PRIVATE_FILE
 from agent.spec import Inline
 from sandbox.cli.test_node_config import HEAD
 from sandbox.engine.world import Killed, Power, powered
+from service.elsewhere import private_mirrors
 from unit.artifacts.archives_made import tar_gz
 from unit.fetch.servers import Server, answer, ok, raw, silent
 
@@ -222,12 +224,46 @@ def test_where_contents_are_had_is_kept_with_the_resident_service(
     assert arguments() == ["--artifacts", str(tmp_path)]
 
 
-def test_a_mirrors_password_does_not_get_into_a_command_line_that_all_may_read(machine: Machine) -> None:
-    answer = machine.wmcb("daemon", "install", "--mirror", "https://a/=https://me:swordfish@b/")
-    assert answer.code == 2
-    assert answer.err == (
-        "wmcb: every user may read a service's command line: give --mirror without a password\n"
-    )
-    assert machine.host.services.read("wmcb") is None
+PRIVATE_MIRRORS = r"C:\Program Files\wmcb\mirrors"
+
+
+@pytest.mark.parametrize("secret", ["https://me:swordfish@b/", "https://b/?sig=swordfish&path=/"])
+def test_a_mirrors_secret_is_in_a_private_file_and_in_no_command_line_that_all_may_read(
+    machine: Machine, secret: str
+) -> None:
+    mirrors = ("--mirror", f"https://a/={secret}", "--mirror", "https://c/=https://d/")
+    answer = machine.wmcb("daemon", "install", *mirrors)
+    assert answer.code == 0, answer.err
+    service = machine.host.services.read("wmcb")
+    assert service is not None
+    assert "swordfish" not in service.image_path
+    assert service.definition.command[-2:] == ("--mirror", "https://c/=https://d/")
+    place = PureWindowsPath(PRIVATE_MIRRORS)
+    assert private_mirrors(machine.host) == (f"https://a/={secret}",)
+    assert machine.host.files.descriptor(place) == PRIVATE_FILE
+    for words in (("daemon", "install", "--metrics-port", "9182"), ("status", "-o", "json"), ("reset",)):
+        answer = machine.wmcb(*words)
+        assert "swordfish" not in answer.out + answer.err
+    assert private_mirrors(machine.host) == (f"https://a/={secret}",)
+    assert machine.wmcb("daemon", "install", "--mirror=").code == 0
+    assert machine.host.files.observe(place) is None
+
+
+def test_a_mirrors_secret_goes_with_the_service(machine: Machine) -> None:
+    mirror = ("--mirror", "https://a/=https://me:swordfish@b/")
+    assert machine.wmcb("daemon", "install", *mirror).code == 0
+    assert machine.wmcb("daemon", "uninstall").code == 0
+    assert machine.host.files.observe(PureWindowsPath(PRIVATE_MIRRORS).parent) is None
+
+
+def test_the_command_that_is_advised_has_no_secret_of_a_mirror(machine: Machine) -> None:
+    mirror = ("--mirror", "https://a/=https://b/?sig=swordfish&path=/")
+    assert machine.wmcb(*machine.node, *mirror).code == 0
+    told = machine.wmcb("status", "-o", "json").document["command"]
+    assert " --mirror *** " in told
+    assert b"swordfish" not in machine.read(r"C:\ProgramData\wmcb\node.json")
+
+
+def test_a_mirror_with_a_name_like_a_token_is_one(machine: Machine) -> None:
     alike = ("--mirror", r"https://a=server.mirror0123456789")
-    assert machine.wmcb("daemon", "install", *alike).code == 0, "a name like a token is no password"
+    assert machine.wmcb("daemon", "install", *alike).code == 0
