@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent.host.errors import HostError, NotFound
 from agent.host.port import ServiceState
 from agent.records import replaced
+from agent.redaction import redacted
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation, succession
@@ -82,7 +83,7 @@ class HandingOver:
         program = str(succession.successor(self._host))
         done = self._host.processes.run([program, "daemon", "install"], seconds=_INSTALL_SECONDS)
         if done.exit_code != 0:
-            said = done.errors.decode(errors="replace").split("\n")
+            said = redacted(done.errors.decode(errors="replace")).split("\n")
             last = next((line.strip() for line in reversed(said) if line.strip()), "nothing")
             raise Unfit(f"its installation ended with {done.exit_code}, and said: {last[-300:]}")
         self._stop()  # where Windows, whose recovery was due, has started the one before meanwhile

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.artifacts.failure import Unusable
+from agent.redaction import redacted
 from agent.sources.windows_paths import name_fault
 from agent.spec import Key
 
@@ -77,6 +78,7 @@ class Choice:
 
 def told(member: str) -> str:
     """What a stranger wrote, fit for a console."""
+    member = redacted(member)
     plain = "".join(letter if letter.isprintable() else "?" for letter in member[:100])
     return f"{plain}..." if len(member) > len(plain) else plain
 

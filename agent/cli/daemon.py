@@ -33,17 +33,22 @@ def run(request: Request) -> int:
     from service.program import following
 
     def means(host: Host) -> Means:
-        from agent.artifacts.means import mirror
-        from agent.cli.means import means_of
-        from agent.records import replaced
-        from service.elsewhere import private_mirrors
-
-        found = means_of(request, host, is_checked=False)
-        return replaced(found, mirrors=(*found.mirrors, *map(mirror, private_mirrors(host))))
+        return means_of_service(request, host)
 
     followed = _given(request)
     wishing = following(followed, means) if followed else None
     return served(request, SERVICE, wishing, metrics_port=_metrics_port(request), means=means)
+
+
+def means_of_service(request: Request, host: Host) -> Means:
+    """By which the resident service fetches: its command line says most, a private file the rest."""
+    from agent.artifacts.means import mirror
+    from agent.cli.means import means_of
+    from agent.records import replaced
+    from service.elsewhere import private_mirrors
+
+    found = means_of(request, host, is_checked=False)
+    return replaced(found, mirrors=(*found.mirrors, *map(mirror, private_mirrors(host))))
 
 
 def served(

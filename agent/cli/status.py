@@ -20,6 +20,7 @@ from agent.engine import run as engine
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
 from agent.records import replaced
+from agent.redaction import redacted
 from service import pausing
 
 if TYPE_CHECKING:
@@ -100,4 +101,5 @@ def _last_lines(host: Host, log: PureWindowsPath) -> Sequence[str]:
         tail = host.files.tail(log, _TAIL)
     except HostError:
         return ()  # there is none yet
-    return tail.decode(errors="replace").splitlines()[-_LINES:]
+    # As a whole: a key in it has many lines, none of which looks like one.
+    return redacted(tail.decode(errors="replace")).splitlines()[-_LINES:]

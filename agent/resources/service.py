@@ -17,6 +17,7 @@ from agent.host.errors import (
     TimedOut,
 )
 from agent.host.port import ServiceState
+from agent.redaction import redacted, redacted_words
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
 from agent.resources.stopping import ask_to_stop, end, running_by_need
@@ -111,7 +112,7 @@ class ServiceResource(Kind):
         if field == _RECOVERY:
             return service_state.recovery_in_words(value)
         if isinstance(value, list | tuple):
-            words = [str(word) for word in value]
+            words = redacted_words(map(str, value))
             return (_command_line(words) if field == "command" else " ".join(words)) or "nothing"
         return super().shown(field, value, manner)
 
@@ -270,7 +271,9 @@ def _last_lines(host: Host, log: PureWindowsPath | None) -> Sequence[str]:
     if log is None:
         return ()
     with suppress(HostError):
-        return host.files.tail(log, _LOG_TAIL).decode(errors="replace").splitlines()[-_LOG_LINES:]
+        tail = host.files.tail(log, _LOG_TAIL).decode(errors="replace")
+        # As a whole: a key in it has many lines, none of which looks like one.
+        return redacted(tail).splitlines()[-_LOG_LINES:]
     return ()
 
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.quoting import in_quotes
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +64,7 @@ def check_names(elements: Iterable[str]) -> None:
     """Raise NotOnWindows for a path with an element that Windows would change or read as something else."""
     for element in elements:
         if fault := name_fault(element):
-            raise NotOnWindows(f"{in_quotes(element[:40])} {fault}", f"a name in it {fault}")
+            raise NotOnWindows(f"{in_quotes(redacted(element)[:40])} {fault}", f"a name in it {fault}")
 
 
 def windows_path_fault(path: PureWindowsPath) -> str | None:

@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING, ClassVar
 
 from agent.records import field, frozen, replaced
+from agent.redaction import redacted_words
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
 
@@ -79,6 +80,15 @@ class Service(Want):
     def uses(self) -> tuple[Key, ...]:
         needed = (Key(self.kind, name) for name in self.dependencies)
         return (Key("file", str(self.program)), *self.reads, *needed)
+
+    @property
+    def remark(self) -> str:
+        if redacted_words(self.arguments) == list(self.arguments):
+            return ""
+        return (
+            f"every user may read the command line of service {self.name}, and there is a secret in it:"
+            " give it in a variable of the service, or in a private file"
+        )
 
     def beside(self, others: Iterable[Want]) -> Want:
         """It may make something of the machine's name, and goes by the machine's proxy."""

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agent.records import field, frozen, mutable
+from agent.redaction import redacted, redacted_document
 from agent.sources.kubelet import feature_gates, fields
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
@@ -426,5 +427,5 @@ def _taint_text(taint: Mapping[str, Value]) -> str:
 def _shown(value: Value) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = redacted(value if isinstance(value, str) else json.dumps(redacted_document(value)))
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.cli import bootstrap, means
+from agent.cli import bootstrap, daemon, means
+from agent.cli.arguments import parse
+from agent.cli.commands import COMMANDS
 from agent.cli.progress import OneLine
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import Inline
@@ -240,6 +242,9 @@ def test_a_mirrors_secret_is_in_a_private_file_and_in_no_command_line_that_all_m
     assert service.definition.command[-2:] == ("--mirror", "https://c/=https://d/")
     place = PureWindowsPath(PRIVATE_MIRRORS)
     assert private_mirrors(machine.host) == (f"https://a/={secret}",)
+    request = parse(service.definition.command[1:], COMMANDS)
+    used = [str(each) for each in daemon.means_of_service(request, machine.host).mirrors]
+    assert used == ["https://c/=https://d/", f"https://a/={secret}"]
     assert machine.host.files.descriptor(place) == PRIVATE_FILE
     for words in (("daemon", "install", "--metrics-port", "9182"), ("status", "-o", "json"), ("reset",)):
         answer = machine.wmcb(*words)

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
+import re
+import zipfile
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import yaml
 
 from agent.cli.commands import COMMANDS
+from agent.host.port import RegistryKind, RegistryValue
 from agent.kube import kubeconfig
 from agent.kube.failure import NotUsable
 from agent.redaction import redacted
 from agent.sources.services_configmap import reading as services_configmap
-from sandbox.cli.test_join import Cluster, cluster, windows
+from sandbox.cli.test_join import KUBELET_CONFIG, Cluster, cluster, join, windows
+from unit.kube.api_server import TOKEN, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["cluster", "windows"]
 
 DATA = Path(__file__).parents[2] / "data"
+LOG = r"C:\x.log"
 NOWHERE = "127.0.0.1:1"
 """Where no server listens."""
 
@@ -246,3 +251,110 @@ def test_what_was_given_wrongly(machine: Machine, words: tuple[str, ...], secret
         answer = machine.wmcb(*words, "--output", output)
         assert answer.code == 2
         _check(machine, Plant("{}", secret), answer, words)
+
+
+NODE = """\
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+files:
+- {path: 'C:\\agent.exe', text: MZ, protection: program}
+- {path: 'C:\\own.key', text: "-----BEGIN PRIVATE KEY-----\\nGeheim101wortGeheim101wort\\n"}
+- {path: 'C:\\settings.ini', text: 'dsn = Geheim102wort'}
+environmentVariables:
+- {name: API_TOKEN, value: Geheim103wort}
+- {name: DSN, value: Geheim104wort, secret: true}
+- {name: HTTPS_PROXY, value: 'http://me:Geheim105wort@proxy:3128'}
+registryValues:
+- {key: 'HKLM\\SOFTWARE\\Contoso', name: Password, string: Geheim106wort}
+- {key: 'HKLM\\SOFTWARE\\Contoso', name: Dsn, strings: [Geheim107wort, x], secret: true}
+- {key: 'HKLM\\SOFTWARE\\Contoso', name: Url, string: 'https://me:Geheim108wort@h/'}
+services:
+- name: agent
+  program: C:\\agent.exe
+  arguments:
+  - --token
+  - Geheim109wort
+  - --password=Geheim110wort
+  - --url=https://me:Geheim111wort@h/?sig=Geheim112wort
+  - Server=a b;Password=Geheim113 wort;x=1
+  - /p:Geheim114wort
+  environment: {A_TOKEN: Geheim115wort, PLAIN: Geheim116wort}
+"""
+SECRET = re.compile("Geheim[0-9]{3}")
+
+
+def _shown_anywhere(machine: Machine, answer: Answer) -> list[str]:
+    texts = {"stdout": answer.out, "stderr": answer.err, **_written(machine)}
+    # What its document wants of it is in the service's own command line.
+    texts.pop("services", None)
+    return [f"{found} in {name}" for name, text in texts.items() for found in SECRET.findall(text)]
+
+
+def test_a_node_that_is_full_of_them(bare: Machine, tmp_path: Path) -> None:
+    """Made, looked at, changed by others, mended, packed for others and taken away."""
+    given = bare.give("node.yaml", NODE)
+    changed = bare.give("changed.yaml", SECRET.sub(lambda found: f"Geheim9{found[0][-2:]}", NODE))
+    bundle = str(tmp_path / "bundle.zip")
+    for words in (
+        ("plan", "--node-config", given, "-v"),
+        ("plan", "--node-config", given, "-o", "json"),
+        ("prepare", "--node-config", given, "-v"),
+        ("plan", "--node-config", changed, "-v"),
+        ("plan", "--node-config", changed, "-o", "json"),
+        ("prepare", "--node-config", changed, "-o", "json"),
+        ("status", "-v"),
+        ("status", "-o", "json"),
+        ("reset", "--dry-run", "-v"),
+        ("reset", "--dry-run", "-o", "json"),
+    ):
+        answer = bare.wmcb(*words)
+        assert answer.code == 0, answer.err
+        assert _shown_anywhere(bare, answer) == [], words
+    bare.host.environment.set("API_TOKEN", "Geheim201wort")
+    bare.host.registry.write(
+        r"SOFTWARE\Contoso", "Password", RegistryValue(RegistryKind.STRING, "Geheim202wort")
+    )
+    for words in (("status", "-v"), ("status", "-o", "json"), ("support-bundle", bundle, "-o", "json")):
+        assert _shown_anywhere(bare, bare.wmcb(*words)) == [], words
+    with zipfile.ZipFile(bundle) as packed:
+        texts = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert [name for name, text in texts.items() if SECRET.search(text)] == []
+    assert "Contoso" in texts["state/node.json"]
+    assert _shown_anywhere(bare, bare.wmcb("reset", "-v")) == []
+
+
+REMARK = "every user may read the command line of service agent, and there is a secret in it: "
+
+
+def test_a_secret_in_the_command_line_of_a_service_is_warned_of(bare: Machine) -> None:
+    """Wherever it is put there by a document: Windows lets all users read it."""
+    answer = bare.wmcb("plan", "--node-config", bare.give("node.yaml", NODE))
+    assert REMARK in answer.out
+    harmless = re.sub(r"(?m)^  - .*\n", "", NODE).replace("  arguments:\n", "  arguments: [--v=2]\n")
+    answer = bare.wmcb("plan", "--node-config", bare.give("node.yaml", harmless))
+    assert (answer.code, REMARK in answer.out) == (0, False)
+
+
+def test_a_server_that_repeats_the_token(windows: Machine, cluster: Cluster) -> None:
+    said = f"the token {TOKEN} is none, nor is {TOKEN.partition('.')[2]}"
+    cluster.server.at(KUBELET_CONFIG, status(403, "Forbidden", said))
+    answer = join(windows, cluster)
+    assert answer.code == 1
+    plant = Plant("{}", TOKEN.partition(".")[2])
+    _check(windows, plant, answer, "the server's answer")
+    assert "abcdef.*** is none, nor is ***" in answer.err
+
+
+def test_a_key_in_a_log_is_not_shown_line_by_line(bare: Machine) -> None:
+    bare.put(LOG, b"it failed with\n-----BEGIN PRIVATE KEY-----\nGeheim301wort\n-----END PRIVATE KEY-----\n")
+    document = (
+        "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
+        "files: [{path: 'C:\\x.exe', text: MZ}, {path: 'C:\\k\\wmcb-log.exe', text: MZ}]\n"
+        f"services: [{{name: x, program: 'C:\\x.exe', output: {{path: '{LOG}'}}}}]\n"
+    )
+    assert bare.wmcb("prepare", "--node-config", bare.give("node.yaml", document)).code == 0
+    bare.host.files.remove(PureWindowsPath(r"C:\x.exe"))
+    for output in ("text", "json"):
+        answer = bare.wmcb("status", "-v", "--output", output)
+        assert "it failed with" in answer.out
+        assert "Geheim301wort" not in answer.out + answer.err
