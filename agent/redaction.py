@@ -15,7 +15,9 @@ from _thread import allocate_lock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    Forms = Mapping[str, Sequence[str]]
 
 REDACTED = "***"
 
@@ -61,33 +63,9 @@ _OF_A_SECRET = (
 _SECRET_WORDS = frozenset({"pwd", "pw", "pass", "sig", "signature", "cookie", "authorization", "sas"})
 _OF_A_PLACE = frozenset(
     {
-        *(
-            "audience",
-            "audiences",
-            "config",
-            "dir",
-            "directory",
-            "expiration",
-            "file",
-            "files",
-            "folder",
-            "hash",
-        ),
-        *(
-            "id",
-            "mode",
-            "name",
-            "names",
-            "path",
-            "plugin",
-            "provider",
-            "ref",
-            "refs",
-            "seconds",
-            "ttl",
-            "type",
-        ),
-        *("uri", "url", "verification", "webhook"),
+        *("audience", "audiences", "config", "dir", "directory", "expiration", "file", "files", "folder"),
+        *("hash", "id", "mode", "name", "names", "path", "plugin", "provider", "ref", "refs", "seconds"),
+        *("ttl", "type", "uri", "url", "verification", "webhook"),
     }
 )
 """How names end that say where a secret is, or how long one is valid."""
@@ -107,7 +85,7 @@ class Registry:
         self._secrets: dict[str, tuple[str, ...]] = {}
         """With all forms of each, once they were searched for; the latest last."""
         self._size = 0
-        self._forms: tuple[str, ...] | None = ()
+        self._forms: Forms | None = {}
 
     def add(self, secret: str) -> None:
         with self._lock:
@@ -120,12 +98,12 @@ class Registry:
                 del self._secrets[oldest]
                 self._size -= len(oldest)
 
-    def forms(self) -> tuple[str, ...]:
+    def forms(self) -> Forms:
         """All that is to be searched for."""
         with self._lock:
             if self._forms is None:
                 self._secrets = {each: known or tuple(_forms(each)) for each, known in self._secrets.items()}
-                self._forms = tuple({form for forms in self._secrets.values() for form in forms})
+                self._forms = _by_beginning(form for forms in self._secrets.values() for form in forms)
             return self._forms
 
 
@@ -211,20 +189,37 @@ def redacted(text: str) -> Redacted:
     """The text without secrets. Its time grows with its length, and with nothing else of it."""
     if isinstance(text, Redacted):
         return text
-    return Redacted(_without_patterns(_without_registered(text)))
+    return Redacted(_without_patterns(_without_registered(text, _registry.forms())))
 
 
 def redacted_document(value: object) -> object:
     """A document fit for JSON, each text in it without secrets. Removed only from what is written, one that
     looks like a number would leave what is no JSON.
     """
-    if isinstance(value, str):
-        return redacted(value)
-    if isinstance(value, dict):
-        return {redacted(key): redacted_document(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [redacted_document(each) for each in value]
-    return value
+    # Of thousands of texts few have a secret in them, if any: which ones there are is found in one go.
+    whole = "\0".join(_texts(value))
+    forms = _by_beginning({whole[begin:end] for begin, end in _spans(whole, _registry.forms())})
+
+    def shown(value: object) -> object:
+        if isinstance(value, str):
+            return Redacted(_without_patterns(_without_registered(value, forms)))
+        if isinstance(value, dict):
+            return {shown(key): shown(each) for key, each in value.items()}
+        return [shown(each) for each in value] if isinstance(value, list | tuple) else value
+
+    return shown(value)
+
+
+def _texts(value: object) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            waiting += (*each.keys(), *each.values())
+        elif isinstance(each, list | tuple):
+            waiting += each
 
 
 def _hidden(_secret: str) -> str:
@@ -332,26 +327,33 @@ def _in_base64(secret: bytes) -> Iterator[str]:
             yield inside.replace("+", "-").replace("/", "_")
 
 
-def _without_registered(text: str) -> str:
-    spans = sorted(_spans(text))
-    if not spans:
-        return text
+def _by_beginning(forms: Iterable[str]) -> Forms:
+    """By the first letters, which all have. On one line, a secret may have become shorter than that."""
+    found: dict[str, list[str]] = {}
+    for form in sorted({each for each in forms if len(each) >= SHORTEST}, key=len, reverse=True):
+        found.setdefault(form[:SHORTEST], []).append(form)
+    return found
+
+
+def _without_registered(text: str, forms: Forms) -> str:
     parts: list[str] = []
-    at = 0
-    for begin, end in spans:
-        if begin >= at:
+    at = end = 0
+    for begin, its_end in _spans(text, forms):
+        if begin >= end:
             parts += (text[at:begin], REDACTED)
-        at = max(at, end)
+        at = end = max(end, its_end)
     return "".join([*parts, text[at:]])
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where a registered secret stands; two may overlap."""
-    for form in _registry.forms():
-        begin = text.find(form)
-        while begin >= 0:
-            yield begin, begin + len(form)
-            begin = text.find(form, begin + len(form))
+def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
+    """Where a registered secret begins and ends, in their order; two may overlap. It takes as long whatever
+    their number is.
+    """
+    for begin in range(len(text) - SHORTEST + 1) if forms else ():
+        for form in forms.get(text[begin : begin + SHORTEST], ()):
+            if text.startswith(form, begin):
+                yield begin, begin + len(form)
+                break
 
 
 # By pattern. Each takes time that grows with the text alone: what could fail after a repetition is bounded.
@@ -368,6 +370,7 @@ _NAMED = (
     r"(\"(?:[^\"\\]|\\.)+\"?|'[^']+'?|[^\s\"';]+)"
 )
 """Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
+_NAMED_SIGNS = ("pass", "pwd", "secret", "token", "key")
 _SETTING = r"""(^|;)([^;=:]{1,80})([=:])("[^"]*"?|'[^']*'?|\{[^}]*\}?|[^;]*)"""
 _MARKER = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY-----"
 _PRIVATE_KEY = "PRIVATE KEY-----"
@@ -402,7 +405,7 @@ def _without_patterns(text: str) -> str:
         text = _pattern(_WEB_TOKEN).sub(REDACTED, text)
     if "AKIA" in text:
         text = _pattern(_ACCESS_KEY).sub(REDACTED, text)
-    if "=" in text or ":" in text:
+    if ("=" in text or ":" in text) and any(sign in text.lower() for sign in _NAMED_SIGNS):
         text = _pattern(_NAMED).sub(rf"\1{REDACTED}", text)
     return text
 

@@ -17,6 +17,7 @@ from agent.cli.result import show_result
 from agent.cli.streams import tell
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotAService
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,7 @@ def _restart(request: Request, host: Host, why: str) -> None:
     with running_program(request, host) as program:
         put_by(host, Put(_arguments(request), os.getcwd()), program)  # noqa: PTH109 - of the system we run on
     try:
-        host.power.reboot(why, _SECONDS)
+        host.power.reboot(redacted(why), _SECONDS)  # Windows shows it to all users
     except HostError as fault:
         tell(f"wmcb: warning: {fault}; restart it yourself: it goes on by itself then")
     else:

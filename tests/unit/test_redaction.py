@@ -82,6 +82,11 @@ def test_a_bootstrap_tokens_id_is_shown_and_its_secret_alone_is_none_the_less_fo
     assert shown == "token abcdef: *** is wrong in abcdef.***"
 
 
+def test_of_a_secret_that_is_short_on_one_line_that_line_is_none() -> None:
+    register("a      b")
+    assert redacted("x a b y") == "x a b y"
+
+
 NOT_REGISTERED = {
     "a short one": "abcde",
     "a word of ours": "Kubelet",
