@@ -79,7 +79,7 @@ DOCUMENTS = [
     Bad(
         "a bomb",
         lambda: ignition(file(source=bomb(), compression="gzip")),
-        f"{SOURCE}: it is larger than 1,073,741,824 bytes unpacked",
+        f"{SOURCE}: it is larger than 268,435,456 bytes unpacked",
     ),
     Bad(
         "100,000 files",
