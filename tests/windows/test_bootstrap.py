@@ -524,8 +524,9 @@ def test_a_second_run_at_the_same_time_is_refused(machine: Machine) -> None:
     until(lambda: machine.node.service("kubelet"), "the first run has come to the service", 60)
     second = machine.bootstrap()
     assert second.code == 1
-    assert second.err.splitlines()[-1] == (
-        "wmcb: another wmcb is at work on this machine; wait until it has ended"
+    assert re.fullmatch(
+        r"wmcb: another wmcb command \(process \d+\) is at work on this machine: wait until it has ended",
+        second.err.splitlines()[-1],
     )
     machine.node.path(r"C:\go").touch()
     done = first.wait()

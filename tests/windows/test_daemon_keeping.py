@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 import urllib.request
@@ -79,6 +80,11 @@ def _kubelet(machine: Machine) -> int | None:
     return next((process.pid for process in machine.node.processes("kubelet.exe")), None)
 
 
+def _state(node: Node) -> State | None:
+    service = node.service("kubelet")
+    return None if service is None else service.state
+
+
 def _kill(machine: Machine) -> float:
     """How long it takes until there is another."""
     former = _kubelet(machine)
@@ -139,6 +145,31 @@ def test_a_kubelet_that_does_not_come_to_its_end_is_restarted(node: Node) -> Non
     node.stop_service("kubelet")
     _comes(node, lambda: _kubelet(machine) not in (None, hung), "there is another kubelet")
     _comes(node, lambda: "was restarted: it has been STOP_PENDING for" in _log(node), "it is told")
+
+
+def test_a_reset_runs_after_the_step_that_the_service_is_at(kept: Machine) -> None:
+    """It repairs several files, and waits for the kubelet that reads them to stop."""
+    node = kept.node
+    kept.give(stop_until=r"C:\go", wait_hint_milliseconds=60_000)
+    assert kept.bootstrap().code == 0, "with a kubelet that takes its time"
+    for path in (CA, CONFIG):
+        node.path(path).write_text("another")
+    _comes(node, lambda: _state(node) is State.STOP_PENDING, "the service is at its first step")
+    reset = node.start(DOWNLOADED, "reset")
+    _comes(node, lambda: "waiting for the resident service" in _log(node), "the command waits")
+    node.path(r"C:\go").touch()
+    done = reset.wait()
+    assert done.code == 0, done.err
+    waiting = [line for line in done.err.splitlines() if line.startswith("waiting for")]
+    assert len(waiting) == 1
+    assert re.fullmatch(
+        r"waiting for the resident service \(process \d+\) to end what it is doing on this machine, "
+        "at most 300 seconds",
+        waiting[0],
+    )
+    assert "the machine is as it was before wmcb" in done.out
+    assert node.service("kubelet") is None
+    assert not node.path(r"C:\etc\kubernetes").exists()
 
 
 def _metrics() -> dict[str, float]:
