@@ -11,6 +11,7 @@ from typing import NoReturn
 import yaml
 
 from agent.records import field, frozen, mutable
+from agent.redaction import register_document
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.report import quoted, quoted_key
 from agent.yaml_events import Builder
@@ -60,7 +61,15 @@ def read(part: str, text: str, first_line: int = 1) -> Document:
     if root is None or not isinstance(root.value, dict):
         origin = root.origin if root else Origin(part)
         raise Refused(origin, "a cloud-config is a mapping of keys such as write_files and runcmd")
+    register_document(_plain(root))
     return Document(root, tuple(builder.repeated))
+
+
+def _plain(node: Node) -> object:
+    """Without the places. No deeper than a builder lets it be."""
+    if isinstance(node.value, dict):
+        return {key: _plain(each) for key, each in node.value.items()}
+    return [_plain(each) for each in node.value] if isinstance(node.value, list) else node.value
 
 
 class _NoScalar(Exception):

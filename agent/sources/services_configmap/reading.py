@@ -9,6 +9,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.records import frozen
+from agent.redaction import register_document
 from agent.sources.forms import (
     Checking,
     Fields,
@@ -24,7 +25,7 @@ from agent.sources.forms import (
     texts,
 )
 from agent.sources.kubelet.documents import Document
-from agent.sources.report import Entry, Report, bounded, quoted
+from agent.sources.report import Entry, Report, bounded, quoted, quoted_key
 from agent.sources.services_configmap import validation
 from agent.sources.services_configmap.json_path import JsonPath, NoPath
 from agent.sources.services_configmap.model import (
@@ -158,7 +159,8 @@ def _json(given: str, place: Place, checking: Checking) -> Value:
     except (ValueError, RecursionError):
         raise _NoJson("it is not JSON that can be read: too deep, or a number that is none") from None
     if twice:
-        checking.warn(place, f"{quoted(twice[0])} stands twice in one object; the last one counts")
+        checking.warn(place, f"{quoted_key(twice[0])} stands twice in one object; the last one counts")
+    register_document(value)
     return value
 
 

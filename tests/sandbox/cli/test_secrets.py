@@ -21,12 +21,17 @@ from agent.host.port import RegistryKind, RegistryValue
 from agent.kube import kubeconfig
 from agent.kube.failure import NotUsable
 from agent.redaction import redacted
+from agent.sources.cloudconfig import document as cloudconfig_document
+from agent.sources.ignition import document as ignition_document
+from agent.sources.kubeadm import reading as join_configuration
+from agent.sources.kubelet import documents as kubelet_documents
+from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.services_configmap import reading as services_configmap
 from sandbox.cli.test_join import KUBELET_CONFIG, Cluster, cluster, join, windows
 from unit.kube.api_server import TOKEN, status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sandbox.cli.given import Answer, Machine
 
@@ -176,6 +181,24 @@ def test_a_services_config_map() -> None:
         outcome = services_configmap.read("operator/windows-services", texts)
         told = [redacted(str(entry)) for entry in outcome.report.entries]
         assert [line for line in told if plant.secret in line] == [], planted
+
+
+READERS: dict[str, Callable[[bytes], object]] = {
+    "NodeConfiguration": lambda content: node_configuration.read("node.yaml", content),
+    "JoinConfiguration": lambda content: join_configuration.read("join.yaml", content),
+    "Ignition": lambda content: ignition_document.Document("worker.ign", content.decode()),
+    "cloud-config": lambda content: cloudconfig_document.read("user-data", content.decode()),
+    "services ConfigMap": lambda content: services_configmap.read("x", {"services": content.decode()}),
+    "KubeletConfiguration": lambda content: kubelet_documents.read_document("kubelet.conf", content),
+    "kubeconfig": lambda content: kubeconfig.read(content, "kubelet.conf"),
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_a_reader_registers_what_it_reads(read: Callable[[bytes], object]) -> None:
+    """So another program that repeats it cannot have it shown."""
+    read(b'{"users": [{"name": "u", "user": {"password": "Geheim401wort"}}]}')
+    assert redacted("the server: Geheim401wort is wrong") == "the server: *** is wrong"
 
 
 KUBECONFIG: dict[str, Any] = {
