@@ -235,7 +235,7 @@ def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]
     is_secret = False
     for word in words:
         if is_secret and word and not word.startswith("-"):
-            yield instead(word)
+            yield word if word.startswith(_VEIL) else instead(word)
             is_secret = False
         else:
             name = word.lstrip("-/").replace("-", "").replace("_", "")

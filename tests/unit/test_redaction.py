@@ -177,6 +177,10 @@ COMMANDS = {
     "braces of ODBC": Words(("Server=x;PWD={a;b};y=1",), ["Server=x;PWD=***;y=1"]),
     "as Windows' tools have it": Words(("/p:abc", "/Password:abc"), ["/p:***", "/Password:***"]),
     "no value at all": Words(("--token", "--token-file", r"C:\t"), ["--token", "--token-file", r"C:\t"]),
+    "what is hidden already": Words(
+        ("--token", "(hidden, 0123456789ab)", "--password=(hidden, 0123456789ab)"),
+        ["--token", "(hidden, 0123456789ab)", "--password=(hidden, 0123456789ab)"],
+    ),
     "a port": Words(("-p", "8080", "--port=1"), ["-p", "8080", "--port=1"]),
 }
 
