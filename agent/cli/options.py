@@ -30,7 +30,7 @@ RUNTIME_ENDPOINT = Option(
     "--container-runtime-endpoint", "where containerd listens, if elsewhere", placeholder="URL"
 )
 MAX_TIME = Option("--max-time", "seconds for each URL, repeats included", placeholder="N")
-ALLOW_PLAIN_HTTP = Option("--allow-plain-http", "fetch parts of documents without TLS or digest")
+ALLOW_PLAIN_HTTP = Option("--allow-plain-http", "fetch without TLS or digest")
 MAX_FILE_SIZE = Option("--max-file-size", "of an Ignition's file, unpacked (256Mi)", placeholder="SIZE")
 START_TIMEOUT = Option("--start-timeout", "seconds for kubelet's start (60; join: 240)", placeholder="N")
 LOG_RUNNER = Option("--log-runner", "kube-log-runner.exe, if not beside kubelet", placeholder="FILE")

@@ -106,7 +106,7 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
     ),
     "output": (
         "tests/unit/test_writers.py::test_who_writes_is_named",
-        "tests/unit/test_redaction.py::test_no_writer_writes_a_registered_secret",
+        f"{_SERVICE}/test_secrets_followed.py::test_no_writer_writes_a_registered_secret",
         f"{_CLI}/test_node_commands.py::test_no_secret_is_told_or_written_down",
         f"{_CLI}/test_join.py::test_no_secret_is_told",
         f"{_CLI}/test_user_data.py::test_no_secret_is_told",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sandbox.cli.given import Machine
 
 ACCEPT = "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
-WITH = ("--kubelet-version", "1.31", "--ignition")
+WITH = ("--kubelet-version", "1.31", "--allow-plain-http", "--ignition")
 CA = "/etc/kubernetes/kubelet-ca.crt"
 
 
