@@ -74,6 +74,11 @@ def desired(
     data = _texts(at(config_map, "data"))
     binding, signed_by = None, ""
     if followed.key:
+        if not pins:
+            raise Refused(
+                f"{followed}: a signature is for a cluster by its authority, and the kubelet's kubeconfig names "
+                "none: put certificate-authority-data there"
+            )
         key = public_key(followed.key)
         try:
             signed = verified(data, DATA_KEY, key)

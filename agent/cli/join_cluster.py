@@ -248,10 +248,8 @@ def _check_it_is_this_cluster(
         pins = Pins(by_token.ca_cert_hashes)
         if not any(one in pins for one in _certificates(own)):
             raise _of_another_cluster(host, own)
-    elif discovery.file is not None and not discovery.file_is_url:
-        file = given(discovery.file)
-        named = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
-        if pins_of(own).isdisjoint(pins_of(named)):
+    elif named := _pins_of_file(configuration, given):
+        if pins_of(own).isdisjoint(named):
             raise _of_another_cluster(host, own)
     else:
         asked = by_token.api_server_endpoint if by_token else discovery.file
@@ -259,6 +257,15 @@ def _check_it_is_this_cluster(
             f"warning: this machine is a node of the cluster at {server}, and stays one; whether {asked} is "
             "the same cluster is not known"
         )
+
+
+def _pins_of_file(configuration: JoinConfiguration, given: Given) -> frozenset[str]:
+    """Of the authorities in the discovery kubeconfig; none where it has none, or is at a URL."""
+    discovery = configuration.discovery
+    if discovery.file is None or discovery.file_is_url:
+        return frozenset()
+    file = given(discovery.file)
+    return pins_of(kubeconfig.read(file.read(), file.shown).embedded(file.from_here))
 
 
 def pins_of(config: Kubeconfig) -> frozenset[str]:

@@ -55,6 +55,15 @@ def test_one_that_nobody_can_tell_from_it(joined: Machine) -> None:
     assert "whether elsewhere.example:6443 is the same cluster is not known" in answer.err
 
 
+def test_a_file_without_an_authority_tells_no_cluster_from_it(joined: Machine, cluster: Cluster) -> None:
+    own = OWN.format(server=cluster.server.url, authority="", token=TOKEN)
+    config = own.replace(", certificate-authority-data: ", "")
+    joined.put(r"C:\given\discovery.conf", config.encode())
+    answer = joined.wmcb("join", "--discovery-file", r"C:\given\discovery.conf", "--kubelet-version", "1.36")
+    assert answer.code == 0, answer.err
+    assert "is the same cluster is not known" in answer.err
+
+
 def test_what_user_data_made_stays(windows: Machine, cluster: Cluster, given: str) -> None:
     assert carry_out(windows, given).code == 0
     assert join(windows, cluster).code == 0

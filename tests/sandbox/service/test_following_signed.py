@@ -118,6 +118,16 @@ def test_during_a_rotation_one_authority_has_to_fit(
     assert holds(trusting, b"one")
 
 
+def test_a_node_that_knows_no_authority_of_its_cluster_says_so(trusting: Follower, signer: Signer) -> None:
+    trusting.cluster.pins = frozenset()
+    say(trusting, signer, "one", comment(trusting))
+    assert trusting.standing.error == (
+        "ConfigMap nodes/windows: a signature is for a cluster by its authority, and the kubelet's kubeconfig "
+        "names none: put certificate-authority-data there"
+    )
+    assert holds(trusting, None)
+
+
 def test_a_node_whose_authority_is_exchanged_looks_again(trusting: Follower, signer: Signer) -> None:
     say(trusting, signer, "one", comment(trusting, OTHER_PIN))
     assert trusting.stands(State.REFUSED)
