@@ -74,7 +74,7 @@ class IgnitionFetch:
         if not self._plain_http:
             raise FetchFailed(
                 f"{urls.shown(url)} is plain http without a digest, which anyone on the way can change: use "
-                "https, give its digest (verification.hash of an Ignition), or allow it by "
+                "https, give its digest (verification.hash; #include can have none), or allow it by "
                 f"{options.ALLOW_PLAIN_HTTP.name}"
             )
 
