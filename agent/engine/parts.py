@@ -109,22 +109,28 @@ def share(
         key: tuple(each for each in record.parts if (each in but if part is None else each != part))
         for key, record in records.items()
     }
-    folders = _closed_folders(specification, [records[key] for key in records if beside or lefts[key]])
+    wanted = specification.by_key()
+    staying = [
+        record
+        for key, record in records.items()
+        if (beside or lefts[key]) and not _is_replaced(wanted.get(key), record, part, beside=beside)
+    ]
+    folders = _closed_folders(specification, staying)
     if folders:
         wants = tuple(confined(want, folders) for want in specification.wants)
         specification = replaced(specification, wants=wants)
-    wanted = specification.by_key()
+        wanted = specification.by_key()
     mine, others, met = {}, {}, set()
     for key, record in records.items():
         want, left = wanted.get(key), lefts[key]
         if want is None and (beside or left):
             others[key] = record if beside else replaced(record, parts=left)
-        elif want and (beside or record.parts[0] != part) and _asks_for_less(want, record):
+        elif want is None or _is_replaced(want, record, part, beside=beside):
+            mine[key] = record
+        elif _gives_way(want, record, part, beside=beside):
             others[key] = record if part in record.parts else replaced(record, parts=(*left, str(part)))
             met.add(key)
-        elif part in (None, record.parts[0]) or (want and _yields(record.parts[0], str(part))):
-            mine[key] = record
-        elif want is not None:
+        else:
             _check(host, want, record, inventory, str(part))
             others[key] = replaced(record, parts=(*left, str(part)))
             met.add(key)
@@ -143,8 +149,17 @@ def _closed_folders(specification: Specification, staying: Iterable[Record]) -> 
     return [folder for folder in found if folder is not None]
 
 
-def _asks_for_less(want: Want, record: Record) -> bool:
-    """Return whether it goes by what is there, as a shared folder, and a part has made that its own."""
+def _is_replaced(want: Want | None, record: Record, part: str | None, *, beside: bool) -> bool:
+    """Return whether a run about `part` makes it in place of what is remembered."""
+    if want is None or _gives_way(want, record, part, beside=beside):
+        return False
+    return part in (None, record.parts[0]) or _yields(record.parts[0], str(part))
+
+
+def _gives_way(want: Want, record: Record, part: str | None, *, beside: bool) -> bool:
+    """Return whether it goes by what is there, as a shared folder, and another run has made that its own."""
+    if not beside and record.parts[0] == part:
+        return False
     target = Target.of(want)
     return target.kind.is_content(target.manner) and not target.kind.is_content(record.target.manner)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.engine.repairing import drifted
-from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from sandbox.cli.given import WORKER
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.service.keeper import Keeper
@@ -33,6 +33,12 @@ files:
 - {path: 'C:\etc\kubernetes\x', text: hello, protection: program}
 - {path: 'C:\etc\kubernetes\below\x', text: hello, protection: program}
 """
+FOLDER_YAML = r"""
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+directories:
+- {path: 'C:\k', protection: private}
+"""
 USER_DATA = """\
 #cloud-config
 write_files:
@@ -51,6 +57,10 @@ JOIN = "kubeadm join --config /run/kubeadm/kubeadm-join-config.yaml"
 
 def prepare(windows: Machine, cluster: Cluster) -> Answer:  # noqa: ARG001 - as the other steps have it
     return windows.wmcb("prepare", "--node-config", windows.give("node.yaml", NODE_YAML))
+
+
+def prepare_a_private_folder(windows: Machine, cluster: Cluster) -> Answer:  # noqa: ARG001
+    return windows.wmcb("prepare", "--node-config", windows.give("folder.yaml", FOLDER_YAML))
 
 
 def user_data_that_joins(windows: Machine, cluster: Cluster) -> Answer:
@@ -82,6 +92,7 @@ ORDERS: dict[str, Sequence[Step]] = {
     "user data, then join": [user_data, join],
     "prepare, then an Ignition": [prepare, ignition],
     "an Ignition, then prepare": [ignition, prepare],
+    r"prepare C:\k private, then an Ignition": [prepare_a_private_folder, ignition],
 }
 
 
@@ -91,7 +102,7 @@ def test_the_stricter_rights_count(windows: Machine, cluster: Cluster, steps: Se
     for step in steps:
         answer = step(windows, cluster)
         assert answer.code == 0, answer.err
-        has_joined = has_joined or step not in (prepare, user_data)
+        has_joined = has_joined or step not in (prepare, prepare_a_private_folder, user_data)
         if has_joined:
             assert rights(windows) <= {str(PRIVATE_FILE)}
         status = windows.wmcb("status")
@@ -118,6 +129,17 @@ def test_what_the_file_asked_for_is_made_when_no_node_closes_its_folder(
     assert windows.wmcb("status").code == 0
     assert windows.wmcb("reset").code == 0
     assert rights(windows) == set()
+
+
+def test_a_folder_that_another_part_opens_closes_no_file_of_that_part(
+    windows: Machine, cluster: Cluster
+) -> None:
+    files, kubelet = windows.host.files, PureWindowsPath(r"C:\k\kubelet.exe")
+    assert prepare_a_private_folder(windows, cluster).code == 0
+    assert files.descriptor(kubelet.parent) == PRIVATE_DIRECTORY
+    assert ignition(windows, cluster).code == 0
+    assert files.descriptor(kubelet.parent) == PROGRAM_DIRECTORY
+    assert files.descriptor(kubelet) == PROGRAM_FILE
 
 
 def test_a_join_that_fails_leaves_the_file_as_it_was(windows: Machine, cluster: Cluster) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, reset, status
-from agent.spec import File, Inline, Specification
+from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
+from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.engine import nodes
 from sandbox.engine.world import Killed, Power, picture, powered
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 FILE = PureWindowsPath(r"C:\first.txt")
+FOLDER = PureWindowsPath(r"C:\folder")
 
 
 def first(content: bytes = b"first") -> Specification:
@@ -50,6 +52,17 @@ def test_its_own_is_made_right_again(host: Host) -> None:
     beside(host, first(b"other"))
     assert host.files.read(FILE) == b"other"
     assert status(host).is_well
+
+
+def test_a_folder_of_its_own_that_it_opens_closes_no_file_of_it(host: Host) -> None:
+    def folder(protection: Protection) -> Specification:
+        file = File(FOLDER / "x", Inline(b"hello"), protection=Protection.PROGRAM)
+        return Specification.of([Directory(FOLDER, protection), file])
+
+    beside(host, folder(Protection.PRIVATE))
+    assert host.files.descriptor(FOLDER / "x") == PRIVATE_FILE
+    beside(host, folder(Protection.PROGRAM))
+    assert host.files.descriptor(FOLDER / "x") == PROGRAM_FILE
 
 
 def test_reset_takes_all_of_it(host: Host) -> None:
