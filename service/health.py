@@ -43,7 +43,8 @@ class Health:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._unwell_since: dict[Key, float] = {}
+        self._unwell_since: dict[Key, tuple[int | None, float]] = {}
+        """In which process: one that has been started since then has its whole time."""
         self._seen_well: dict[Key, int | None] = {}
         """In which process: of one that has just begun nobody knows whether it hangs, or is slow to start."""
         self._patience: float | None = None
@@ -60,7 +61,8 @@ class Health:
     def _soon(self, key: Key) -> float:
         """At first, and ever more seldom."""
         now = self._host.clock.monotonic()
-        return max(_SOON_SECONDS, (now - self._unwell_since.get(key, now)) / 2)
+        _, since = self._unwell_since.get(key, (None, now))
+        return max(_SOON_SECONDS, (now - since) / 2)
 
     def hung(self, records: Iterable[Record]) -> Mapping[Key, Hung]:
         """What runs and has not been well for longer than it may, until it is `seen_to`. Asks each."""
@@ -71,13 +73,22 @@ class Health:
                     self._unwell_since.pop(key, None)
                     continue
                 now = self._host.clock.monotonic()
-                since = self._unwell_since.setdefault(key, now)
+                since = self._since(key, now)
                 left = self._limit(record, check) - (now - since)
                 if left <= 0:
                     found[key] = Hung(f"{lack} for {now - since:.0f} seconds", since)
                 else:
                     self._patience = left if self._patience is None else min(left, self._patience)
         return found
+
+    def _since(self, key: Key, now: float) -> float:
+        """Return since when the process that runs now has not been healthy."""
+        process = _process(self._host, key.name)
+        former, since = self._unwell_since.get(key, (process, now))
+        if process != former:
+            since = now
+        self._unwell_since[key] = process, since
+        return since
 
     def seen_to(self, keys: Iterable[Key]) -> None:
         """Give each of these its whole time again: it was restarted, or what had harmed it was taken back."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.machine_lock import COMMAND_LOCK
 from agent.engine.progress import Silent
 from agent.engine.repairing import Found, drifted
 from agent.engine.run import make_so, reset, status
@@ -417,6 +418,28 @@ def test_a_hung_service_is_restarted_once_its_limit_is_over(keeper: Keeper) -> N
     facts.write_text("{}")
     keeper.pass_time(10 * MINUTE)
     assert len(keeper.starts) == 1
+
+
+def test_a_hung_service_that_a_command_restarts_has_its_whole_time_again(
+    tmp_path: pathlib.Path, host: Host
+) -> None:
+    def status(name: str) -> ServiceStatus:
+        return replaced(host.services.status(name), pid=process)
+
+    process, answer = 1, 200
+    keeper = Keeper(tmp_path, host, services={"status": status}, loopback={"get": lambda *_: answer})
+    keeper.make(nodes.node())
+    keeper.told()
+    keeper.starts.clear()
+    answer = 500
+    keeper.pass_time(55)
+    with host.processes.exclusive(COMMAND_LOCK):
+        keeper.pass_time(30)
+        process = 2
+    keeper.pass_time(50)
+    assert (keeper.starts, keeper.told()) == ([], [])
+    keeper.pass_time(30)
+    assert [event for event, _ in keeper.told()] == [Event.HUNG]
 
 
 def test_one_that_could_not_be_restarted_is_not_told_to_have_been(
