@@ -313,8 +313,7 @@ class Operated:
     def _remove_imported(self, bundle: Sequence[TrustedCertificate], progress: _Changes) -> None:
         """A list that cannot be used keeps no node from working: any user may put one into an open folder."""
         try:
-            for each in remove_imported(self._host, bundle):
-                progress.changed(each.key, Action.REMOVE)
+            remove_imported(self._host, bundle, lambda each: progress.changed(each.key, Action.REMOVE))
             self._telling.is_over(_IMPORTED)
         except Refused as fault:
             self._telling.tell_once(_IMPORTED, Event.NOT_REPAIRED, str(fault))

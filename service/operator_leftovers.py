@@ -18,7 +18,7 @@ from agent.sources.trusted_certificates import trusted
 from service.refusing import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from agent.host.port import Host
     from agent.spec.trusted_certificate import TrustedCertificate
@@ -50,28 +50,58 @@ def restrict(host: Host, path: PureWindowsPath) -> bool:
     return True
 
 
-def remove_imported(host: Host, bundle: Collection[TrustedCertificate]) -> Sequence[TrustedCertificate]:
+def remove_imported(
+    host: Host, bundle: Collection[TrustedCertificate], removed: Callable[[TrustedCertificate], None]
+) -> None:
     """Remove from Windows' roots what the operator's own daemon imported and `bundle` no longer has.
 
-    What another document of this machine names stays. Return what was removed. Raises Refused, with nothing
-    removed, where the daemon's list cannot be read, and CannotBeSo for a damaged inventory.
+    What another document of this machine names stays. `removed` is called for each that was removed. Raises
+    Refused, with nothing removed, where the daemon's list cannot be read; with all others removed, where
+    Windows refuses some; and CannotBeSo for a damaged inventory.
     """
-    if host.files.observe(IMPORTED) is None:
-        return ()
-    imported, own = _imported(host), Inventory.load(StateFolder.of(host)).records
-    gone = [each for each in imported if each not in bundle]
-    removed = [each for each in gone if each.key not in own and _remove(host, each)]
-    left = [each.encoded for each in imported if each in bundle]
+    imported = _imported(host)
+    if imported is None:
+        return
+    own = Inventory.load(StateFolder.of(host)).records
+    left = [each for each in imported if each in bundle]
+    refused: list[str] = []
+    for each in imported:
+        if each in left or each.key in own:
+            continue
+        try:
+            host.roots.remove(each.key.name)
+            removed(each)
+        except NotFound:
+            pass
+        except HostError as fault:
+            left.append(each)
+            refused.append(str(fault))
     # Last: where this is cut off, the next run finds the rest by the list.
-    if not left:
+    if not left or len(left) < len(imported):
+        try:
+            _write_imported(host, left)
+        except HostError as fault:
+            refused.append(str(fault))
+    if refused:
+        raise Refused(
+            "of the certificates that the operator's own daemon imported, not all could be removed: "
+            f"{IMPORTED}: {'; '.join(refused)}; remove them where they come from, such as a group policy"
+        )
+
+
+def _write_imported(host: Host, left: Sequence[TrustedCertificate]) -> None:
+    if left:
+        content = "".join(ssl.DER_cert_to_PEM_cert(each.encoded) for each in left)
+        host.files.write(IMPORTED, content.encode(), PRIVATE_FILE)
+    else:
         host.files.remove(IMPORTED)
-    elif gone:
-        host.files.write(IMPORTED, "".join(map(ssl.DER_cert_to_PEM_cert, left)).encode(), PRIVATE_FILE)
-    return removed
 
 
-def _imported(host: Host) -> Sequence[TrustedCertificate]:
+def _imported(host: Host) -> Sequence[TrustedCertificate] | None:
+    """Return what the daemon's list names; None where there is no list."""
     try:
+        if host.files.observe(IMPORTED) is None:
+            return None
         restrict(host, IMPORTED)
         owner = host.files.descriptor(IMPORTED).owner
         if not is_trusted(owner) and owner != host.access.caller():
@@ -84,14 +114,6 @@ def _imported(host: Host) -> Sequence[TrustedCertificate]:
             f"the list of certificates that the operator's own daemon imported cannot be read: {IMPORTED}: "
             f"{fault}; remove it, and those certificates stay"
         ) from fault
-
-
-def _remove(host: Host, certificate: TrustedCertificate) -> bool:
-    try:
-        host.roots.remove(certificate.key.name)
-    except NotFound:
-        return False
-    return True
 
 
 def remove_old_overlay_certificates(host: Host) -> Sequence[PureWindowsPath]:

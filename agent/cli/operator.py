@@ -249,12 +249,14 @@ def _remove_variables(host: Host, names: Sequence[str]) -> bool:
     return bool(there)
 
 
-def _remove_imported(host: Host) -> Sequence[TrustedCertificate]:
+def _remove_imported(host: Host) -> bool:
+    """Return whether any was removed."""
+    removed: list[TrustedCertificate] = []
     try:
-        return remove_imported(host, ())
+        remove_imported(host, (), removed.append)
     except Refused as fault:
         tell(f"wmcb: warning: {fault}")
-        return ()
+    return bool(removed)
 
 
 def _remove_managed(host: Host) -> int:

@@ -11,9 +11,10 @@ import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
-from agent.host.errors import host_error
+from agent.host.errors import AccessDenied, host_error
 from agent.host.port import ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_FILE
+from agent.host.sandbox.roots import SandboxRoots
 from agent.host.sandbox.services import SandboxServices
 from agent.host.sddl import SecurityDescriptor
 from agent.sources.trusted_certificates import trusted
@@ -340,6 +341,24 @@ def test_a_clean_up_removes_certificates_that_the_operators_own_daemon_imported(
     assert operated.host.files.observe(PureWindowsPath(r"C:\k\imported-certs.pem")) is None
     annotations = {f"{PREFIX}version": None, f"{PREFIX}reboot-required": ""}
     assert patched == [{"metadata": {"annotations": annotations}}]
+
+
+def test_a_clean_up_goes_on_where_an_imported_certificate_cannot_be_removed(
+    operated: Operated, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(_: SandboxRoots, thumbprint: str) -> None:
+        raise AccessDenied("remove", f"root certificate {thumbprint}", 5)
+
+    text = (DATA.parent / "certificates" / "example-root.pem").read_text()
+    operated.host.roots.add(trusted(text)[0].encoded)
+    operated.put(r"C:\k\imported-certs.pem", text.encode())
+    patched = operated.patches(server)
+    monkeypatch.setattr(SandboxRoots, "remove", denied)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert done.code == 0, done.err
+    assert f"root certificate {trusted(text)[0].key.name}" in done.err
+    assert operated.host.files.observe(PureWindowsPath(r"C:\k\imported-certs.pem")) is not None
+    assert patched == [{"metadata": {"annotations": {f"{PREFIX}version": None}}}]
 
 
 def test_a_clean_up_goes_on_where_the_list_of_imported_certificates_cannot_be_read(

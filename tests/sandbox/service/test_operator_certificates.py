@@ -10,7 +10,9 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.engine.state_folder import StateFolder
+from agent.host.errors import AccessDenied
 from agent.host.port import ROOT_CERTIFICATES
+from agent.host.sandbox.roots import SandboxRoots
 from agent.host.sddl import SecurityDescriptor
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
@@ -116,6 +118,33 @@ def test_an_imported_certificate_that_another_document_names_stays(worker: Worke
     worker.begin()
     worker.says()
     assert believed(worker) == {"example"}
+
+
+def test_one_imported_certificate_that_cannot_be_removed_keeps_no_other_from_that(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that a group policy deploys."""
+    remove, policys = SandboxRoots.remove, trusted(EXAMPLE)[0].key.name
+
+    def without_the_policys(roots: SandboxRoots, thumbprint: str) -> None:
+        if thumbprint == policys:
+            raise AccessDenied("remove", f"root certificate {thumbprint}", 5)
+        remove(roots, thumbprint)
+
+    imports(worker, EXAMPLE, OTHER)
+    worker.begin()
+    with monkeypatch.context() as denied:
+        denied.setattr(SandboxRoots, "remove", without_the_policys)
+        worker.says()
+    assert believed(worker) == {"example"}
+    assert trusted(worker.host.files.read(IMPORTED).decode()) == trusted(EXAMPLE)
+    assert sorted(worker.services()) == ALL
+    assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}]
+    told = [text for event, text in worker.told() if event is Event.NOT_REPAIRED]
+    assert [policys in text for text in told if str(IMPORTED) in text] == [True]
+    restart(worker)
+    assert believed(worker) == set()
+    assert worker.host.files.observe(IMPORTED) is None
 
 
 UNTRUSTED_LISTS = {
