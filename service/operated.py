@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.engine.machine_lock import held_by_service
 from agent.engine.planning import Action
 from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
@@ -311,9 +312,13 @@ class Operated:
         return bool(progress.changes)
 
     def _remove_imported(self, bundle: Sequence[TrustedCertificate], progress: _Changes) -> None:
-        """A list that cannot be used keeps no node from working: any user may put one into an open folder."""
+        """A list that cannot be used keeps no node from working: any user may put one into an open folder.
+
+        Raises Busy.
+        """
         try:
-            remove_imported(self._host, bundle, lambda each: progress.changed(each.key, Action.REMOVE))
+            with held_by_service(self._host):
+                remove_imported(self._host, bundle, lambda each: progress.changed(each.key, Action.REMOVE))
             self._telling.is_over(_IMPORTED)
         except Refused as fault:
             self._telling.tell_once(_IMPORTED, Event.NOT_REPAIRED, str(fault))

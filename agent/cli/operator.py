@@ -19,6 +19,7 @@ from agent.cli.removing import remove_services
 from agent.cli.run_log import LARGEST_BYTES, RunLog
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
+from agent.engine.machine_lock import Busy, held_by_command
 from agent.engine.run import make_so
 from agent.host.errors import HostError
 from agent.kube.answers import at, text_at
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent.cli.arguments import Option, Request
+    from agent.engine.progress import Progress
     from agent.host.port import Control, Host
     from agent.kube.answers import Object
     from agent.kube.client import Client
@@ -134,7 +136,7 @@ def cleanup(request: Request) -> int:
             done = make_so(host, Specification(), RELEASE, told, part=PART)
             others = _remove_managed(host)
             unset = _remove_variables(host, variables)
-            imported = _remove_imported(host)
+            imported = _remove_imported(host, told)
         gone = {change.target.key for change in done.plan.changes}
         pods = end_pods(host)
         if there is not None:
@@ -249,12 +251,13 @@ def _remove_variables(host: Host, names: Sequence[str]) -> bool:
     return bool(there)
 
 
-def _remove_imported(host: Host) -> bool:
+def _remove_imported(host: Host, progress: Progress) -> bool:
     """Return whether any was removed."""
     removed: list[TrustedCertificate] = []
     try:
-        remove_imported(host, (), removed.append)
-    except Refused as fault:
+        with held_by_command(host, progress.waiting):
+            remove_imported(host, (), removed.append)
+    except (Busy, Refused) as fault:
         tell(f"wmcb: warning: {fault}")
     return bool(removed)
 

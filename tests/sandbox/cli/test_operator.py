@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.machine_lock import COMMAND_LOCK, LOCK
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import AccessDenied, host_error
@@ -359,6 +360,20 @@ def test_a_clean_up_goes_on_where_an_imported_certificate_cannot_be_removed(
     assert f"root certificate {trusted(text)[0].key.name}" in done.err
     assert operated.host.files.observe(PureWindowsPath(r"C:\k\imported-certs.pem")) is not None
     assert patched == [{"metadata": {"annotations": {f"{PREFIX}version": None}}}]
+
+
+def test_no_other_wmcb_changes_the_machine_while_a_clean_up_removes_imported_certificates(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(*_: object) -> None:
+        held.append([operated.host.processes.is_held(name) for name in (COMMAND_LOCK, LOCK)])
+
+    held: list[list[bool]] = []
+    text = (DATA.parent / "certificates" / "example-root.pem").read_text()
+    operated.put(r"C:\k\imported-certs.pem", text.encode())
+    monkeypatch.setattr(SandboxRoots, "remove", remove)
+    done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, held) == (0, [[True, True]])
 
 
 def test_a_clean_up_goes_on_where_the_list_of_imported_certificates_cannot_be_read(

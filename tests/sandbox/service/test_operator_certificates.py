@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.engine.machine_lock import LOCK
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.engine.state_folder import StateFolder
@@ -118,6 +119,17 @@ def test_an_imported_certificate_that_another_document_names_stays(worker: Worke
     worker.begin()
     worker.says()
     assert believed(worker) == {"example"}
+
+
+def test_no_other_wmcb_changes_the_machine_while_imported_certificates_are_removed(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+    monkeypatch.setattr(SandboxRoots, "remove", lambda *_: held.append(worker.host.processes.is_held(LOCK)))
+    imports(worker, EXAMPLE)
+    worker.begin()
+    worker.says()
+    assert held == [True]
 
 
 def test_one_imported_certificate_that_cannot_be_removed_keeps_no_other_from_that(
