@@ -101,20 +101,20 @@ class Leaving:
             _end(self._host, shims)
         if self._ends_pods:
             self._forget_addresses()
-        if self._cleans_tmp and self._has_tmp():
-            self._clean_tmp()
-            self._lost.append(f"but {_KUBEADM_TMP} was removed: what kubeadm.exe had saved there")
 
     def _has_tmp(self) -> bool:
         with suppress(HostError):
             return self._host.files.observe(_KUBEADM_TMP) is not None
         return False
 
-    def _clean_tmp(self) -> None:
+    def _clean_tmp(self) -> bool:
+        """Remove the folder, or warn; return whether it is gone."""
         try:
             remove_tree(self._host.files, _KUBEADM_TMP)
         except HostError as fault:
             self._notice(f"warning: {fault}")
+            return False
+        return True
 
     def _forget_addresses(self) -> None:
         """Now that no pod has any: the folders that this lies in go with the rest."""
@@ -126,26 +126,30 @@ class Leaving:
             self._notice(f"warning: {fault}")
         self._lost.append(f"but {_CNI_STATE} was removed: the addresses that pods had")
 
-    def when_done(self) -> None:
-        """What others made is no part of the run and cannot be given back: nothing else may fail any more."""
-        if self._deletes_networks:
-            from agent.resources.hns_objects import delete_all
+    def when_done(self) -> Iterator[str]:
+        """Remove what others made, also from a machine with nothing of wmcb's; yield a line for each.
 
-            try:
-                delete_all(self._host)
-            except Unsupported:
-                return  # then there is none
-            except HostError as fault:
-                self._notice(f"warning: {fault}")
-
-    def where_nothing_is_left(self) -> Iterator[str]:
-        """What goes also from a machine with nothing of wmcb's: the reset before this one has told of it."""
-        if self._cleans_tmp and self._has_tmp():
-            self._clean_tmp()
+        It is no part of the run and cannot be given back: nothing else may fail any more.
+        """
+        if self._cleans_tmp and self._has_tmp() and self._clean_tmp():
             yield f"{_KUBEADM_TMP} is removed"
-        if self._deletes_networks and (networks := _networks(self._host)):
-            self.when_done()
-            yield f"what was in HNS is deleted: {', '.join(networks)}"
+        if self._deletes_networks:
+            networks = _networks(self._host)
+            if self._delete_networks() and networks:
+                yield f"what was in HNS is deleted: {', '.join(networks)}"
+
+    def _delete_networks(self) -> bool:
+        """Delete what is in HNS, or warn; return whether that succeeded."""
+        from agent.resources.hns_objects import delete_all
+
+        try:
+            delete_all(self._host)
+        except Unsupported:
+            return False  # then there is none
+        except HostError as fault:
+            self._notice(f"warning: {fault}")
+            return False
+        return True
 
     def lost(self) -> Sequence[str]:
         """What a reset that is taken back does not give back."""

@@ -58,12 +58,11 @@ def run(request: Request) -> int:
         leaving = Leaving(request, host, told.remark)
         done = _leave(request, host, leaving, told)
         told.found(stays(done.plan))
-        beside = [] if done.plan.changes else list(leaving.where_nothing_is_left())
+        beside = list(leaving.when_done())
     staying = stays(done.plan)
     if not staying:
         told.log.remove()
     if done.plan.changes:
-        leaving.when_done()
         elsewhere = (
             *_not_run(request, done),
             *_unread(host, done),
@@ -77,16 +76,18 @@ def run(request: Request) -> int:
     if request.wants_json:
         from agent.cli import plan_documents
 
-        say(plan_documents.result_document(_without(done, told.foreseen.staying), told.foreseen.remarks))
+        remarks = [*told.foreseen.remarks, *beside]
+        say(plan_documents.result_document(_without(done, told.foreseen.staying), remarks))
     elif staying:
-        say("\n  ".join(["not all could be taken back; all else is as it was before wmcb", *done.left]))
+        first = "not all could be taken back; all else is as it was before wmcb"
+        say("\n  ".join([first, *beside, *done.left]))
     elif not done.plan.changes:
         more = " but what it was prepared with" if request.has(options.KEEP_PREPARED) else ""
         nothing = f"wmcb has put nothing on this machine{more}"
         say("\n  ".join([nothing, *beside]) if beside else f"nothing to do: {nothing}")
     else:
         before = "wmcb made it a node" if request.has(options.KEEP_PREPARED) else "wmcb"
-        say("\n".join([f"the machine is as it was before {before}", *(f"  {line}" for line in done.left)]))
+        say("\n  ".join([f"the machine is as it was before {before}", *beside, *done.left]))
     return FAILED if staying else DONE
 
 

@@ -11,8 +11,10 @@ import pytest
 from agent.cli import upgrade
 from agent.cli.arguments import parse
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
+from agent.host.errors import InUse
 from agent.sources.kubeadm.model import Timeouts
 from sandbox.cli.test_join import Cluster, cluster, windows
+from sandbox.cli.test_node_config import given
 from sandbox.cli.test_under_kubeadm import configuration, kubeadm
 from sandbox.cli.test_upgrade import joined
 
@@ -244,11 +246,66 @@ def test_kubeadms_temporary_folder(
     assert answer.code == 0, answer.err
     assert has_tmp(windows) is stays
     assert (f"would remove {TMP}" in answer.out) is ("--dry-run" in more)
+    assert (f"  {TMP} is removed" in answer.out.splitlines()) is not stays
+
+
+def test_kubeadms_temporary_folder_where_only_what_was_prepared_is_left(bare: Machine) -> None:
+    assert bare.wmcb("prepare", *given(bare)).code == 0
+    bare.put(rf"{TMP}\x", b"x")
+    answer = kubeadm(bare, "reset", "-f", "--cleanup-tmp-dir")
+    first = "wmcb has put nothing on this machine but what it was prepared with"
+    assert answer.out == f"{first}\n  {TMP} is removed\n"
+    assert not has_tmp(bare)
+
+
+def test_a_reset_that_is_rolled_back_leaves_kubeadms_temporary_folder(
+    node: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("the disk is gone")
+
+    node.put(rf"{TMP}\x", b"x")
+    monkeypatch.setattr("agent.engine.run.Making.make_sure", fails)
+    answer = kubeadm(node, "reset", "--cleanup-tmp-dir")
+    assert answer.code == 1
+    assert answer.error_lines[-1].endswith("; the machine is as it was before")
+    assert has_tmp(node)
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_kubeadms_temporary_folder_that_a_program_has_open(
+    windows: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, joins: bool
+) -> None:
+    def is_open(_files: object, folder: PureWindowsPath) -> None:
+        raise InUse("remove", str(folder), 32)
+
+    windows.put(rf"{TMP}\x", b"x")
+    if joins:
+        assert kubeadm(windows, "join", "--config", configuration(windows, cluster)).code == 0
+    monkeypatch.setattr("agent.cli.leaving.remove_tree", is_open)
+    answer = kubeadm(windows, "reset", "--cleanup-tmp-dir")
+    assert f"{TMP} is removed" not in answer.out
+    assert f"wmcb: warning: {InUse('remove', TMP, 32)}" in answer.error_lines
+    assert has_tmp(windows)
+
+
+def test_a_folder_that_is_said_to_stay_for_kubeadms_temporary_one_stays(windows: Machine) -> None:
+    windows.host.services.start("containerd")
+    assert windows.wmcb(*windows.node).code == 0
+    windows.put(rf"{TMP}\x", b"x")
+    answer = kubeadm(windows, "reset", "--cleanup-tmp-dir")
+    folder = PureWindowsPath(TMP).parent
+    assert f"stays: {folder}, which holds something that is not wmcb's (tmp)" in answer.error_lines
+    assert f"  {TMP} is removed" in answer.out.splitlines()
+    assert windows.host.files.list(folder) == []
 
 
 def test_kubeadms_temporary_folder_where_wmcb_made_nothing(machine: Machine) -> None:
     machine.put(rf"{TMP}\x", b"x")
-    assert f"{TMP} is removed" in kubeadm(machine, "reset", "--cleanup-tmp-dir").out
+    told = kubeadm(machine, "reset", "--cleanup-tmp-dir")
+    assert told.out == (
+        f"wmcb has put nothing on this machine but what it was prepared with\n  {TMP} is removed\n"
+    )
     assert not has_tmp(machine)
 
 
