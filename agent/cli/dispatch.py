@@ -30,11 +30,9 @@ def run(
         if called == "kubeadm":
             from agent.cli.kubeadm_commands import COMMANDS as OF_KUBEADM
             from agent.cli.kubeadm_commands import COMMON as COMMON_OF_KUBEADM
-            from agent.cli.kubeadm_commands import UNLISTED, refuse_what_is_elsewhere, without_unlisted
+            from agent.cli.kubeadm_commands import kubeadm_request
 
-            refuse_what_is_elsewhere(arguments)
-            common = (*COMMON_OF_KUBEADM, *UNLISTED)
-            request = without_unlisted(parse(arguments, OF_KUBEADM, common, called, last_counts=True))
+            request = kubeadm_request(arguments)
             return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
         return _run(parse(arguments, COMMANDS, elsewhere=ELSEWHERE), COMMANDS, called, COMMON)
     except Failure as failure:

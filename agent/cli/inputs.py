@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options, values
-from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.command_line import called
@@ -18,7 +17,7 @@ from agent.sources.kubelet.placement import ARGUMENTS_FILE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.cli.arguments import Option
+    from agent.cli.arguments import Option, Request
     from agent.host.port import Host
 
 UPGRADE = "upgrade"
@@ -120,7 +119,7 @@ def first_look(request: Request, host: Host) -> tuple[str, Request | None]:
 def _by_user_data(request: Request) -> Request:
     others = {name: value for name, value in request.values.items() if name != options.IGNITION.name}
     named = {**others, options.USER_DATA.name: request.value(options.IGNITION, "")}
-    return Request(request.words, request.command, named, request.operand)
+    return request.with_values(named)
 
 
 def confirmation(request: Request, host: Host, asking: Asking) -> Callable[[], None] | None:

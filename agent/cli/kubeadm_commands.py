@@ -6,7 +6,7 @@ Called as kubeadm.exe, the program takes what Cluster API and people's scripts s
 from __future__ import annotations
 
 from agent.cli import join_options, options
-from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option
+from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, parse
 from agent.cli.failure import BadUsage
 from agent.cli.streams import tell
 
@@ -52,7 +52,7 @@ _OF_THE_LOG = (
     Option("--vmodule", "has no effect", placeholder="PATTERN=N"),
 )
 """What releases of kubeadm take from klog, the library of its log; of these 1.34 has only --vmodule left."""
-UNLISTED = (_ROOTFS, *_OF_THE_LOG)
+_UNLISTED = (_ROOTFS, *_OF_THE_LOG)
 """Options of every command that help does not list."""
 _JOIN = (
     *join_options.CLUSTER,
@@ -170,7 +170,7 @@ _ELSEWHERE = {
 }
 
 
-def refuse_what_is_elsewhere(arguments: Sequence[str]) -> None:
+def _refuse_what_is_elsewhere(arguments: Sequence[str]) -> None:
     """Raises BadUsage for what kubeadm does, but on no Windows machine, whatever its options are."""
     words = " ".join(_words(arguments))
     for name, reason in _ELSEWHERE.items():
@@ -182,7 +182,7 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
     """Yield what is neither an option nor the value of one that is known here."""
     known = (
         *COMMON,
-        *UNLISTED,
+        *_UNLISTED,
         *(option for command in COMMANDS for option in (*command.options, *command.unlisted)),
     )
     with_value = {name for option in known if option.placeholder for name in (option.name, option.short)}
@@ -194,7 +194,14 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def without_unlisted(request: Request) -> Request:
+def kubeadm_request(arguments: Sequence[str]) -> Request:
+    """Return what a command line of kubeadm's asks for. Raises BadUsage."""
+    _refuse_what_is_elsewhere(arguments)
+    common = (*COMMON, *_UNLISTED)
+    return _without_unlisted(parse(arguments, COMMANDS, common, "kubeadm", last_counts=True))
+
+
+def _without_unlisted(request: Request) -> Request:
     """Return the request without the options of kubeadm's log. Raises BadUsage for what cannot be meant."""
     if request.value(_ROOTFS, ""):
         raise BadUsage(f"{_ROOTFS.name}: Windows has no other root for a program", where=_ROOTFS.name)
@@ -204,5 +211,5 @@ def without_unlisted(request: Request) -> Request:
     for option in (_LOG_FILE, options.LOG_DIR):
         if request.value(option, ""):
             tell(f"wmcb: {option.name} has no effect here: the log is where wmcb has its own")
-    names = {option.name for option in UNLISTED}
+    names = {option.name for option in _UNLISTED}
     return request.with_values({name: value for name, value in request.values.items() if name not in names})

@@ -13,7 +13,6 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options, values
-from agent.cli.arguments import Request, parse
 from agent.cli.asking import Asking, tell_report
 from agent.cli.bootstrap import fit_for
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
@@ -30,7 +29,7 @@ from agent.cli.inputs import (
 )
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
-from agent.cli.kubeadm_commands import COMMANDS, COMMON
+from agent.cli.kubeadm_commands import kubeadm_request
 from agent.cli.kubelet_program import kubelet_file
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.outstanding import THE_JOIN, THE_REST
@@ -52,6 +51,7 @@ from agent.spec import File, HostName, Key, Specification
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agent.cli.arguments import Request
     from agent.cli.engine_run import Told
     from agent.engine.run import Done
     from agent.host.port import Host
@@ -269,7 +269,7 @@ class _Run:
 
     def _join(self, told: Told, join: Join, title: str) -> None:
         """As kubeadm would be called, in this process. Raises BadUsage."""
-        asked = as_worker(parse(["join", *join.arguments], COMMANDS, COMMON), self._asking.notice)
+        asked = as_worker(kubeadm_request(["join", *join.arguments]), self._asking.notice)
         if asked.has(options.DRY_RUN):
             text = f"kubeadm join with {options.DRY_RUN.name} joins nothing; leave that out"
             raise BadUsage(text, where=options.DRY_RUN.name)
@@ -277,7 +277,7 @@ class _Run:
         values = {**own, **asked.values}
         if join.configuration is not None:
             values[CONFIG.name] = str(join.configuration)
-        request = Request(asked.words, asked.command, values, asked.operand)
+        request = asked.with_values(values)
         asking = replaced(asking_for(request, self._host), notice=self._asking.notice)
         if asking.join is not None and asking.join.dry_run:
             raise BadInput(

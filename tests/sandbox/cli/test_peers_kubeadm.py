@@ -9,12 +9,11 @@ import pytest
 import yaml
 
 from agent.cli import under_kubeadm
-from agent.cli.arguments import parse
 from agent.cli.asking import Asking
 from agent.cli.failure import BadUsage
 from agent.cli.join import runtime_endpoint_of
 from agent.cli.join_configuration import configuration_of
-from agent.cli.kubeadm_commands import COMMANDS, COMMON, UNLISTED, without_unlisted
+from agent.cli.kubeadm_commands import kubeadm_request
 from agent.sources.kubeadm import version_skew
 from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
 from agent.sources.kubeadm.model import Argument, NodeRegistration, Taint
@@ -75,8 +74,7 @@ def check_join(machine: Machine, row: dict[str, Any], words: list[str]) -> None:
     """As far as no cluster is asked."""
     told: list[str] = []
     try:
-        parsed = parse(words, COMMANDS, (*COMMON, *UNLISTED), "kubeadm", last_counts=True)
-        request = under_kubeadm.as_worker(without_unlisted(parsed), told.append)
+        request = under_kubeadm.as_worker(kubeadm_request(words), told.append)
         configuration = configuration_of(request, machine.host, Asking(notice=told.append))
     except BadUsage as fault:
         check(row, accepted=False, said=fault)
@@ -155,7 +153,7 @@ def test_taints(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", ON_THE_NODE["container runtimes"]["rows"], ids=str)
 def test_container_runtimes(machine: Machine, row: dict[str, Any]) -> None:
     machine.facts(pipes=row["pipes"])
-    request = parse(["join", "--discovery-file=https://foo"], COMMANDS, COMMON)
+    request = kubeadm_request(["join", "--discovery-file=https://foo"])
     configuration = configuration_of(request, machine.host, Asking())
     try:
         found = runtime_endpoint_of(request, machine.host, configuration)

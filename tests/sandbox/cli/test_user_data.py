@@ -401,6 +401,48 @@ def test_a_configuration_of_a_dry_run_is_refused(windows: Machine, given: str) -
     assert windows.host.services.read("kubelet") is None
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--vmodule=a=1",
+        "--v=5 --v=6",
+        "-v5",
+        "--log-file-max-size 10 --logtostderr",
+        "--rootfs=",
+    ],
+)
+def test_the_join_takes_the_options_of_kubeadms_log(windows: Machine, given: str, options: str) -> None:
+    text = Path(given).read_text().replace("kubeadm join", f"kubeadm join {options}")
+    answer = carry_out(windows, windows.give("data", text))
+    assert answer.code == 0, answer.err
+    assert windows.host.services.read("kubelet") is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--rootfs=C:/root", "--rootfs: Windows has no other root for a program"),
+        ("--v=much", "--v much: expected a number, such as 5"),
+    ],
+)
+def test_the_join_is_refused_as_kubeadm_exe_does(
+    windows: Machine, given: str, options: str, said: str
+) -> None:
+    text = Path(given).read_text().replace("kubeadm join", f"kubeadm join {options}")
+    answer = carry_out(windows, windows.give("data", text))
+    assert answer.code == 2
+    assert said in answer.error_lines[-1]
+    assert windows.host.services.read("kubelet") is None
+
+
+def test_the_option_dry_run_that_is_off_goes_before_the_configuration(windows: Machine, given: str) -> None:
+    text = Path(given).read_text().replace("nodeRegistration:", "dryRun: true\n      nodeRegistration:")
+    text = text.replace("kubeadm join", "kubeadm join --dry-run=false")
+    answer = carry_out(windows, windows.give("data", text))
+    assert answer.code == 0, answer.err
+    assert windows.host.services.read("kubelet") is not None
+
+
 @pytest.fixture
 def to_be_renamed(windows: Machine, given: str) -> str:
     text = Path(given).read_text().replace("runcmd:", "hostname: a-longer-name-7k2p.example\nruncmd:")
