@@ -12,6 +12,7 @@ from agent.cli import options, values
 from agent.cli.asking import Asking
 from agent.cli.bootstrap import MAKE_A_NODE, fit_for
 from agent.cli.checking import ignored_checks
+from agent.cli.command_line import command_line
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, Failure
 from agent.cli.looking import looking
@@ -46,7 +47,7 @@ def initialize_kubelet(request: Request) -> int:
     specification = _wanted(request, host, asking, notices)
     with recorded(host, MAKE_A_NODE, Nothing()) as told:
         told.found(notices)
-        engine.make_so(host, specification, RELEASE, told)
+        engine.make_so(host, specification, RELEASE, told, command=command_line(request))
     say("Bootstrapping completed successfully")
     return DONE
 

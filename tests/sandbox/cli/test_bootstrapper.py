@@ -118,6 +118,17 @@ def test_warnings_are_in_the_log_alone(machine: Machine) -> None:
     assert b"warning: memory: 3.0 GiB" in machine.read(r"C:\ProgramData\wmcb\logs\wmcb.log")
 
 
+def test_status_has_the_command_that_repairs_it(machine: Machine) -> None:
+    assert initialize(machine, "--node-ip", "192.0.2.7").code == 0
+    machine.host.files.remove(PureWindowsPath(r"C:\k\kubelet-ca.crt"))
+    status = machine.wmcb("status")
+    again = f"wmcb initialize-kubelet --ignition-file {WORKER} --kubelet-path {machine.kubelet}"
+    assert status.code == 1
+    assert f"{again} --node-ip 192.0.2.7 --sandbox {machine.place}" in status.out
+    assert initialize(machine, "--node-ip", "192.0.2.7").code == 0
+    assert machine.wmcb("status").code == 0
+
+
 BOTH = ("--ignition-file", "{ignition}", "--kubelet-path", "{kubelet}")
 FAILURES: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--ignition-file FILE is needed", ("--kubelet-path", "{kubelet}")),
