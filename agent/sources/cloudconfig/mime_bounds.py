@@ -22,7 +22,11 @@ MOST_LINES = 500_000
 LONGEST_HEADER = 8192
 
 _HEADER = re.compile(rb"^content-[a-z-]{1,40}:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
-_NESTING = re.compile(rb"multipart/|message/", re.IGNORECASE)
+_NESTING = re.compile(rb"message/|boundary[\s*0-9]*=", re.IGNORECASE)
+"""The email parser reads a multipart message without a boundary as text.
+
+RFC 2231 has `boundary*=` and `boundary*0=`.
+"""
 _REPORT = b"message/delivery-status"
 """The email parser makes a message of each of its paragraphs."""
 
@@ -40,7 +44,9 @@ def check_bounds(message: bytes) -> None:
 
 
 def _nesting_headers(text: bytes) -> Iterator[bytes]:
-    """Yield what may be headers of multipart and attached messages, wherever they stand."""
+    """Yield what may be headers of multipart messages with a boundary, and of attached messages,
+    wherever they stand.
+    """
     found = 0
     for match in _HEADER.finditer(text):
         header = match[0]

@@ -15,10 +15,11 @@ HEADS = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
 CONFIG = ("text/cloud-config", "runcmd: [a]")
 
 
-def _nested(levels: int, line_end: str = "\n") -> bytes:
+def _nested(levels: int, line_end: str = "\n", parameter: str = 'boundary="@"') -> bytes:
     made = "MIME-Version: 1.0\n"
     for level in range(levels):
-        made += f'Content-Type: multipart/mixed;\n boundary="b{level}"\n\n--b{level}\n'
+        named = parameter.replace("@", f"b{level}")
+        made += f"Content-Type: multipart/mixed;\n {named}\n\n--b{level}\n"
     made += "Content-Type: text/cloud-config\n\nruncmd: [a]\n"
     made += "".join(f"--b{level}--\n" for level in reversed(range(levels)))
     return made.replace("\n", line_end).encode()
@@ -50,6 +51,15 @@ HOSTILE = {
     "an empty boundary": (HEADS.replace(b"boundary=b", b'boundary=""') + b"--\n\n" * MANY, TOO_MANY_PARTS),
     "a multipart too many": (_nested(11), TOO_DEEP),
     "multiparts in one another": (_nested(5000), TOO_DEEP),
+    "multiparts with a space before the value of the boundary": (
+        _nested(11, parameter='BOUNDARY = "@"'),
+        TOO_DEEP,
+    ),
+    "multiparts with a boundary in pieces": (_nested(11, parameter="boundary*0=@"), TOO_DEEP),
+    "multiparts with a boundary of another encoding": (
+        _nested(11, parameter="boundary*=utf-8''@"),
+        TOO_DEEP,
+    ),
     "messages in one another": (
         b"MIME-Version: 1.0\n" + b"Content-Type: message/rfc822\n\n" * MANY,
         TOO_DEEP,
@@ -117,5 +127,15 @@ def test_as_many_as_may_nest(line_end: str) -> None:
 def test_a_script_may_speak_of_boundaries() -> None:
     """Only headers count: a script that makes such messages itself names its boundary often."""
     text = "rem cmd\n" + "".join(f"rem boundary {number}\n--not-a-boundary\n" for number in range(300))
+    read = made(multipart(("text/x-shellscript", text)))
+    assert list(scripts(read.before)) == ["script"]
+
+
+@pytest.mark.parametrize(
+    "header", ["Content-Type: multipart/mixed", "Content-Type: multipart/form-data; a=b"]
+)
+def test_a_script_may_hold_headers_of_multiparts_without_a_boundary(header: str) -> None:
+    """No message begins there; 11 are one more than may nest."""
+    text = "rem cmd\n" + f"{header}\n" * 11
     read = made(multipart(("text/x-shellscript", text)))
     assert list(scripts(read.before)) == ["script"]
