@@ -9,7 +9,7 @@ from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm
 from agent.cli.failure import BadUsage, Failure
 from agent.cli.given import named_folder
-from agent.cli.inputs import USER_DATA, refuse_node_of_ignition, title_of
+from agent.cli.inputs import UPGRADE, USER_DATA, refuse_node_of_ignition, title_of
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
@@ -128,7 +128,9 @@ def _refuse_two_addresses(request: Request, configuration: JoinConfiguration) ->
 def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:
     if not given:
         return {}
-    where, place = named(request, join_options.PATCHES, "patches.directory", given)
+    is_upgrade = join_options.called(request) == UPGRADE
+    field = "node.patches.directory" if is_upgrade else "patches.directory"
+    where, place = named(request, join_options.PATCHES, field, given)
     return named_folder(request, where, place, host, _LARGEST_PATCH, is_patch)
 
 

@@ -78,8 +78,16 @@ def refuse_beside_config(request: Request) -> None:
         raise last_of(faults)
 
 
-def ignored_names(request: Request, of_file: Sequence[str]) -> Sequence[str]:
-    """Return the checks to ignore, by an option and by a file. Raises BadUsage for one beside `all`."""
+def _at(request: Request, field: str) -> str:
+    """Return the name of a field in the file behind --config, as errors of that file have it."""
+    return f"{request.value(join_options.CONFIG, '')} at $.{field}"
+
+
+def ignored_names(request: Request, of_file: Sequence[str], field: str) -> Sequence[str]:
+    """Return the checks to ignore, by an option and by a `field` of a file.
+
+    Raises BadUsage for one beside `all`.
+    """
     given = [name for word in request.value(options.IGNORE, "").split(",") if (name := word.strip())]
     names = (*of_file, *given)
     if fault := ignored_checks_fault(names):
@@ -87,15 +95,15 @@ def ignored_names(request: Request, of_file: Sequence[str]) -> Sequence[str]:
         raise (
             BadUsage(f"{option}: {fault}", where=option)
             if given
-            else BadInput(f"ignorePreflightErrors: {fault}", where="ignorePreflightErrors")
+            else BadInput(f"{_at(request, field)}: {fault}", where=_at(request, field))
         )
     return names
 
 
 def phases_to_skip(
-    request: Request, of_file: Sequence[str], known: Sequence[str], *, done: str
+    request: Request, of_file: Sequence[str], field: str, known: Sequence[str], *, done: str
 ) -> Sequence[str]:
-    """Return the phases of the option, or without it those of the file, as kubeadm does.
+    """Return the phases of the option, or without it those of a `field` of the file, as kubeadm does.
 
     Raises BadUsage for the one that is `done` here whatever is said; of the others few ever are.
     """
@@ -103,14 +111,15 @@ def phases_to_skip(
     given = [
         phase for word in request.value(join_options.SKIP_PHASES, "").split(",") if (phase := word.strip())
     ]
-    where, skipped = (option, given) if given else ("skipPhases", list(of_file))
+    where, skipped = (option, given) if given else (_at(request, field), list(of_file))
+    wrong = BadUsage if given else BadInput
     for phase in skipped:
         # Of phases inside of phases kubeadm has names such as addon/coredns.
         if phase.partition("/")[0] not in known:
-            raise BadUsage.of(where, phase, f"there is no such phase; kubeadm has {', '.join(known)}")
+            raise wrong.of(where, phase, f"there is no such phase; kubeadm has {', '.join(known)}")
         if phase == done:
             fault = "this phase cannot be left out here: it is all that is done"
-            raise BadUsage.of(where, phase, fault)
+            raise wrong.of(where, phase, fault)
     return skipped
 
 

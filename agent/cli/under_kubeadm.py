@@ -47,8 +47,9 @@ def reset(request: Request) -> int:
     asking = Asking()
     configuration = documents.reset_configuration(request, open_or_imagine(request), asking)
     # Before a reset nothing is checked here that could be ignored.
-    documents.ignored_names(request, configuration.ignore_preflight_errors)
-    documents.phases_to_skip(request, configuration.skip_phases, _OF_RESET, done="cleanup-node")
+    documents.ignored_names(request, configuration.ignore_preflight_errors, "ignorePreflightErrors")
+    phases = configuration.skip_phases
+    documents.phases_to_skip(request, phases, "skipPhases", _OF_RESET, done="cleanup-node")
     _tell_without_effect(request, (CERTIFICATES, KUBECONFIG))
     _check_endpoint(request, asking)
     # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
@@ -73,8 +74,10 @@ def upgrade_node(request: Request) -> int:
     documents.refuse_beside_config(request)
     asking = Asking()
     configuration = documents.upgrade_configuration(request, open_or_imagine(request), asking)
-    skipped = documents.phases_to_skip(request, configuration.skip_phases, _OF_UPGRADE, done="kubelet-config")
-    names = documents.ignored_names(request, configuration.ignore_preflight_errors)
+    phases = configuration.skip_phases
+    skipped = documents.phases_to_skip(request, phases, "node.skipPhases", _OF_UPGRADE, done="kubelet-config")
+    ignored = configuration.ignore_preflight_errors
+    names = documents.ignored_names(request, ignored, "node.ignorePreflightErrors")
     checks = checks_of_kubeadm(["all"] if _PREFLIGHT in skipped else names, asking)
     _tell_without_effect(request, (KUBECONFIG, RENEWAL, ETCD))
     values = {name: value for name, value in request.values.items() if name != options.IGNORE.name}

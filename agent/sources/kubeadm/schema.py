@@ -207,7 +207,8 @@ class Checking:
         for key, inner in value.items():
             here = (*place, key)
             if key not in form.forms:
-                message = f"kubeadm knows no field {quoted_key(key)} here; it is ignored"
+                ignored = "; it is ignored" if self.unknown is Severity.WARNING else ""
+                message = f"kubeadm knows no field {quoted_key(key)} here{ignored}"
                 self.entries.append(self.document.entry(self.unknown, here, message))
                 continue
             made[key] = self.of(form.forms[key], inner, here)

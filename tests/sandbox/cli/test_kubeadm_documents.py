@@ -101,12 +101,15 @@ OF_RESETS = f"{RESET}dryRun: true\n---\n{RESET}"
         (OF_RESETS, "there are two documents of the kind ResetConfiguration"),
         (f'{RESET}dryRun: "true"\n', "true or false was expected"),
         (f"{RESET}ignorePreflightErrors: all\n", "a list was expected"),
-        (f"{RESET}ignorePreflightErrors: [all, Swap]\n", "ignorePreflightErrors: beside all"),
+        (f"{RESET}ignorePreflightErrors: [all, Swap]\n", "reset.yaml at $.ignorePreflightErrors: beside all"),
         (f"{RESET}unmountFlags: [MNT_FORCE, MNT_LAZY]\n", '"MNT_LAZY" is none of MNT_FORCE, MNT_DETACH'),
         (f"{RESET}certificatesDir: pki\n", '"pki" is no absolute path'),
         (f"{RESET}criSocket: 'npipe://a b'\n", '"npipe://a b" is no named pipe'),
-        (f"{RESET}skipPhases: [cleanup-node]\n", "skipPhases cleanup-node: this phase cannot be left out"),
-        (f"{RESET}skipPhases: [cleanup]\n", "skipPhases cleanup: there is no such phase"),
+        (
+            f"{RESET}skipPhases: [cleanup-node]\n",
+            "reset.yaml at $.skipPhases cleanup-node: this phase cannot be left out",
+        ),
+        (f"{RESET}skipPhases: [cleanup]\n", "reset.yaml at $.skipPhases cleanup: there is no such phase"),
         (f"{RESET}timeouts: {{kubernetesAPICall: soon}}\n", "a duration such as 5m0s was expected"),
         ("dryRun: [\n", "line 2"),
     ],
@@ -339,6 +342,14 @@ def test_patches_of_a_file(joined: Machine) -> None:
     assert "maxPods: 78" in joined.read(r"C:\var\lib\kubelet\config.yaml").decode()
 
 
+def test_a_missing_folder_of_patches_is_named_as_its_file_does(joined: Machine) -> None:
+    answer = upgrade_node(joined, "node: {patches: {directory: /nowhere}}\n", *AS_36)
+    assert (answer.code, answer.error_lines[-1]) == (
+        2,
+        "error: node.patches.directory C:/nowhere: there is no such folder",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -370,9 +381,13 @@ def test_how_long_an_upgrade_waits(joined: Machine, text: str, expected: Timeout
         ("node: {imagePullPolicy: Sometimes}\n", 'node.imagePullPolicy: "Sometimes" is none of Always'),
         (
             "node: {skipPhases: [kubelet-config]}\n",
-            "skipPhases kubelet-config: this phase cannot be left out",
+            "up.yaml at $.node.skipPhases kubelet-config: this phase cannot be left out",
         ),
-        ("node: {skipPhases: [kubelet]}\n", "skipPhases kubelet: there is no such phase"),
+        ("node: {skipPhases: [kubelet]}\n", "up.yaml at $.node.skipPhases kubelet: there is no such phase"),
+        (
+            "node: {ignorePreflightErrors: [all, Swap]}\n",
+            "up.yaml at $.node.ignorePreflightErrors: beside all",
+        ),
         ("node: {dryRun: 'yes'}\n", "node.dryRun: true or false was expected"),
         ("diff: {contextLines: many}\n", "diff.contextLines: a whole number was expected"),
     ],
@@ -414,7 +429,7 @@ def test_checks_by_kubeadms_names(joined: Machine) -> None:
         (RESET, 0, ""),
         (UPGRADE, 0, ""),
         (f"{RESET}---\n{UPGRADE}", 0, ""),
-        (f"{RESET}dryRuns: true\n", 2, "kubeadm knows no field"),
+        (f"{RESET}dryRuns: true\n", 2, 'at $.dryRuns: kubeadm knows no field "dryRuns" here\n'),
         (f"{RESET}dryRun: true\ndryRun: false\n", 2, "this key is there twice"),
         (f"{UPGRADE}node: {{patches: {{directory: p}}}}\n---\n{RESET}", 2, "is no absolute path"),
         (
