@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from agent.engine.planning import Difference
     from agent.engine.run import Standing, Status
 
-_AGAIN_AS_BEFORE = "run this again to make that right"
+_AGAIN_AS_BEFORE = "run this again to repair that"
 _OPERATED = "the operator's daemon (wmcb controller) repairs it while its service runs"
 _BY_A_PERSON = (NODE, PREPARED, CONFIGURED)
 _WITHOUT_A_COMMAND: Mapping[str, str] = {
-    NODE: "run {called} again, with the command and the options that made this, to make that right",
-    PREPARED: "run {called} prepare again, with the options that made this, to make that right",
-    CONFIGURED: f"run the command with {options.NODE_CONFIG.name} again that made this, to make that right",
+    NODE: "run {called} again, with the command and the options that made this, to repair that",
+    PREPARED: "run {called} prepare again, with the options that made this, to repair that",
+    CONFIGURED: f"run the command with {options.NODE_CONFIG.name} again that made this, to repair that",
 }
 
 
@@ -111,9 +111,9 @@ def _again(status: Status, owner: str, called: str) -> str:
 
     if owner == NODE and status.title.startswith(USER_DATA):
         return (
-            f"run {called} upgrade to make right what the join made; what else of this user data has changed "
-            "stays so, as it is carried out once: put it right by hand, or run "
-            f"{called} reset and carry it out anew"
+            f"run {called} upgrade to repair what the join made; what else of this user data has changed "
+            "stays so, as it is carried out once: repair it by hand, or run "
+            f"{called} reset and carry it out again"
         )
     command = status.origins.get(owner, Origin()).command
     if not command:

@@ -285,7 +285,7 @@ def _divided(cluster: Cluster, pins: Pins, endpoint: str) -> tuple[bytes, list[C
         seen = ", ".join(pin(one) for _, one in found)
         raise NotProven(
             f"the cluster at {endpoint} has another certificate authority than was given: {seen}; "
-            f"nothing was taken from it; the right hash is told by {HOW}"
+            f"nothing was taken from it; to get the hash: {HOW}"
         )
     return "".join(pinned).encode(), [one for _, one in found if one not in pins]
 

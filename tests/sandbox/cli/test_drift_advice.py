@@ -108,7 +108,7 @@ def test_what_a_node_configuration_wants_is_made_by_the_command_that_had_it(
     words = [*([command] if command else machine.node), "--node-config", document]
     assert machine.wmcb(*words).code == 0
     again = f"wmcb {' '.join(words)} --sandbox {machine.place}"
-    assert drift(machine) == [f"run this again to make that right: {again}"]
+    assert drift(machine) == [f"run this again to repair that: {again}"]
 
 
 def test_each_owner_has_a_line(machine: Machine) -> None:
@@ -118,6 +118,6 @@ def test_each_owner_has_a_line(machine: Machine) -> None:
     machine.host.files.remove(FILE)
     lines = machine.wmcb("status").out.splitlines()
     again = f"wmcb {' '.join(machine.node)} --sandbox {machine.place}"
-    assert f"run this again to make that right: {again}" in lines
+    assert f"run this again to repair that: {again}" in lines
     assert any(line.startswith(f"file {FILE} comes from {CONFIG_MAP}: ") for line in lines)
     assert lines[-1].endswith(f", from {WORKER}, Ignition 3.4.0")

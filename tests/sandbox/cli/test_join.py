@@ -233,7 +233,7 @@ def test_how_it_was_asked_for_is_told_without_the_token(windows: Machine, cluste
     told = windows.wmcb("status", "--output", "json").document["command"]
     assert told == f"{asked} --kubelet-version 1.36 --sandbox {windows.place}"
     windows.host.services.stop("kubelet")
-    advice = f"run this again to make that right, with what *** stands for: {told}"
+    advice = f"run this again to repair that, with what *** stands for: {told}"
     assert advice in windows.wmcb("status").out.splitlines()
 
 
@@ -307,6 +307,7 @@ def test_another_cluster_answers(windows: Machine, cluster: Cluster) -> None:
     code, line = refused(windows, cluster, pin=pinned(issue("other", authority=True)))
     assert code == 1
     assert "has another certificate authority than was given" in line
+    assert "; to get the hash: openssl x509 -pubkey " in line
 
 
 def test_a_wrong_secret(windows: Machine, cluster: Cluster) -> None:

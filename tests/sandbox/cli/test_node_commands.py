@@ -102,7 +102,7 @@ def test_drift_is_told_and_mended(node: Machine) -> None:
     assert "    state: STOPPED -> RUNNING" in answer.out.splitlines()
     *_, advice, counted = answer.out.splitlines()
     again = f"wmcb --ignition {WORKER} --kubelet {node.kubelet} --kubelet-version 1.31 --sandbox {node.place}"
-    assert advice == f"run this again to make that right: {again}"
+    assert advice == f"run this again to repair that: {again}"
     assert node.wmcb("status", "--output", "json").document["command"] == again
     assert counted.startswith(f"{number - 2} of {number} as wanted")
     mended = node.wmcb(*node.node)
@@ -367,7 +367,7 @@ def test_what_is_advised_can_be_run_as_it_stands(
     assert machine.wmcb(*machine.node, "--install-dir", programs).code == 0
     machine.host.files.remove(PureWindowsPath(programs, "kubelet.exe"))
     before, command = machine.wmcb("status").out.splitlines()[-2].split(": ", 1)
-    assert before == "run this again to make that right"
+    assert before == "run this again to repair that"
     name, *words = shlex.split(command)
     assert name == "wmcb"
     assert main.run(words) == 0

@@ -206,7 +206,7 @@ def test_what_stands_in_the_way_is_to_be_moved_first(machine: Machine) -> None:
     assert status.out.splitlines()[:3] == [
         f"~ file {config}",
         "    type: directory -> file",
-        f"move {config} away, then run this again to make that right: "
+        f"move {config} away, then run this again to repair that: "
         f"wmcb {' '.join(machine.node)} --sandbox {machine.place}",
     ]
     assert machine.wmcb(*machine.node).code == 1

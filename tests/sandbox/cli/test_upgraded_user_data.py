@@ -42,10 +42,11 @@ def test_the_advice_for_drift_can_be_followed(windows: Machine, cluster: Cluster
     windows.host.files.remove(PureWindowsPath(own))
     status = windows.wmcb("status")
     assert status.code == 1
-    assert f"run {windows.called} upgrade to make right what the join made" in status.out
+    assert f"run {windows.called} upgrade to repair what the join made" in status.out
+    assert f"repair it by hand, or run {windows.called} reset and carry it out again" in status.out
     assert windows.wmcb("upgrade", "--kubelet-version", "1.36").code == 0
     after = windows.wmcb("status")
     assert joined not in after.out
     assert f"{own} is gone" in after.out
     windows.put(own, b"first")
-    assert windows.wmcb("status").code == 0, "put right by hand"
+    assert windows.wmcb("status").code == 0, "repaired by hand"
