@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 
 from agent.cli import user_data
 from agent.engine import run as engine
+from agent.engine.machine_lock import Busy, held
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.reboot_reasons import DNS_NAMES
 from agent.host.sandbox import machine as sandbox_machine
@@ -25,6 +26,7 @@ from unit.kube.test_token_discovery import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from agent.host.sandbox.facts import SandboxFacts
     from agent.host.sandbox.registry import SandboxRegistry
@@ -112,6 +114,27 @@ def test_for_programs_it_is_one_document(windows: Machine, given: str) -> None:
     assert any("cgroupDriver" in note["subject"] for note in first.document["notes"])
     assert second.document["changes"] == []
     assert second.document["remarks"][0].startswith("nothing to do")
+
+
+def test_what_earlier_runs_made_stays_where_a_later_one_waits_in_vain(
+    windows: Machine, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[bool] = []
+
+    def held_by_others(*given: Any, **more: Any) -> AbstractContextManager[None]:
+        runs.append(True)
+        if len(runs) > 1:
+            raise Busy("the resident service is still at work on this machine")
+        return held(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("agent.engine.run.held", held_by_others)
+        answer = carry_out(windows, given)
+    assert (answer.code, windows.host.services.read("kubelet")) == (1, None)
+    assert answer.error_lines[-1].endswith(f"is still at work on this machine; {STAYS}")
+    assert windows.read(r"C:\opt\first.txt") == b"first"
+    assert carry_out(windows, given).code == 0
+    assert windows.wmcb("status").code == 0
 
 
 def test_a_join_that_fails_is_tried_again(windows: Machine, cluster: Cluster, given: str) -> None:
