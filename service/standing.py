@@ -10,12 +10,14 @@ from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotFound
 from agent.host.protection import PRIVATE_FILE
 from agent.records import frozen
-from agent.redaction import redacted_document
+from agent.redaction import redacted
 
 if TYPE_CHECKING:
     from agent.host.port import Host
 
 _FORMAT = 1
+_TEXTS = ("error", "unheard", "failed_by", "paused_by_node", "paused_by_document")
+"""What is read by people alone. All else is compared with what the cluster says, and stays as it is."""
 
 
 class State(enum.Enum):
@@ -90,8 +92,9 @@ def read(host: Host) -> Standing | None:
 def write(host: Host, standing: Standing) -> None:
     document: dict[str, object] = {name: getattr(standing, name) for name in Standing.__match_args__}
     document |= {"format": _FORMAT, "state": standing.state.value, "documents": list(standing.documents)}
+    document |= {name: redacted(text) for name in _TEXTS if isinstance(text := document[name], str)}
     folder = StateFolder.of(host)
-    text = json.dumps(redacted_document(document), indent=1)
+    text = json.dumps(document, indent=1)
     host.files.write(folder.following, text.encode(), PRIVATE_FILE)
 
 

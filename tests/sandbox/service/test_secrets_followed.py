@@ -64,7 +64,16 @@ WRITERS: dict[str, Callable[[Host, str], object]] = {
     "an event of a run": lambda host, text: RunLog(host).event(EventLevel.ERROR, EventId.FAILED, text),
     "an event of the service": lambda host, text: Telling(host, RunLog(host).write).tell(Event.TROUBLE, text),
     "what became of the ConfigMap": lambda host, text: standing.write(
-        host, Standing("nodes/windows", State.FAILED, error=text, unheard=text, failed_by=text)
+        host,
+        Standing(
+            "nodes/windows",
+            State.FAILED,
+            error=text,
+            unheard=text,
+            failed_by=text,
+            paused_by_node=text,
+            paused_by_document=text,
+        ),
     ),
 }
 
@@ -79,6 +88,25 @@ def test_no_writer_writes_a_registered_secret(
     texts = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert [path for path, text in texts.items() if SECRET.encode() in text] == []
     assert [path for path, text in texts.items() if b"*** is wrong" in text] != []
+
+
+def test_a_secret_changes_nothing_that_is_read_back(host: Host) -> None:
+    """What a program decides by: a ConfigMap that is not recognized is followed as one never seen."""
+    kept = Standing(
+        "kube-system/windows-nodes",
+        State.APPLIED,
+        applied="windows-nodes",
+        version="windows-nodes",
+        documents=("windows-nodes",),
+        failed="windows-nodes",
+        cut_off="windows-nodes",
+        signed_at=1,
+        signed_by="windows-nodes",
+    )
+    StateFolder.of(host).ensure()
+    register("windows-nodes")
+    standing.write(host, kept)
+    assert standing.read(host) == kept
 
 
 def test_what_the_cluster_is_told_has_none() -> None:
