@@ -12,14 +12,29 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from agent.secret_names import is_secret_name
+from agent.secret_patterns import (
+    BOOTSTRAP_TOKEN,
+    NO_SECRETS,
+    PRIVATE_KEY,
+    REDACTED,
+    SETTING,
+    URL,
+    VEIL,
+    bootstrap_token,
+    may_have_token,
+    of_url,
+    pattern_of,
+    private_keys,
+    without_patterns,
+)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Forms = Mapping[str, Sequence[str]]
-
-REDACTED = "***"
 
 SHORTEST = 6
 """Of what is searched for everywhere. A shorter secret would be found in words that are none: of a password
@@ -31,8 +46,6 @@ _MOST_CHARACTERS = 1 << 18
 """Of all of them: the resident service registers for months. The oldest are forgotten first."""
 _LINE = 16
 """A shorter line of a key says nothing of it."""
-_LONG_USER = 16
-"""A user's name in a URL that is as long is a token in its place, more often than not."""
 _ORDINARY = frozenset(
     {
         *("access", "administrator", "cluster", "container", "containerd", "default", "disabled", "enabled"),
@@ -55,20 +68,6 @@ _ORDINARY = frozenset(
 everywhere it would leave programs that read JSON without the names in it."""
 _PLACEHOLDERS = (("$(", ")"), ("${", "}"), ("{{", "}}"), ("<", ">"), ("%", "%"), ("*", "*"))
 """How what is filled in later begins and ends: it is no value yet."""
-
-_OF_A_SECRET = (
-    *("password", "passwd", "passphrase", "secret", "token", "credential"),
-    *("apikey", "accesskey", "accountkey", "privatekey", "certificatekey", "keydata"),
-)
-_SECRET_WORDS = frozenset({"pwd", "pw", "pass", "sig", "signature", "cookie", "authorization", "sas"})
-_OF_A_PLACE = frozenset(
-    {
-        *("audience", "audiences", "config", "dir", "directory", "expiration", "file", "files", "folder"),
-        *("hash", "id", "mode", "name", "names", "path", "plugin", "provider", "ref", "refs", "seconds"),
-        *("ttl", "type", "uri", "url", "verification", "webhook"),
-    }
-)
-"""How names end that say where a secret is, or how long one is valid."""
 
 
 class Redacted(str):
@@ -114,7 +113,7 @@ def register(*secrets: str) -> None:
     """These are secrets, whatever they look like. Of one with several lines each line is one, too."""
     for secret in secrets:
         # A bootstrap token's id is shown: people find the token by it.
-        token = _bootstrap_token(secret.strip())
+        token = bootstrap_token(secret.strip())
         stripped = token[2] if token else secret.strip()
         if SHORTEST <= len(stripped) <= _LONGEST and not _is_ordinary(stripped):
             _registry.add(stripped)
@@ -122,7 +121,7 @@ def register(*secrets: str) -> None:
 
 def register_named(name: str, value: str) -> None:
     """If the name is a secret's, the value is one; else what in it is plainly one."""
-    if is_secret_name(name) and value.lower() not in _NO_SECRETS and not value.startswith(_VEIL):
+    if is_secret_name(name) and value.lower() not in NO_SECRETS and not value.startswith(VEIL):
         register(value)
         scheme, _, credentials = value.partition(" ")
         if scheme.lower() in ("bearer", "basic"):
@@ -136,12 +135,12 @@ def register_within(text: str) -> None:
     private key, and what follows a secret's name and a colon without a blank.
     """
     if "://" in text:
-        for url in _pattern(_URL).findall(text):
-            register(*_of_url(url))
-    if _may_have_token(text):
-        register(*(found[2] for found in _pattern(_BOOTSTRAP_TOKEN).finditer(text)))
-    if _PRIVATE_KEY in text:
-        keys = [text[begin:end] for begin, end in _private_keys(text)]
+        for url in pattern_of(URL).findall(text):
+            register(*of_url(url))
+    if may_have_token(text):
+        register(*(found[2] for found in pattern_of(BOOTSTRAP_TOKEN).finditer(text)))
+    if PRIVATE_KEY in text:
+        keys = [text[begin:end] for begin, end in private_keys(text)]
         register(*(key.replace("\\r", "").replace("\\n", "\n") for key in keys))
     name, colon, value = text.partition(":")
     if colon and not value[:1].isspace() and is_secret_name(name):
@@ -162,7 +161,7 @@ def register_document(value: object, name: str = "") -> None:
             register_words(each for each in value if isinstance(each, str))
             is_pair = len(value) == 2 and isinstance(value[0], str)
             waiting += [(value[0] if is_pair else name, each) for each in value[is_pair:]]
-        elif isinstance(value, bytes) and _PRIVATE_KEY.encode() in value:
+        elif isinstance(value, bytes) and PRIVATE_KEY.encode() in value:
             register_within(value.decode(errors="replace"))
 
 
@@ -189,7 +188,7 @@ def redacted(text: str) -> Redacted:
     """The text without secrets. Its time grows with its length, and with nothing else of it."""
     if isinstance(text, Redacted):
         return text
-    return Redacted(_without_patterns(_without_registered(text, _registry.forms())))
+    return Redacted(without_patterns(_without_registered(text, _registry.forms())))
 
 
 def redacted_document(value: object) -> object:
@@ -202,7 +201,7 @@ def redacted_document(value: object) -> object:
 
     def shown(value: object) -> object:
         if isinstance(value, str):
-            return Redacted(_without_patterns(_without_registered(value, forms)))
+            return Redacted(without_patterns(_without_registered(value, forms)))
         if isinstance(value, dict):
             return {shown(key): shown(each) for key, each in value.items()}
         return [shown(each) for each in value] if isinstance(value, list | tuple) else value
@@ -235,7 +234,7 @@ def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]
     is_secret = False
     for word in words:
         if is_secret and word and not word.startswith("-"):
-            yield word if word.startswith(_VEIL) else instead(word)
+            yield word if word.startswith(VEIL) else instead(word)
             is_secret = False
         else:
             name = word.lstrip("-/").replace("-", "").replace("_", "")
@@ -254,37 +253,14 @@ def _without_settings(word: str, instead: Callable[[str], str]) -> str:
             # --connection=Password=...
             inner, _, value = value.partition("=")
             name, between = f"{name}{between}{inner}", "="
-        is_one = _names_secret(name) and value.lower() not in _NO_SECRETS and not value.startswith(_VEIL)
+        is_one = _names_secret(name) and value.lower() not in NO_SECRETS and not value.startswith(VEIL)
         return f"{before}{name}{between}{instead(value) if is_one else value}"
 
-    return _pattern(_SETTING).sub(settle, word)
+    return pattern_of(SETTING).sub(settle, word)
 
 
 def _names_secret(name: str) -> bool:
     return name in ("/p", "-p") or is_secret_name(name)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether what is called so is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file."""
-    words = _words_of(name[-_LONGEST_NAME:])
-    compact = "".join(words)
-    if compact in ("auth", "passwordhash"):
-        return True
-    if not words or words[-1] in _OF_A_PLACE:
-        return False
-    return not _SECRET_WORDS.isdisjoint(words) or any(part in compact for part in _OF_A_SECRET)
-
-
-def _words_of(name: str) -> list[str]:
-    """In lower case, a new one at each capital after a small letter."""
-    spaced = []
-    before = ""
-    for letter in name:
-        if letter.isupper() and before.islower():
-            spaced.append(" ")
-        spaced.append(letter if letter.isalnum() else " ")
-        before = letter
-    return "".join(spaced).lower().split()
 
 
 def _is_ordinary(value: str) -> bool:
@@ -354,132 +330,3 @@ def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
             if text.startswith(form, begin):
                 yield begin, begin + len(form)
                 break
-
-
-# By pattern. Each takes time that grows with the text alone: what could fail after a repetition is bounded.
-
-_URL = r"://[^\s\"'<>]*"
-_BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
-_TOKEN_LENGTH = 23
-_SCHEME = r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]{1,4})[A-Za-z0-9+/=._~-]{20,}"
-_WEB_TOKEN = r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"  # noqa: S105 - how one looks
-_ACCESS_KEY = r"\bAKIA[A-Z0-9]{16}\b"
-_NAMED = (
-    r"((?:password|passwd|passphrase|pwd|secret|token|(?:api|access|account|private|certificate)[-_]?key"
-    r"|key[-_]?data)s?[0-9]{0,3}[\"']?[:=])(?!(?:true|false|null|none)\b|\(hidden, )"
-    r"(\"(?:[^\"\\]|\\.)+\"?|'[^']+'?|[^\s\"';]+)"
-)
-"""Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
-_NAMED_SIGNS = ("pass", "pwd", "secret", "token", "key")
-_SETTING = r"""(^|;)([^;=:]{1,80})([=:])("[^"]*"?|'[^']*'?|\{[^}]*\}?|[^;]*)"""
-_MARKER = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY-----"
-_PRIVATE_KEY = "PRIVATE KEY-----"
-_OF_A_KEY = r"(?:\\[nr]|[\sA-Za-z0-9+/=])*"
-_VEIL = "(hidden, "
-"""How a plan shows a secret, so that two can be told apart (agent.resources.kind)."""
-_NO_SECRETS = ("true", "false", "null", "none", "")
-_LONGEST_NAME = 200
-
-_compiled: dict[str, re.Pattern[str]] = {}
-
-
-def _pattern(pattern: str) -> re.Pattern[str]:
-    if pattern not in _compiled:
-        import re
-
-        _compiled[pattern] = re.compile(pattern, re.IGNORECASE if pattern is _NAMED else 0)
-    return _compiled[pattern]
-
-
-def _without_patterns(text: str) -> str:
-    """What no text of ours has is looked for by its sign first: most have none of them."""
-    if _PRIVATE_KEY in text:
-        text = _without_private_keys(text)
-    if "://" in text:
-        text = _pattern(_URL).sub(lambda found: _shown_url(found[0]), text)
-    if _may_have_token(text):
-        text = _pattern(_BOOTSTRAP_TOKEN).sub(rf"\1.{REDACTED}", text)
-    if any(sign in text for sign in ("earer", "asic", "EARER", "ASIC")):
-        text = _pattern(_SCHEME).sub(rf"\1\2{REDACTED}", text)
-    if "eyJ" in text:
-        text = _pattern(_WEB_TOKEN).sub(REDACTED, text)
-    if "AKIA" in text:
-        text = _pattern(_ACCESS_KEY).sub(REDACTED, text)
-    if ("=" in text or ":" in text) and any(sign in text.lower() for sign in _NAMED_SIGNS):
-        text = _pattern(_NAMED).sub(rf"\1{REDACTED}", text)
-    return text
-
-
-def _may_have_token(text: str) -> bool:
-    at = text.find(".")
-    while at >= 0:
-        if text[at + 1 : at + 17].isalnum() and text[max(0, at - 6) : at].isalnum():
-            return True
-        at = text.find(".", at + 1)
-    return False
-
-
-def _shown_url(url: str) -> str:
-    """What follows a scheme, without user and query.
-
-    A user ends at the last @ before a slash: it may be of a domain.
-    """
-    place, question, query = url.partition("?")
-    parts = []
-    for part in place.split("://"):
-        authority, slash, path = part.partition("/")
-        _, at, host = authority.rpartition("@")
-        parts.append(f"{REDACTED}@{host}{slash}{path}" if at else part)
-    end = REDACTED if query else ""
-    return f"{'://'.join(parts)}{question}{end}"
-
-
-def _bootstrap_token(text: str) -> re.Match[str] | None:
-    is_as_long = len(text) == _TOKEN_LENGTH and text[6] == "."
-    return _pattern(_BOOTSTRAP_TOKEN).fullmatch(text) if is_as_long else None
-
-
-def _of_url(url: str) -> Iterator[str]:
-    from urllib.parse import unquote
-
-    place, _, query = url.partition("?")
-    for part in place.split("://"):
-        user, at, _ = part.partition("/")[0].rpartition("@")
-        name, colon, password = user.partition(":")
-        if at and (colon or len(name) >= _LONG_USER):
-            yield from {user, unquote(user)}
-            yield from {password, unquote(password)}
-    for parameter in query.split("&"):
-        name, _, value = parameter.partition("=")
-        if is_secret_name(name):
-            yield from {value, unquote(value)}
-
-
-def _without_private_keys(text: str) -> str:
-    parts: list[str] = []
-    at = 0
-    for begin, end in _private_keys(text):
-        parts += (text[at:begin], REDACTED)
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-def _private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Keys in PEM form, as lines or as one with \\n in it; of one without an end all that may be of it."""
-    begun: tuple[int, int] | None = None
-    for marker in _pattern(_MARKER).finditer(text):
-        if marker[1] == "END":
-            if begun:
-                yield begun[0], marker.end()
-            begun = None
-            continue
-        if begun:
-            yield begun[0], _end_of_key(text, begun[1])
-        begun = marker.span()
-    if begun:
-        yield begun[0], _end_of_key(text, begun[1])
-
-
-def _end_of_key(text: str, begin: int) -> int:
-    found = _pattern(_OF_A_KEY).match(text, begin)
-    return found.end() if found else begin

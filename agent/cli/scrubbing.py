@@ -11,7 +11,9 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from agent.redaction import REDACTED, is_secret_name, redacted
+from agent.redaction import redacted
+from agent.secret_names import is_secret_name
+from agent.secret_patterns import REDACTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from agent.host.errors import NotFound
 from agent.host.port import RegistryKind
 from agent.host.variables import KEY
-from agent.redaction import is_secret_name
 from agent.resources.kind import Kind, holds_secret, veiled
+from agent.secret_names import is_secret_name
 from agent.spec import EnvironmentVariable
 
 if TYPE_CHECKING:

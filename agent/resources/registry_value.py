@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from agent.host.errors import NotFound
 from agent.host.port import RegistryKind
 from agent.host.port import RegistryValue as Stored
-from agent.redaction import is_secret_name
 from agent.resources.kind import Kind, holds_secret, veiled
+from agent.secret_names import is_secret_name
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
 if TYPE_CHECKING:

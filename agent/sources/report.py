@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.records import frozen
-from agent.redaction import REDACTED, redacted
+from agent.redaction import redacted
+from agent.secret_patterns import REDACTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

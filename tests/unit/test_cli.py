@@ -350,6 +350,8 @@ NEEDED_BY_EVERY_COMMAND = {
     "agent.cli.options",
     "agent.cli.streams",
     "agent.redaction",
+    "agent.secret_names",
+    "agent.secret_patterns",
 }  # fmt: skip
 
 

@@ -1,0 +1,143 @@
+"""What a secret looks like, for those that were never registered: `agent.redaction` uses it for all texts.
+
+Each pattern takes time that grows with the text alone: what could fail after a repetition is bounded.
+"""
+
+from __future__ import annotations
+
+from agent.secret_names import is_secret_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+REDACTED = "***"
+
+_LONG_USER = 16
+"""A user's name in a URL that is as long is a token in its place, more often than not."""
+
+URL = r"://[^\s\"'<>]*"
+BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
+_TOKEN_LENGTH = 23
+_SCHEME = r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]{1,4})[A-Za-z0-9+/=._~-]{20,}"
+_WEB_TOKEN = r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"  # noqa: S105 - how one looks
+_ACCESS_KEY = r"\bAKIA[A-Z0-9]{16}\b"
+_NAMED = (
+    r"((?:password|passwd|passphrase|pwd|secret|token|(?:api|access|account|private|certificate)[-_]?key"
+    r"|key[-_]?data)s?[0-9]{0,3}[\"']?[:=])(?!(?:true|false|null|none)\b|\(hidden, )"
+    r"(\"(?:[^\"\\]|\\.)+\"?|'[^']+'?|[^\s\"';]+)"
+)
+"""Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
+_NAMED_SIGNS = ("pass", "pwd", "secret", "token", "key")
+SETTING = r"""(^|;)([^;=:]{1,80})([=:])("[^"]*"?|'[^']*'?|\{[^}]*\}?|[^;]*)"""
+_MARKER = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY-----"
+PRIVATE_KEY = "PRIVATE KEY-----"
+_OF_A_KEY = r"(?:\\[nr]|[\sA-Za-z0-9+/=])*"
+VEIL = "(hidden, "
+"""How a plan shows a secret, so that two can be told apart (agent.resources.kind)."""
+NO_SECRETS = ("true", "false", "null", "none", "")
+
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    if pattern not in _compiled:
+        import re
+
+        _compiled[pattern] = re.compile(pattern, re.IGNORECASE if pattern is _NAMED else 0)
+    return _compiled[pattern]
+
+
+def without_patterns(text: str) -> str:
+    """What no text of ours has is looked for by its sign first: most have none of them."""
+    if PRIVATE_KEY in text:
+        text = _without_private_keys(text)
+    if "://" in text:
+        text = pattern_of(URL).sub(lambda found: _shown_url(found[0]), text)
+    if may_have_token(text):
+        text = pattern_of(BOOTSTRAP_TOKEN).sub(rf"\1.{REDACTED}", text)
+    if any(sign in text for sign in ("earer", "asic", "EARER", "ASIC")):
+        text = pattern_of(_SCHEME).sub(rf"\1\2{REDACTED}", text)
+    if "eyJ" in text:
+        text = pattern_of(_WEB_TOKEN).sub(REDACTED, text)
+    if "AKIA" in text:
+        text = pattern_of(_ACCESS_KEY).sub(REDACTED, text)
+    if ("=" in text or ":" in text) and any(sign in text.lower() for sign in _NAMED_SIGNS):
+        text = pattern_of(_NAMED).sub(rf"\1{REDACTED}", text)
+    return text
+
+
+def may_have_token(text: str) -> bool:
+    at = text.find(".")
+    while at >= 0:
+        if text[at + 1 : at + 17].isalnum() and text[max(0, at - 6) : at].isalnum():
+            return True
+        at = text.find(".", at + 1)
+    return False
+
+
+def _shown_url(url: str) -> str:
+    """What follows a scheme, without user and query.
+
+    A user ends at the last @ before a slash: it may be of a domain.
+    """
+    place, question, query = url.partition("?")
+    parts = []
+    for part in place.split("://"):
+        authority, slash, path = part.partition("/")
+        _, at, host = authority.rpartition("@")
+        parts.append(f"{REDACTED}@{host}{slash}{path}" if at else part)
+    end = REDACTED if query else ""
+    return f"{'://'.join(parts)}{question}{end}"
+
+
+def bootstrap_token(text: str) -> re.Match[str] | None:
+    is_as_long = len(text) == _TOKEN_LENGTH and text[6] == "."
+    return pattern_of(BOOTSTRAP_TOKEN).fullmatch(text) if is_as_long else None
+
+
+def of_url(url: str) -> Iterator[str]:
+    from urllib.parse import unquote
+
+    place, _, query = url.partition("?")
+    for part in place.split("://"):
+        user, at, _ = part.partition("/")[0].rpartition("@")
+        name, colon, password = user.partition(":")
+        if at and (colon or len(name) >= _LONG_USER):
+            yield from {user, unquote(user)}
+            yield from {password, unquote(password)}
+    for parameter in query.split("&"):
+        name, _, value = parameter.partition("=")
+        if is_secret_name(name):
+            yield from {value, unquote(value)}
+
+
+def _without_private_keys(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    for begin, end in private_keys(text):
+        parts += (text[at:begin], REDACTED)
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def private_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Keys in PEM form, as lines or as one with \\n in it; of one without an end all that may be of it."""
+    begun: tuple[int, int] | None = None
+    for marker in pattern_of(_MARKER).finditer(text):
+        if marker[1] == "END":
+            if begun:
+                yield begun[0], marker.end()
+            begun = None
+            continue
+        if begun:
+            yield begun[0], _end_of_key(text, begun[1])
+        begun = marker.span()
+    if begun:
+        yield begun[0], _end_of_key(text, begun[1])
+
+
+def _end_of_key(text: str, begin: int) -> int:
+    found = pattern_of(_OF_A_KEY).match(text, begin)
+    return found.end() if found else begin
