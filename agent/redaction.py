@@ -44,6 +44,7 @@ _LONGEST = 1 << 16
 _MOST_SECRETS = 512
 _MOST_CHARACTERS = 1 << 18
 """Of all of them: the resident service registers for months. The oldest are forgotten first."""
+_MOST_NAMES = 1 << 12
 _LINE = 16
 """A shorter line of a key says nothing of it."""
 _ORDINARY = frozenset(
@@ -85,9 +86,13 @@ class Registry:
         """With all forms of each, once they were searched for; the latest last."""
         self._size = 0
         self._forms: Forms | None = {}
+        self._names: dict[str, None] = {}
+        """Of resources, the latest last."""
 
     def add(self, secret: str) -> None:
         with self._lock:
+            if secret in self._names:
+                return
             if (forms := self._secrets.pop(secret, None)) is None:
                 self._size += len(secret)
                 self._forms = None
@@ -96,6 +101,16 @@ class Registry:
                 oldest = next(iter(self._secrets))
                 del self._secrets[oldest]
                 self._size -= len(oldest)
+
+    def add_name(self, name: str) -> None:
+        with self._lock:
+            self._names.pop(name, None)
+            self._names[name] = None
+            if len(self._names) > _MOST_NAMES:
+                del self._names[next(iter(self._names))]
+            if self._secrets.pop(name, None) is not None:
+                self._size -= len(name)
+                self._forms = None
 
     def forms(self) -> Forms:
         """All that is to be searched for."""
@@ -117,6 +132,15 @@ def register(*secrets: str) -> None:
         stripped = token[2] if token else secret.strip()
         if SHORTEST <= len(stripped) <= _LONGEST and not _is_ordinary(stripped):
             _registry.add(stripped)
+
+
+def register_name(name: str) -> None:
+    """A resource is called so, or lies in a folder that is: a secret that is the same word is not searched
+    for by value. Removed everywhere, it would leave no text that says which resource it is about.
+    """
+    for element in {name, *name.split("\\")}:
+        if len(element) >= SHORTEST:
+            _registry.add_name(element)
 
 
 def register_named(name: str, value: str) -> None:
@@ -191,19 +215,29 @@ def redacted(text: str) -> Redacted:
     return Redacted(without_patterns(_without_registered(text, _registry.forms())))
 
 
+def redacted_name(name: str) -> Redacted:
+    """What a program knows something by: the name of a field or a resource. It stays as it is, unless it has
+    the look of a secret.
+    """
+    return Redacted(without_patterns(name))
+
+
 def redacted_document(value: object) -> object:
-    """A document fit for JSON, each text in it without secrets. Removed only from what is written, one that
-    looks like a number would leave what is no JSON.
+    """A document fit for JSON, each text in it without secrets, the names of its fields by their look alone.
+    Removed only from what is written, a secret that looks like a number would leave what is no JSON.
     """
     # Of thousands of texts few have a secret in them, if any: which ones there are is found in one go.
     whole = "\0".join(_texts(value))
     forms = _by_beginning({whole[begin:end] for begin, end in _spans(whole, _registry.forms())})
 
     def shown(value: object) -> object:
+        if isinstance(value, Redacted):
+            return value
         if isinstance(value, str):
             return Redacted(without_patterns(_without_registered(value, forms)))
         if isinstance(value, dict):
-            return {shown(key): shown(each) for key, each in value.items()}
+            names = (redacted_name(key) if isinstance(key, str) else key for key in value)
+            return dict(zip(names, map(shown, value.values()), strict=True))
         return [shown(each) for each in value] if isinstance(value, list | tuple) else value
 
     return shown(value)
@@ -216,7 +250,7 @@ def _texts(value: object) -> Iterator[str]:
         if isinstance(each, str):
             yield each
         elif isinstance(each, dict):
-            waiting += (*each.keys(), *each.values())
+            waiting += each.values()
         elif isinstance(each, list | tuple):
             waiting += each
 

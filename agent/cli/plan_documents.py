@@ -60,8 +60,8 @@ from agent.cli.documents import document
 from agent.cli.outstanding import outstanding
 from agent.cli.shown_values import shown
 from agent.engine.run import together
-from agent.engine.target import to_document
 from agent.records import replaced
+from agent.redaction import redacted_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from agent.host.port import ServiceState
     from agent.preflight import Finding
     from agent.resources.kind import Value
-    from agent.spec import Note
+    from agent.spec import Key, Note
     from service.pausing import Pause
 
 
@@ -86,7 +86,7 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
         interrupted=outlook.interrupted is not None,
         checks=check_documents(outlook.checks),
         remarks=list(outlook.remarks),
-        stays=[to_document(key) for key in outlook.losses.staying],
+        stays=[_key_document(key) for key in outlook.losses.staying],
         data=[
             {
                 "folder": str(each.folder),
@@ -106,7 +106,7 @@ def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
 def _of_restart(done: Done) -> Mapping[str, Value]:
     return {
         "awaiting": list(done.awaiting.values()),
-        "put_off": [to_document(key) for key in done.put_off],
+        "put_off": [_key_document(key) for key in done.put_off],
     }
 
 
@@ -141,7 +141,7 @@ def status_document(
         awaiting=list(status.awaiting),
         resources=[
             {
-                "resource": to_document(standing.record.target.key),
+                "resource": _key_document(standing.record.target.key),
                 "there": standing.found is not None,
                 "differences": _difference_documents(standing.record.target, _judged(standing)),
                 "unseen": standing.unseen or None,
@@ -159,10 +159,10 @@ def status_document(
 def repair_document(outlook: Repair) -> str:
     plan = outlook.plan
     return document(
-        pauses=[to_document(target.key) for target in plan.pauses],
+        pauses=[_key_document(target.key) for target in plan.pauses],
         changes=[_change_document(change, change.differences) for change in plan.changes],
-        starts=[to_document(change.target.key) for change in plan.resumes],
-        left=[{"resource": to_document(each.key), "fields": list(each.fields)} for each in outlook.left],
+        starts=[_key_document(change.target.key) for change in plan.resumes],
+        left=[{"resource": _key_document(each.key), "fields": list(each.fields)} for each in outlook.left],
     )
 
 
@@ -178,13 +178,13 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
     changed = {change.target.key: found for change, found in losses.changed} if losses else {}
     staying = losses.staying if losses else {}
     return {
-        "pauses": [to_document(target.key) for target in plan.pauses],
+        "pauses": [_key_document(target.key) for target in plan.pauses],
         "changes": [
             _change_document(change, changed.get(change.target.key, change.differences))
             for change in plan.changes
             if change.target.key not in staying
         ],
-        "unchanged": [to_document(match.target.key) for match in plan.unchanged],
+        "unchanged": [_key_document(match.target.key) for match in plan.unchanged],
         "notes": [
             {
                 "effect": note.effect.value,
@@ -201,7 +201,7 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
 def _change_document(change: Change, differences: Sequence[Difference]) -> Value:
     return {
         "action": change.action.value,
-        "resource": to_document(change.target.key),
+        "resource": _key_document(change.target.key),
         "differences": _difference_documents(change.target, differences),
     }
 
@@ -215,3 +215,7 @@ def _difference_documents(target: Target, differences: Sequence[Difference]) -> 
         }
         for each in differences
     ]
+
+
+def _key_document(key: Key) -> Value:
+    return [key.kind, redacted_name(key.name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agent.records import field, frozen
-from agent.redaction import register, register_document, register_words
+from agent.redaction import register, register_document, register_name, register_words
 from agent.resources import kind_named
 from agent.spec import Key
 
@@ -112,6 +112,7 @@ class Record:
 
 def _register_secrets(key: Key, state: State, manner: State) -> None:
     """Of a state that is remembered, or about to be made so: nothing that is shown of it tells them."""
+    register_name(key.name)
     for field_name, value in state.items():
         if field_name == "command" and isinstance(value, list | tuple):
             register_words(map(str, value))

@@ -18,9 +18,11 @@ from agent.redaction import (
     SHORTEST,
     redacted,
     redacted_document,
+    redacted_name,
     redacted_words,
     register,
     register_document,
+    register_name,
     register_words,
 )
 from agent.secret_names import is_secret_name
@@ -263,6 +265,31 @@ def test_a_document_for_programs_stays_one() -> None:
         "text": "it is ***",
         "https://***@h": [None, True],
     }
+
+
+def test_of_a_document_no_field_is_called_otherwise() -> None:
+    register("agent-west")
+    assert redacted_document({"agent-west": redacted_name("agent-west"), "said": "agent-west"}) == {
+        "agent-west": "agent-west",
+        "said": "***",
+    }
+
+
+@pytest.mark.parametrize("name", ["agent-west", r"C:\k\agent-west\x.exe"])
+def test_a_secret_that_is_a_resource_s_name_is_not_searched_for(name: str) -> None:
+    """Whichever is known first."""
+    register("agent-west")
+    register_name(name)
+    register("agent-west", "agent-west-17")
+    assert redacted(f"create {name}, agent-west-17") == f"create {name}, ***"
+
+
+def test_names_have_a_bound_and_the_latest_stay() -> None:
+    for number in range(10_000):
+        register_name(f"service-{number}")
+    register("service-9999", "service-0")
+    assert redacted("service-9999 service-0") == "service-9999 service-0".replace("service-0", "***")
+    assert len(redaction._registry._names) <= redaction._MOST_NAMES
 
 
 @given(

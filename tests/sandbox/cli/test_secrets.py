@@ -346,6 +346,28 @@ def test_a_node_that_is_full_of_them(bare: Machine, tmp_path: Path) -> None:
     assert _shown_anywhere(bare, bare.wmcb("reset", "-v")) == []
 
 
+ONE_WORD = """\
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+files: [{path: 'C:\\agent-west.exe', text: MZ}]
+environmentVariables: [{name: A_PASSWORD, value: agent-west}]
+services: [{name: agent-west, program: 'C:\\agent-west.exe', start: manual, running: false}]
+"""
+
+
+def test_a_resource_is_called_by_its_name_though_a_password_is_the_same_word(bare: Machine) -> None:
+    given = bare.give("node.yaml", ONE_WORD)
+    resource = ["service", "agent-west"]
+    planned = json.loads(bare.wmcb("plan", "--node-config", given, "-o", "json").out)
+    assert resource in [each["resource"] for each in planned["changes"]]
+    assert "create    service agent-west\n" in bare.wmcb("plan", "--node-config", given).out
+    assert bare.wmcb("prepare", "--node-config", given).code == 0
+    status = json.loads(bare.wmcb("status", "-o", "json").out)
+    assert resource in [each["resource"] for each in status["resources"]]
+    planned = json.loads(bare.wmcb("plan", "--node-config", given, "-o", "json").out)
+    assert resource in planned["unchanged"]
+
+
 REMARK = "every user may read the command line of service agent, and there is a secret in it: "
 
 
