@@ -8,7 +8,7 @@ from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Request, parse
 from agent.cli.commands import COMMANDS, ELSEWHERE
 from agent.cli.failure import DONE, Failure, Unexpected, token_in
 from agent.cli.streams import say, tell
-from agent.redaction import register, register_words
+from agent.redaction import Redacted, register, register_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +56,12 @@ def _run(request: Request, commands: Sequence[Command], called: str, common: Seq
     if request.has(HELP):
         from agent.cli import help as help_text
 
+        # Text of this program alone: to look for secrets in it would load `re` for it.
         below = [each for each in commands if each.name.startswith(" ".join(request.words))]
         if request.command:
-            say(help_text.of_command(request.command, called, common))
+            say(Redacted(help_text.of_command(request.command, called, common)))
         else:
-            say(help_text.overview(below, called, common))
+            say(Redacted(help_text.overview(below, called, common)))
         return DONE
     assert request.command is not None, "parse() gives a command, or asks for help"
     return _function(request.command.run)(request)

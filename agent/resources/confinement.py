@@ -51,8 +51,11 @@ def confined(want: Want, folders: Sequence[ClosedFolder]) -> Want:
 
 
 def confined_state(key: Key, wanted: State, folders: Sequence[ClosedFolder]) -> State:
-    """Return how what is only remembered is to be below these folders."""
-    if key.kind != File.kind or not (above := _above(PureWindowsPath(key.name), folders)):
+    """Return how what is only remembered is to be below these folders.
+
+    Of a file that an interrupted run has begun nothing is remembered but how it was.
+    """
+    if key.kind != File.kind or not wanted or not (above := _above(PureWindowsPath(key.name), folders)):
         return wanted
     own = descriptors.parsed(wanted["descriptor"])
     return {**wanted, "descriptor": descriptors.text(descriptors.strictest(own, above))}

@@ -57,7 +57,7 @@ def _sources() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted([*ROOT.glob("agent/**/*.py"), *ROOT.glob("service/**/*.py")]):
         source = path.read_text(encoding="utf-8")
         if "\nimport re\n" in source:
-            yield str(path.relative_to(ROOT)), ast.parse(source)
+            yield path.relative_to(ROOT).as_posix(), ast.parse(source)
 
 
 def _patterns() -> Iterator[Used]:

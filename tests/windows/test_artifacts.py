@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import pkcs7
 from cryptography.x509.oid import NameOID
 
+from agent.artifacts.room import RESERVE
 from lab import windows_python
 from lab.disk import room
 from lab.namespace import ADDRESS, WEB_NAME
@@ -248,11 +249,18 @@ def _signed(by: str) -> str:
 
 TEXTS = b"MZ" + b"".join(hashlib.sha256(f"{at}".encode()).digest() for at in range(100)) * 4_000
 PACKED = tar_gz(("bin/tool.exe", TEXTS))
+LARGER_THAN_THE_RESERVE = tar_gz(("bin/tool.exe", TEXTS * 22))
 FULL = {
-    "while it is fetched": (TEXTS, "path: 'C:\\tools\\tool.exe'", 8 * MEGABYTE, "cannot add to "),
-    "while it is unpacked": (PACKED, "unpack: {into: 'C:\\tools'}", 8 * MEGABYTE, "cannot write "),
+    "before it is fetched": (
+        *(TEXTS, "path: 'C:\\tools\\tool.exe'", RESERVE + 8 * MEGABYTE),
+        "13 MiB are to be written, and 256 MiB have to stay free: make room there",
+    ),
+    "while it is unpacked": (
+        *(LARGER_THAN_THE_RESERVE, "unpack: {into: 'C:\\tools'}", RESERVE + 8 * MEGABYTE),
+        "cannot write ",
+    ),
     "while it is put into its place": (
-        *(PACKED, "unpack: {into: 'D:\\tools'}", 100 * MEGABYTE),
+        *(PACKED, "unpack: {into: 'D:\\tools'}", RESERVE + 100 * MEGABYTE),
         r"cannot write D:\tools\bin\tool.exe: ",
     ),
 }

@@ -73,7 +73,8 @@ def test_it_is_refused_before_the_server_is_asked(
     line = answer.error_lines[-1]
     assert line.endswith(
         f"it cannot be fetched: {server.url('/d')} is plain http without a digest, which anyone on the way "
-        f"can change: use https, give its digest (verification.hash; #include can have none), or allow it by {ALLOWED}"
+        "can change: use https, give its digest (verification.hash; #include can have none), or allow it "
+        f"by {ALLOWED}"
     )
     assert "hidden" not in line
     assert server.heads == []

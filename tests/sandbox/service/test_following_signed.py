@@ -122,8 +122,8 @@ def test_a_node_that_knows_no_authority_of_its_cluster_says_so(trusting: Followe
     trusting.cluster.pins = frozenset()
     say(trusting, signer, "one", comment(trusting))
     assert trusting.standing.error == (
-        "ConfigMap nodes/windows: a signature is for a cluster by its authority, and the kubelet's kubeconfig "
-        "names none: put certificate-authority-data there"
+        "ConfigMap nodes/windows: a signature is for a cluster by its authority, and the kubelet's "
+        "kubeconfig names none: put certificate-authority-data there"
     )
     assert holds(trusting, None)
 
