@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.engine.machine_lock import held_by_service
+from agent.engine.machine_lock import Busy, held_by_service
 from agent.engine.planning import Action
 from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
@@ -252,7 +252,7 @@ class Operated:
             self._telling.tell_once(_UNREACHABLE, Event.UNREACHABLE, text)
 
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:  # noqa: ARG002
-        """Raises Busy, Unfinished and HostError before anything is changed."""
+        """Raises Busy also between two stages; Unfinished and HostError before anything is changed."""
         self.again_seconds = None
         node, asked = self._cluster.node, self._cluster.asked
         if node is None or asked.config_map is None:
@@ -273,6 +273,9 @@ class Operated:
         progress = _Changes(let_go)
         try:
             is_changed = self._make_so(node, asked, progress)
+        except Busy:
+            self._record_part(asked, progress)
+            raise
         except Refused as fault:
             # A script is run when the services before it have been made.
             changes = f"before that: {', '.join(progress.changes)}" if progress.changes else ""
@@ -310,6 +313,13 @@ class Operated:
             self._ask_for_restart()
         self._tell_version(asked)
         return bool(progress.changes)
+
+    def _record_part(self, asked: Asked, progress: _Changes) -> None:
+        """Keep what was changed before a command was given way to: the next attempt finds it unchanged."""
+        if progress.changes:
+            self._believes_others(progress)
+            text = f"ConfigMap {asked.place} was applied in part: {', '.join(progress.changes)}"
+            self._telling.tell(Event.APPLIED, f"{text}; the rest follows when a wmcb command has ended")
 
     def _remove_imported(self, bundle: Sequence[TrustedCertificate], progress: _Changes) -> None:
         """A list that cannot be used keeps no node from working: any user may put one into an open folder.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import ExitStack
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine.machine_lock import COMMAND_LOCK
 from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.engine.state_folder import StateFolder
@@ -300,6 +302,33 @@ def test_a_script_has_a_console(worker: Worker, monkeypatch: pytest.MonkeyPatch)
     worker.says()
     assert sorted(worker.services()) == ALL
     assert consoles == {(str(POWERSHELL), True)}
+
+
+def test_what_was_made_before_a_command_began_is_told_and_kept(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, commands = SandboxProcesses.run, ExitStack()
+
+    def run_and_begin_a_command(processes: SandboxProcesses, command: Sequence[str], **how: Any) -> Completed:
+        if worker.services():
+            commands.enter_context(worker.host.processes.exclusive(COMMAND_LOCK))
+        return run(processes, command, **how)
+
+    services = json.loads(AWS["services"])
+    (first,) = [each for each in services if each["name"] == "containerd"]
+    del first["powershellPreScripts"]
+    with commands, monkeypatch.context() as beginning:
+        beginning.setattr(SandboxProcesses, "run", run_and_begin_a_command)
+        worker.says(services=services)
+    assert worker.services() == {"containerd": ServiceState.RUNNING}
+    (text,) = [text for event, text in worker.told() if event is Event.APPLIED]
+    assert text.startswith(f"ConfigMap {worker.cluster.asked.place} was applied in part: ")
+    assert "create service containerd" in text
+    worker.pass_time(10)
+    assert sorted(worker.services()) == ALL
+    (text,) = [text for event, text in worker.told() if event is Event.APPLIED]
+    assert "create service kubelet" in text
+    assert "service containerd" not in text
 
 
 def test_what_was_made_before_a_script_failed_is_told_and_kept(worker: Worker) -> None:
