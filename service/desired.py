@@ -76,8 +76,8 @@ def desired(
     if followed.key:
         if not pins:
             raise Refused(
-                f"{followed}: a signature is for a cluster by its authority, and the kubelet's kubeconfig names "
-                "none: put certificate-authority-data there"
+                f"{followed}: a signature is for a cluster by its authority, and the kubelet's kubeconfig "
+                "names none: put certificate-authority-data there"
             )
         key = public_key(followed.key)
         try:
