@@ -83,10 +83,8 @@ def give_back(host: Host, name: str, notice: Notice) -> None:
     with suppress(Busy), engine.at_rest(host, notice) as is_whole:
         if is_whole:
             _uncordon(host, name, notice)
-        else:
-            notice(
-                f"the Node {name} is left as it is in the cluster: the next wmcb upgrade that ends well looks"
-            )
+            return
+    notice(f"the Node {name} is left as it is in the cluster: the next wmcb upgrade that ends well looks")
 
 
 def _try_to_give_back(host: Host, name: str, notice: Notice) -> None:

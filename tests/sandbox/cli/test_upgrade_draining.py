@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.cli.join_cluster import admitted
+from agent.cli.vacating import give_back
 from agent.engine import run as engine
+from agent.engine.machine_lock import COMMAND_LOCK
 from agent.kube.draining import CORDONED, Draining
 from sandbox.cli.given import program
 from sandbox.cli.test_join import Cluster, cluster, windows
@@ -245,6 +247,19 @@ def test_one_that_could_not_be_taken_back_stays_cordoned(
     assert "the Node other is left as it is in the cluster" in answer.err
     assert joined.wmcb("upgrade", "--rollback").code == 0
     assert not there.unschedulable
+
+
+def test_one_that_finds_another_command_at_work_says_that_the_node_is_left_as_it_is(
+    joined: Machine, there: ScheduledNode
+) -> None:
+    there.unschedulable, there.annotations = True, {CORDONED: "upgrade"}
+    told: list[str] = []
+    with joined.host.processes.exclusive(COMMAND_LOCK):
+        give_back(joined.host, "other", told.append)
+    assert there.unschedulable
+    assert told == [
+        "the Node other is left as it is in the cluster: the next wmcb upgrade that ends well looks"
+    ]
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["at the end", "when it is there"])
