@@ -16,6 +16,7 @@ from __future__ import annotations
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.engine.planning import Action, Change, differences
 from agent.engine.target import NODE, Record, Target
 from agent.records import field, frozen, replaced
 from agent.resources.confinement import closed_folder, confined, confined_state
@@ -45,6 +46,7 @@ _YIELDING = (AUDITED, *LASTING)
 """Each to those after it, and to all others."""
 
 
+_DESCRIPTOR = "descriptor"
 _SAY_WHAT_IS_IN_FILES = frozenset({"credentials", "certificates", "containerd_configuration"})
 """By their names, so that none is loaded for this. A file's content beside one of them would be no other
 resource: what the kubelet was admitted with would be gone, or two would change one file for ever.
@@ -169,6 +171,27 @@ def _confined(others: Mapping[Key, Record], folders: Sequence[ClosedFolder]) -> 
         wanted = confined_state(key, record.target.wanted, folders)
         if wanted != record.target.wanted:
             yield key, replaced(record, target=replaced(record.target, wanted=wanted))
+
+
+def confining(host: Host, mine: Share) -> Iterator[Change]:
+    """Of other parts' files the descriptor alone: what a folder of this run makes of it."""
+    for record in mine.confined.values():
+        target, found = record.target, record.target.observe(host)
+        different = differences(target, found, None) if found else ()
+        if found is not None and (mere := tuple(one for one in different if one.field == _DESCRIPTOR)):
+            before = {**found, _DESCRIPTOR: target.wanted[_DESCRIPTOR]}
+            yield Change(Action.CHANGE, target, found, mere, before=before)
+
+
+def as_confined(host: Host, mine: Share) -> Share:
+    """Remember these files as this run has left them."""
+    found = {key: record.target.observe(host) or {} for key, record in mine.confined.items()}
+    settled = {
+        key: replaced(record, settled={**(record.settled or {}), _DESCRIPTOR: found[key].get(_DESCRIPTOR)})
+        for key, record in mine.confined.items()
+        if record.settled is not None
+    }
+    return replaced(mine, others={**mine.others, **settled})
 
 
 def _refuse_anothers_files(

@@ -15,8 +15,8 @@ from agent.engine.journal import Deed, Journal
 from agent.engine.looking import seen_at_once, seen_or_not
 from agent.engine.machine_lock import LOCK, give_way, held, held_by_command
 from agent.engine.making import Making
-from agent.engine.parts import is_somebodys, remembered, share, wanting
-from agent.engine.planning import Action, Change, Match, Plan, differences, hidden_fields, plan
+from agent.engine.parts import as_confined, confining, is_somebodys, remembered, share, wanting
+from agent.engine.planning import Change, Match, Plan, differences, hidden_fields, plan
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from agent.resources.kind import State
     from agent.spec import Key, Want
 
-_DESCRIPTOR = "descriptor"
 AS_MADE: Mapping[str, State] = {}
 _MOMENT_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
@@ -113,29 +112,8 @@ def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None)
     others = {key: record for key, record in mine.others.items() if key not in unseen}
     stopped = _stopped_by(journal)
     planned = plan(host, mine.specification, mine.remembered, seen, others=others, stopped=stopped)
-    changes = (*planned.changes, *_confining(host, mine))
+    changes = (*planned.changes, *confining(host, mine))
     return mine, replaced(planned, changes=changes, stays=unseen)
-
-
-def _confining(host: Host, mine: Share) -> Iterator[Change]:
-    """Of other parts' files the descriptor alone: what a folder of this run makes of it."""
-    for record in mine.confined.values():
-        target, found = record.target, record.target.observe(host)
-        different = differences(target, found, None) if found else ()
-        if found is not None and (mere := tuple(one for one in different if one.field == _DESCRIPTOR)):
-            before = {**found, _DESCRIPTOR: target.wanted[_DESCRIPTOR]}
-            yield Change(Action.CHANGE, target, found, mere, before=before)
-
-
-def _confined(host: Host, mine: Share) -> Share:
-    """Remember these files as this run has left them."""
-    found = {key: record.target.observe(host) or {} for key, record in mine.confined.items()}
-    settled = {
-        key: replaced(record, settled={**(record.settled or {}), _DESCRIPTOR: found[key].get(_DESCRIPTOR)})
-        for key, record in mine.confined.items()
-        if record.settled is not None
-    }
-    return replaced(mine, others={**mine.others, **settled})
 
 
 def _with_what_stays(
@@ -246,7 +224,7 @@ def make_so(
         mine, but = _with_what_stays(mine, planned.stays, but)
         origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside, but=but)
         if journal is None and not planned.changes:
-            mine = _confined(host, mine)
+            mine = as_confined(host, mine)
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
             records = restarting.asked(host, records, waiting)
             if records == inventory.records and _are_known(origins, inventory):
@@ -271,7 +249,7 @@ def make_so(
             first = journal.first_before()
             records = _records(host, mine, planned, making.settled, inventory, first, part)
             waiting = restarting.awaiting(host, records)
-            mine = _confined(host, mine)
+            mine = as_confined(host, mine)
             records = restarting.asked(host, _beside(mine, records, known), waiting)
             all_of_it = "" if waiting or put_off else recipe
             origins = _origins(
