@@ -22,6 +22,7 @@ from agent.secret_patterns import (
     URL,
     VEIL,
     bootstrap_token,
+    is_place,
     may_have_token,
     of_url,
     pattern_of,
@@ -67,6 +68,8 @@ _ORDINARY = frozenset(
 )
 """Words that our own texts and names are made of. As a password each is known to every attacker; removed
 everywhere it would leave programs that read JSON without the names in it."""
+_NO_SETTINGS = ("feature-gates", "node-labels", "register-with-taints")
+"""Options of the kubelet whose values are lists of NAME=VALUE with names that are no setting's."""
 _PLACEHOLDERS = (("$(", ")"), ("${", "}"), ("{{", "}}"), ("<", ">"), ("%", "%"), ("*", "*"))
 """How what is filled in later begins and ends: it is no value yet."""
 
@@ -167,7 +170,7 @@ def register_within(text: str) -> None:
         keys = [text[begin:end] for begin, end in private_keys(text)]
         register(*(key.replace("\\r", "").replace("\\n", "\n") for key in keys))
     name, colon, value = text.partition(":")
-    if colon and not value[:1].isspace() and is_secret_name(name):
+    if colon and not value[:1].isspace() and is_secret_name(name) and not is_place(name, value):
         register(value)
 
 
@@ -183,7 +186,7 @@ def register_document(value: object, name: str = "") -> None:
         elif isinstance(value, list | tuple):
             # A command line, or a header.
             register_words(each for each in value if isinstance(each, str))
-            is_pair = len(value) == 2 and isinstance(value[0], str)
+            is_pair = name.lower().endswith("headers") and len(value) == 2 and isinstance(value[0], str)
             waiting += [(value[0] if is_pair else name, each) for each in value[is_pair:]]
         elif isinstance(value, bytes) and PRIVATE_KEY.encode() in value:
             register_within(value.decode(errors="replace"))
@@ -206,6 +209,27 @@ def register_words(words: Iterable[str]) -> None:
 
     for word in _words(words, noted):
         register_within(word)
+
+
+def has_secret(words: Iterable[str]) -> bool:
+    """Whether a command line has one, by a name or by its look. A URL's query is hidden whole, and has one
+    only where a name in it says so.
+    """
+    named: list[str] = []
+
+    def noted(secret: str) -> str:
+        named.append(secret)
+        return REDACTED
+
+    rest = list(_words(words, noted))
+    urls = pattern_of(URL)
+    return bool(named) or any(
+        any(map(any, map(of_url, urls.findall(word)))) or _looks_secret(urls.sub(" ", word)) for word in rest
+    )
+
+
+def _looks_secret(text: str) -> bool:
+    return without_patterns(text) != text
 
 
 def redacted(text: str) -> Redacted:
@@ -265,12 +289,16 @@ def redacted_words(words: Iterable[str], instead: Callable[[str], str] = _hidden
 
 
 def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]:
-    is_secret = False
+    is_secret = is_list = False
     for word in words:
         if is_secret and word and not word.startswith("-"):
             yield word if word.startswith(VEIL) else instead(word)
             is_secret = False
+        elif is_list and not word.startswith("-"):
+            yield word
+            is_list = False
         else:
+            is_list = word.lstrip("-") in _NO_SETTINGS
             name = word.lstrip("-/").replace("-", "").replace("_", "")
             is_secret = word.startswith(("-", "/")) and name.isalnum() and is_secret_name(word)
             yield _without_settings(word, instead)
@@ -283,14 +311,27 @@ def _without_settings(word: str, instead: Callable[[str], str]) -> str:
 
     def settle(found: re.Match[str]) -> str:
         before, name, between, value = found.groups()
-        if not _names_secret(name) and "=" in value:
+        if between == ":" and is_place(name, value):
+            return found[0]
+        inner, equals, inner_value = value.partition("=")
+        is_option = name.lstrip("-") not in _NO_SETTINGS
+        if equals and is_option and "/" not in inner and not _names_secret(name):
             # --connection=Password=...
-            inner, _, value = value.partition("=")
-            name, between = f"{name}{between}{inner}", "="
-        is_one = _names_secret(name) and value.lower() not in NO_SECRETS and not value.startswith(VEIL)
+            name, between, value = f"{name}{between}{inner}", "=", inner_value
+        is_one = is_option and _names_secret(name) and not _is_no_secret(value)
         return f"{before}{name}{between}{instead(value) if is_one else value}"
 
     return pattern_of(SETTING).sub(settle, word)
+
+
+def _is_no_secret(value: str) -> bool:
+    """Whether it is hidden already, or a switch, or several: the rest of NAME=true,OTHER=false."""
+    switches = (each.rpartition("=")[2] for each in value.lower().split(","))
+    return (
+        value.startswith(VEIL)
+        or value.lower() in NO_SECRETS
+        or all(each in ("true", "false") for each in switches)
+    )
 
 
 def _names_secret(name: str) -> bool:

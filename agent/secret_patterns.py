@@ -17,6 +17,9 @@ REDACTED = "***"
 _LONG_USER = 16
 """A user's name in a URL that is as long is a token in its place, more often than not."""
 
+_LONGEST_IMAGE = 255
+"""Of an image's reference, in characters before its tag."""
+
 URL = r"://[^\s\"'<>]*"
 BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
 _TOKEN_LENGTH = 23
@@ -64,8 +67,34 @@ def without_patterns(text: str) -> str:
     if "AKIA" in text:
         text = pattern_of(_ACCESS_KEY).sub(REDACTED, text)
     if ("=" in text or ":" in text) and any(sign in text.lower() for sign in _NAMED_SIGNS):
-        text = pattern_of(_NAMED).sub(rf"\1{REDACTED}", text)
+        text = pattern_of(_NAMED).sub(_shown_named, text)
     return text
+
+
+def is_place(name: str, value: str) -> bool:
+    """Whether a name, a colon and a value are a host and its port, or an image and its tag."""
+    is_host = "." in name and value[:1].isdigit()
+    is_image = name[:1] not in ("/", "-") and ("/" in name or _is_version(value))
+    return is_host or is_image
+
+
+def _is_version(text: str) -> bool:
+    return "." in text and text.replace(".", "").isdigit()
+
+
+def _shown_named(found: re.Match[str]) -> str:
+    """The name alone; of an image's reference all: registry/app-token:1.2.3."""
+    name, value = found.groups()
+    if name.endswith(":"):
+        begin = found.start()
+        least = max(0, begin - _LONGEST_IMAGE)
+        while begin > least and (found.string[begin - 1].isalnum() or found.string[begin - 1] in "./:@_-"):
+            begin -= 1
+        tag = value.partition("@")[0].rstrip(".,:)]")
+        is_tag = tag.replace(".", "").replace("-", "").replace("_", "").isalnum()
+        if is_tag and is_place(found.string[begin : found.end(1) - 1], tag):
+            return found[0]
+    return f"{name}{REDACTED}"
 
 
 def may_have_token(text: str) -> bool:

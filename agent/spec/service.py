@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, ClassVar
 
 from agent.records import field, frozen, replaced
-from agent.redaction import redacted_words
+from agent.redaction import has_secret
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
 
@@ -83,7 +83,7 @@ class Service(Want):
 
     @property
     def remark(self) -> str:
-        if redacted_words(self.arguments) == list(self.arguments):
+        if not has_secret(self.arguments):
             return ""
         return (
             f"every user may read the command line of service {self.name}, and there is a secret in it:"

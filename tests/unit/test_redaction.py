@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re._parser as parser  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -27,6 +28,7 @@ from agent.redaction import (
 )
 from agent.secret_names import is_secret_name
 from agent.secret_patterns import REDACTED
+from agent.spec.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -153,6 +155,8 @@ STAYS = {
     "a URL": "https://10.0.0.1:6443/api/v1/namespaces/kube-system/configmaps/windows-nodes",
     "a question": "is https://10.0.0.1:6443 reachable?",
     "a long path": f"/home/{'runner-of-tests/' * 10}C/k/kubelet.exe",
+    "an image": "pull registry/app-token:1.2.3, then registry.io:5000/secret:ltsc2022 and secret:3.9",
+    "a host": "dial token.example.com:6443",
     "a version": "wmcb 0.1.0 (from source)\nPython 3.11.7, OpenSSL 3.0.19",
 }
 
@@ -166,6 +170,10 @@ class Words(NamedTuple):
     given: tuple[str, ...]
     shown: list[str]
 
+
+GATES = "--feature-gates=KubeletEnsureSecretPulledImages=true,WindowsHostNetwork=true"
+LABELS = "--node-labels=example.com/secret-store=enabled,zone=west"
+IMAGES = ("registry.io/app/my-token:1.2.3", "registry.io/secret:3.9", "token.example.com:6443")
 
 COMMANDS = {
     "a word of its own": Words(("--token", "abc", "-v"), ["--token", "***", "-v"]),
@@ -183,6 +191,11 @@ COMMANDS = {
         ("--token", "(hidden, 0123456789ab)", "--password=(hidden, 0123456789ab)"),
         ["--token", "(hidden, 0123456789ab)", "--password=(hidden, 0123456789ab)"],
     ),
+    "switches": Words((GATES, *GATES.split("=", 1)), [GATES, *GATES.split("=", 1)]),
+    "labels": Words((LABELS, *LABELS.split("=", 1)), [LABELS, *LABELS.split("=", 1)]),
+    "images": Words(IMAGES, [*IMAGES]),
+    "a password that ends as base64 does": Words(("--db=Password=abc=",), ["--db=Password=***"]),
+    "a name with a dot": Words(("my.password:abc",), ["my.password:***"]),
     "a port": Words(("-p", "8080", "--port=1"), ["-p", "8080", "--port=1"]),
 }
 
@@ -241,6 +254,44 @@ DOCUMENTS: dict[str, object] = {
 def test_a_document_s_secrets_are_known_from_then_on(document: object) -> None:
     register_document(document)
     assert redacted("the server: geheim-17 is wrong") == "the server: *** is wrong"
+
+
+NO_SECRET: dict[str, object] = {
+    "two texts": {"services": ["token", "no-secret-17"]},
+    "two words": {"arguments": ["--sig=abc", "no-secret-17"]},
+    "switches": ["--feature-gates=AToken=true,no-secret-17=true", "x"],
+    "labels": ["--node-labels=example.com/secret-store=no-secret-17", "x"],
+    "an image": {"image": "registry.io/app/my-token:no-secret-17"},
+}
+
+
+@pytest.mark.parametrize("document", NO_SECRET.values(), ids=NO_SECRET)
+def test_what_stands_beside_a_secret_s_name_is_none(document: object) -> None:
+    register_document(document)
+    assert redacted("no-secret-17, true,no-secret-17=true") == "no-secret-17, true,no-secret-17=true"
+
+
+REMARKED = {
+    "an option": (("--token", "abc"), True),
+    "a setting": (("--db=Password=abc",), True),
+    "a look": (("join", "abcdef.0123456789abcdef"), True),
+    "a signature in a URL": (("https://h/x?sv=1&sig=abc",), True),
+    "a password in a URL": (("--url=https://u:p@h/",), True),
+    "switches": ((GATES,), False),
+    "labels": ((LABELS,), False),
+    "images": (IMAGES, False),
+    "a harmless query": (("--url=https://h/x?page=2",), False),
+    "what is registered, but is called otherwise": (("geheim-17",), False),
+}
+
+
+@pytest.mark.parametrize(("words", "is_one"), REMARKED.values(), ids=REMARKED)
+def test_a_service_s_command_line_is_remarked_for_its_secrets_alone(
+    words: tuple[str, ...], is_one: bool
+) -> None:
+    register("geheim-17")
+    service = Service("agent", PureWindowsPath(r"C:\a.exe"), arguments=words)
+    assert ("there is a secret in it" in service.remark) is is_one
 
 
 @frozen
