@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 _OF_A_SECRET = (
-    *("password", "passwd", "passphrase", "secret", "token", "credential"),
+    *("password", "passwd", "passphrase", "secret", "credential"),
     *("apikey", "accesskey", "accountkey", "privatekey", "certificatekey", "keydata"),
 )
-_SECRET_WORDS = frozenset({"pwd", "pw", "pass", "sig", "signature", "cookie", "authorization", "sas"})
-_OF_A_PLACE = frozenset(
+"""A name is a secret's wherever it has one of these: PGPASSWORDS is a word, too."""
+_SECRET_WORDS = frozenset({"pwd", "pw", "sig", "cookie", "sas", "creds"})
+_SECRET_AS_LAST = frozenset({"auth", "authorization", "pass", "pat", "signature"})
+"""Before another word these say what that is about: SIGNATURE_ALGORITHM, PASS_THROUGH_NETWORK."""
+_SECRET_DESPITE_ITS_END = ("passwordhash", "dockerauthconfig")
+_OF_A_SWITCH = frozenset({"allow", "anonymous", "disable", "enable", "no", "require", "skip"})
+"""How names begin that say whether there is to be a signature or an authentication."""
+_NUMBERS = frozenset({"max", "maximum", "min", "minimum"})
+_OF_AN_OPEN_KEY = frozenset(
     {
-        *("audience", "audiences", "config", "dir", "directory", "expiration", "file", "files", "folder"),
-        *("hash", "id", "mode", "name", "names", "path", "plugin", "provider", "ref", "refs", "seconds"),
-        *("ttl", "type", "uri", "url", "verification", "webhook"),
+        *("foreign", "host", "label", "partition", "primary", "public", "registry", "sort", "topology"),
+        # Files: client-key of a kubeconfig, and what its like is called on command lines.
+        *("client", "ssl", "tls"),
     }
 )
-"""How names end that say where a secret is, or how long one is valid."""
+_OF_A_PLACE = frozenset(
+    {
+        *("age", "algorithm", "attributes", "audience", "audiences", "change", "config", "count", "dir"),
+        *("directory", "driver", "duration", "enabled", "endpoint", "expiration", "file", "files", "folder"),
+        *("hash", "id", "interval", "kubeconfig", "length", "limit", "max", "min", "mode", "name", "names"),
+        *("namespace", "namespaces", "path", "plugin", "policy", "provider", "realm", "ref", "refs"),
+        *("seconds", "service", "store", "through", "timeout", "ttl", "type", "uri", "url", "use"),
+        *("verification", "webhook"),
+    }
+)
+"""How names end that say where a secret is, how long one is valid, or what is done with it."""
 _LONGEST_NAME = 200
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what is called so is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file."""
+    """Whether what is called so is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file.
+
+    The last words decide. A key alone is none: taints and settings have fields of that name.
+    """
     words = _words_of(name[-_LONGEST_NAME:])
     compact = "".join(words)
-    if compact in ("auth", "passwordhash"):
+    if compact.endswith(_SECRET_DESPITE_ITS_END):
         return True
-    if not words or words[-1] in _OF_A_PLACE:
+    if not words or words[-1] in _OF_A_PLACE or words[-2:] == ["pass", "credentials"]:
         return False
-    return not _SECRET_WORDS.isdisjoint(words) or any(part in compact for part in _OF_A_SECRET)
+    if words[-1] == "key" and words[-2:-1] and words[-2] not in _OF_AN_OPEN_KEY:
+        return True
+    if words[-1] in _SECRET_AS_LAST and words[0] not in _OF_A_SWITCH:
+        return True
+    if not _SECRET_WORDS.isdisjoint(words) or any(part in compact for part in _OF_A_SECRET):
+        return True
+    # Whole, or as the end of a word: a tokenizer is none, and a largest number of tokens is a number.
+    is_number = not _NUMBERS.isdisjoint(words)
+    return any(word.endswith("token" if is_number else ("token", "tokens")) for word in words)
 
 
 def _words_of(name: str) -> list[str]:
-    """In lower case, a new one at each capital after a small letter."""
+    """In lower case, a new one at each capital after a small letter, without the number at a word's end."""
     spaced = []
     before = ""
     for letter in name:
@@ -38,4 +66,5 @@ def _words_of(name: str) -> list[str]:
             spaced.append(" ")
         spaced.append(letter if letter.isalnum() else " ")
         before = letter
-    return "".join(spaced).lower().split()
+    words = (word.rstrip("0123456789") for word in "".join(spaced).lower().split())
+    return [word for word in words if word]
