@@ -34,7 +34,8 @@ class RegistryValueResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, RegistryValue)
-        return {"secret": True} if want.secret or is_secret_name(want.name) else {}
+        is_number = want.type in (RegistryType.NUMBER, RegistryType.LONG_NUMBER)
+        return {"secret": True} if want.secret or (not is_number and is_secret_name(want.name)) else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         if field == "data" and value is not None and (manner.get("secret") or holds_secret(value)):

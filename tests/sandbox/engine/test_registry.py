@@ -163,6 +163,22 @@ def test_what_is_secret_is_shown_to_nobody(
     assert "another" not in str(lines)
 
 
+NUMBERS = {
+    "a number": (RegistryType.NUMBER, RegistryKind.NUMBER),
+    "a long number": (RegistryType.LONG_NUMBER, RegistryKind.LONG_NUMBER),
+}
+
+
+@pytest.mark.parametrize(("kind", "stored"), NUMBERS.values(), ids=NUMBERS)
+def test_a_number_is_shown_whatever_its_name_is(host: Host, kind: RegistryType, stored: RegistryKind) -> None:
+    host.registry.write(DEEP, "PlainTextPassword", Stored(stored, 1))
+    want = RegistryValue(DEEP, "PlainTextPassword", kind, 0)
+    planned = preview(host, specified(want))
+    (change,) = [each for each in planned.changes if each.target.key == want.key]
+    lines = shown_values.lines(change.target, change.differences, is_there=True, details=True)
+    assert list(lines) == ["data: 1 -> 0"]
+
+
 def test_a_plan_names_them_as_a_person_would(host: Host) -> None:
     host.registry.write(DEEP, "Level", Stored(RegistryKind.STRING, "two"))
     run(host, specified(VALUE))
