@@ -10,6 +10,7 @@ import enum
 import functools
 
 from agent.records import frozen
+from agent.secret_names import is_secret_name
 
 
 class Kind(enum.Enum):
@@ -329,12 +330,7 @@ def why_not_in(flag: Flag, minor: int) -> str | None:
     return None
 
 
-_SECRET_WORDS = ("token", "password", "passwd", "secret", "key", "credential")
-
-
 def is_secret(name: str) -> bool:
     """Whether a flag's value is to be shown to nobody; of one that nobody knows its name has to tell."""
     known = by_name().get(name)
-    if known is not None:
-        return known.secret
-    return any(word in name.lower() for word in _SECRET_WORDS)
+    return is_secret_name(name) if known is None else known.secret

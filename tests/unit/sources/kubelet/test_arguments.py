@@ -303,6 +303,12 @@ def test_what_is_secret_is_marked() -> None:
         "--storage-driver-password=x",
         "--a-KEY=x",
         "--SecretOf=x",
+        "--registry-creds=x",
     ):
         name = text.partition("=")[0]
         assert all(decision.secret for decision in decisions(made(text), name))
+
+
+@pytest.mark.parametrize("name", ["--key-file", "--keyring-dir", "--max-tokens", "--secret-name"])
+def test_what_an_unknown_flag_says_of_a_secret_is_none(name: str) -> None:
+    assert not any(decision.secret for decision in decisions(made(f"{name}=x"), name))
