@@ -18,6 +18,7 @@ from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
 from agent.redaction import register, register_within
 from agent.resources.kind import CannotBeSo
+from agent.secret_names import is_secret_name
 from service.hand_over_folder import hand_over_memory
 
 if TYPE_CHECKING:
@@ -222,7 +223,11 @@ class Bundled:
 
 
 def _secret_values(variables: Mapping[str, object]) -> Iterable[str]:
-    return [str(value) for name, value in variables.items() if _SECRET_VARIABLE.search(name)]
+    return [
+        str(value)
+        for name, value in variables.items()
+        if is_secret_name(name) or _SECRET_VARIABLE.search(name)
+    ]
 
 
 def _system(host: Host) -> DiskSpace:

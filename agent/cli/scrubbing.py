@@ -135,7 +135,8 @@ def _without_named(text: str, named: re.Pattern[str], judge: Callable[[str], boo
 
 def _is_secret(name: str) -> bool:
     """Return whether a field of this name holds a secret, not the place of one."""
-    return _NAME.search(_OF_A_PLACE.split(name.rpartition(".")[2])[-1]) is not None
+    field = name.rpartition(".")[2]
+    return is_secret_name(field) or _NAME.search(_OF_A_PLACE.split(field)[-1]) is not None
 
 
 def _is_option(word: str) -> bool:
@@ -146,7 +147,7 @@ def _is_option(word: str) -> bool:
 def _is_of_secret(value: Mapping[str, Json]) -> bool:
     """Whether it tells of a resource with a secret's name, as a value of the registry may have."""
     key = value.get("key", value.get("resource"))
-    return isinstance(key, list) and len(key) == _KIND_AND_NAME and is_secret_name(_last(str(key[1])))
+    return isinstance(key, list) and len(key) == _KIND_AND_NAME and _is_secret(_last(str(key[1])))
 
 
 def _last(name: str) -> str:

@@ -107,6 +107,7 @@ def _plant(host: Host, planted: Planted) -> None:
     wants.append(File(nodes.ETC / "kubernetes" / "own.key", Inline(key.encode())))
     host.environment.set("NODE_ROLE", planted("variable as it was before"))
     host.environment.set("DB_PASSWORD", planted("variable of somebody's"))
+    host.environment.set("DB_CREDS", planted("variable of credentials"))
     host.environment.set("DSN", planted("variable of somebody's, with any name"))
     make_so(host, Specification.of(wants), "test", Silent())
 
@@ -116,7 +117,8 @@ def _plant(host: Host, planted: Planted) -> None:
     password = planted("kubeconfig: password")
     kubeconfig = f"users:\n- user: {{token: {token}, client-key-data: {data}, password: {password}}}\n"
     _write(host, PureWindowsPath(r"C:\etc\kubernetes\bootstrap-kubelet.conf"), kubeconfig)
-    everywhere = f"\nsomebody printed {password} {data} {environment['API_TOKEN']}\n"
+    variables = f"{environment['API_TOKEN']} {host.environment.get('DB_CREDS')}"
+    everywhere = f"\nthe log has {password} {data} {variables}\n"
     _write(host, KUBELET_LOG, _log(planted, "kubelet.log") + everywhere)
     _write(host, WMCB_LOG, _log(planted, "wmcb.log"))
     _write(host, WMCB_LOG.with_name("wmcb.1.log"), _log(planted, "former log"))
