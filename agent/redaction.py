@@ -291,8 +291,8 @@ def redacted_words(words: Iterable[str], instead: Callable[[str], str] = _hidden
 def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]:
     is_secret = is_list = False
     for word in words:
-        if is_secret and word and not word.startswith("-"):
-            yield word if word.startswith(VEIL) else instead(word)
+        if is_secret and word and (not word.startswith("-") or PRIVATE_KEY in word):
+            yield word if _is_hidden(word) else instead(word)
             is_secret = False
         elif is_list and not word.startswith("-"):
             yield word
@@ -324,11 +324,15 @@ def _without_settings(word: str, instead: Callable[[str], str]) -> str:
     return pattern_of(SETTING).sub(settle, word)
 
 
+def _is_hidden(value: str) -> bool:
+    return value == REDACTED or value.startswith(VEIL)
+
+
 def _is_no_secret(value: str) -> bool:
     """Whether it is hidden already, or a switch, or several: the rest of NAME=true,OTHER=false."""
     switches = (each.rpartition("=")[2] for each in value.lower().split(","))
     return (
-        value.startswith(VEIL)
+        _is_hidden(value)
         or value.lower() in NO_SECRETS
         or all(each in ("true", "false") for each in switches)
     )

@@ -20,7 +20,10 @@ _LONG_USER = 16
 _LONGEST_IMAGE = 255
 """Of an image's reference, in characters before its tag."""
 
-URL = r"://[^\s\"'<>]*"
+URL = r"://(?:[^\s\"'<>(]|\((?!hidden, ))*"
+_NEXT_URL = r"[,;)\]](?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)"
+_END_OF_SENTENCE = ",;:.)]"
+"""What stands behind a URL rather than at its end: nothing of a secret is told by it."""
 BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
 _TOKEN_LENGTH = 23
 _SCHEME = r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]{1,4})[A-Za-z0-9+/=._~-]{20,}"
@@ -28,8 +31,9 @@ _WEB_TOKEN = r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"  # noqa: S105 - 
 _ACCESS_KEY = r"\bAKIA[A-Z0-9]{16}\b"
 _NAMED = (
     r"((?:password|passwd|passphrase|pwd|secret|token|(?:api|access|account|private|certificate)[-_]?key"
-    r"|key[-_]?data)s?[0-9]{0,3}[\"']?[:=])(?!(?:true|false|null|none)\b|\(hidden, )"
-    r"(\"(?:[^\"\\]|\\.)+\"?|'[^']+'?|[^\s\"';]+)"
+    r"|key[-_]?data)s?[0-9]{0,3}[\"']?[:=])"
+    r"(?!(?:true|false|null|none)\b|\(hidden, |\*\*\*(?:[\s\"';,)}\]]|$))"
+    r"(\"(?:[^\"\\]|\\.)+\"?[^\s\"';,)}\]]*|'[^']+'?[^\s\"';,)}\]]*|[^\s\"';]+)"
 )
 """Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
 _NAMED_SIGNS = ("pass", "pwd", "secret", "token", "key")
@@ -57,7 +61,7 @@ def without_patterns(text: str) -> str:
     if PRIVATE_KEY in text:
         text = _without_private_keys(text)
     if "://" in text:
-        text = pattern_of(URL).sub(lambda found: _shown_url(found[0]), text)
+        text = pattern_of(URL).sub(lambda found: _shown_urls(found[0]), text)
     if may_have_token(text):
         text = pattern_of(BOOTSTRAP_TOKEN).sub(rf"\1.{REDACTED}", text)
     if any(sign in text for sign in ("earer", "asic", "EARER", "ASIC")):
@@ -106,6 +110,16 @@ def may_have_token(text: str) -> bool:
     return False
 
 
+def _shown_urls(urls: str) -> str:
+    """One URL, or several as in a list."""
+    parts: list[str] = []
+    at = 0
+    for found in pattern_of(_NEXT_URL).finditer(urls):
+        parts += (_shown_url(urls[at : found.start()]), found[0])
+        at = found.end()
+    return "".join([*parts, _shown_url(urls[at:])])
+
+
 def _shown_url(url: str) -> str:
     """What follows a scheme, without user and query.
 
@@ -117,8 +131,9 @@ def _shown_url(url: str) -> str:
         authority, slash, path = part.partition("/")
         _, at, host = authority.rpartition("@")
         parts.append(f"{REDACTED}@{host}{slash}{path}" if at else part)
-    end = REDACTED if query else ""
-    return f"{'://'.join(parts)}{question}{end}"
+    hidden = query.rstrip(_END_OF_SENTENCE)
+    end = REDACTED if hidden else ""
+    return f"{'://'.join(parts)}{question}{end}{query[len(hidden) :]}"
 
 
 def bootstrap_token(text: str) -> re.Match[str] | None:
@@ -127,6 +142,12 @@ def bootstrap_token(text: str) -> re.Match[str] | None:
 
 
 def of_url(url: str) -> Iterator[str]:
+    """The secrets in one URL, or in several as in a list."""
+    for each in pattern_of(_NEXT_URL).split(url):
+        yield from _of_one_url(each)
+
+
+def _of_one_url(url: str) -> Iterator[str]:
     from urllib.parse import unquote
 
     place, _, query = url.partition("?")

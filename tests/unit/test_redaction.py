@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent import redaction, secret_patterns
@@ -26,6 +26,7 @@ from agent.redaction import (
     register_name,
     register_words,
 )
+from agent.resources.kind import veiled
 from agent.secret_names import is_secret_name
 from agent.secret_patterns import REDACTED
 from agent.spec.service import Service
@@ -127,6 +128,12 @@ SHOWN = {
     "a bootstrap token": ("joined with abcdef.0123456789abcdef", "joined with abcdef.***"),
     "a user of a URL": ("GET https://me@corp:pw@h/x failed", "GET https://***@h/x failed"),
     "a query": ("GET https://h/x?sv=1&sig=abc failed", "GET https://h/x?*** failed"),
+    "URLs in a list": ("--etcd=https://a:1?x,https://u:p@b:2", "--etcd=https://a:1?***,https://***@b:2"),
+    "a URL in a sentence": (
+        "it (see https://h/?x=1), [https://h/?y].",
+        "it (see https://h/?***), [https://h/?***].",
+    ),
+    "a URL with commas": ("https://h/?sig=a,b;c=d failed", "https://h/?*** failed"),
     "a mirror": ("--mirror https://a/=https://u:p@b/?sig=x", "--mirror https://a/=https://***@b/?***"),
     "a header": (f"Authorization: Bearer {'a1' * 12}", "Authorization: Bearer ***"),
     "a web token": ("got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJr.c2ln", "got ***"),
@@ -196,6 +203,10 @@ COMMANDS = {
     "images": Words(IMAGES, [*IMAGES]),
     "a password that ends as base64 does": Words(("--db=Password=abc=",), ["--db=Password=***"]),
     "a name with a dot": Words(("my.password:abc",), ["my.password:***"]),
+    "what is hidden in a URL already": Words(
+        ("https://h/x?a=b;token=(hidden, 0123456789ab)", "run"),
+        ["https://h/x?***(hidden, 0123456789ab)", "run"],
+    ),
     "a port": Words(("-p", "8080", "--port=1"), ["-p", "8080", "--port=1"]),
 }
 
@@ -417,11 +428,45 @@ def test_no_text_around_it_hides_a_secret(secret: str, before: str, after: str) 
         redaction._registry = former
 
 
+_PARTS = st.sampled_from(
+    [
+        *("https://", "u:p@", "h", "/x", "?", "a=b", "&", ",", ";", ")", " ", '"', "'", "=", ":", "-", "."),
+        *("token", "Password", "--sig", "true", "(hidden, 0123456789ab)", "***", "abcdef.0123456789abcdef"),
+        *("Bearer ", "a1" * 12, "eyJhbGciOiJSUzI1NiJ9", "AKIAABCDEFGHIJKLMNOP", "\\", "\n"),
+    ]
+)
+
+
+@given(st.lists(_PARTS | st.sampled_from([KEY, KEY[:40]]), max_size=12).map("".join))
+@example("Password='***'\\")
+@example("Password='a'b")
+@example('{"token":"a","x":1}')
+def test_what_was_redacted_stays_as_it_is(text: str) -> None:
+    once = str(redacted(text))
+    assert redacted(once) == once
+
+
+@given(st.lists(st.lists(_PARTS, max_size=6).map("".join), max_size=4))
+@example(["--sig", KEY])
+@example(["--sig", "***"])
+@example(["https://h/x?token=abcdefgh", "run"])
+@example(["https://h/x?a;token=abcdefgh", "run"])
+def test_a_command_line_that_was_shown_stays_as_it_is(words: list[str]) -> None:
+    once = [str(word) for word in redacted_words(words, veiled)]
+    assert redacted_words(once, veiled) == once
+
+
+@pytest.mark.parametrize("url", ["https://h/x?token=abcdefgh", "https://h/x?sig=SIG"])
+def test_a_veil_garbles_nothing_of_a_url_and_what_follows(url: str) -> None:
+    assert redacted_words([url, "--verbose"], veiled) == ["https://h/x?***", "--verbose"]
+
+
 # Its time
 
 
 PATTERNS = (
     "URL",
+    "_NEXT_URL",
     "BOOTSTRAP_TOKEN",
     "_SCHEME",
     "_WEB_TOKEN",
