@@ -302,6 +302,7 @@ def test_what_is_secret_is_marked() -> None:
         "--manifest-url-header=Authorization:x",
         "--storage-driver-password=x",
         "--a-KEY=x",
+        "--key=x",
         "--SecretOf=x",
         "--registry-creds=x",
     ):
