@@ -144,7 +144,7 @@ class Files(Protocol):
     def native_path(self, path: PureWindowsPath) -> Path:
         """The path of a file for a library of this process that opens files itself, and follows links.
 
-        Nothing holds what lies there: only for what nobody but administrators can exchange.
+        Nothing holds what lies there: only for what administrators alone can exchange.
         """
 
     def list(self, path: PureWindowsPath) -> Sequence[str]:

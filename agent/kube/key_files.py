@@ -28,7 +28,7 @@ class KeyFiles(Protocol):
         """
 
     def lent(self, content: bytes) -> AbstractContextManager[Path]:
-        """Write a file that nobody else can read, and remove it on leaving."""
+        """Write a file that no other user can read, and remove it on leaving."""
 
 
 class TemporaryKeyFiles:

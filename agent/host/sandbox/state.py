@@ -85,7 +85,7 @@ class State:
     def holder(self, name: str) -> int | None:
         """Return the process that took it."""
         with suppress(OSError, ValueError):
-            # Not in the lock itself: where Windows runs the sandbox nobody else can read that.
+            # Not in the lock itself: where Windows runs the sandbox no other process can read that.
             return int(self._holder(name).read_text()) if self.is_held(name) else None
         return None
 
