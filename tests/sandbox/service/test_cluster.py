@@ -94,6 +94,7 @@ def test_one_config_map_and_the_own_node_are_seen_and_signalled(
     assert {signal.source for signal in signals.take(0)} == {Source.CLUSTER}
     api.config_maps.remove("windows")
     until(lambda: cluster.config_map == Seen(None), "it is gone")
+    until(lambda: len(api.server.asked) >= 4, "the Node is watched, too")
     assert {asked.client for asked in api.server.asked} == {"system:node:win1"}
     targets = [asked.target for asked in api.server.asked]
     assert sorted({target.partition("?")[0] for target in targets}) == [CONFIG_MAPS, NODES]
