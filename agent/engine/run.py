@@ -388,7 +388,7 @@ class Status:
 
     @property
     def command(self) -> str:
-        """How somebody asked for this node last; empty where that is not known."""
+        """The command that made this node last; empty where it is not known."""
         return self.origins.get(NODE, Origin()).command
 
     @property

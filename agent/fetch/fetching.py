@@ -81,7 +81,7 @@ class Begun:
 
 
 class TooLarge(Failed):
-    """The answer is larger than the limits allow, by what is told of it or by what came."""
+    """The answer is larger than the limits allow, as announced or as received."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"the answer is larger than {size:,} bytes")

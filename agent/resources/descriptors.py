@@ -43,7 +43,7 @@ def strictest(own: SecurityDescriptor, above: Iterable[Protection]) -> SecurityD
 
 
 def _stricter(one: SecurityDescriptor, other: SecurityDescriptor) -> SecurityDescriptor:
-    """Return the one that grants nobody more than the other does; the private one where neither is that."""
+    """Return the one that grants no account more than the other does; the private one where neither is."""
     sids = {EVERYONE, *(ace.sid for each in (one, other) for ace in each.aces or ())}
     rights = [(one.granted({sid}), other.granted({sid})) for sid in sids]
     if not any(first & ~second for first, second in rights):

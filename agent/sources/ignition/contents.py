@@ -25,7 +25,7 @@ class Unsound(Exception):
 
 
 class TooLarge(Unsound):
-    """They are larger than whoever reads them allows."""
+    """They are larger than the reader allows."""
 
 
 @frozen
