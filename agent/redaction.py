@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from agent.secret_names import is_secret_name
+from agent.secret_names import is_path, is_secret_name
 from agent.secret_patterns import (
     BOOTSTRAP_TOKEN,
     NO_SECRETS,
@@ -148,7 +148,7 @@ def register_name(name: str) -> None:
 
 def register_named(name: str, value: str) -> None:
     """If the name is a secret's, the value is one; else what in it is plainly one."""
-    if is_secret_name(name) and value.lower() not in NO_SECRETS and not value.startswith(VEIL):
+    if is_secret_name(name, value) and value.lower() not in NO_SECRETS and not value.startswith(VEIL):
         register(value)
         scheme, _, credentials = value.partition(" ")
         if scheme.lower() in ("bearer", "basic"):
@@ -318,7 +318,7 @@ def _without_settings(word: str, instead: Callable[[str], str]) -> str:
         if equals and is_option and "/" not in inner and not _names_secret(name):
             # --connection=Password=...
             name, between, value = f"{name}{between}{inner}", "=", inner_value
-        is_one = is_option and _names_secret(name) and not _is_no_secret(value)
+        is_one = is_option and _names_secret(name, value) and not _is_no_secret(value)
         return f"{before}{name}{between}{instead(value) if is_one else value}"
 
     return pattern_of(SETTING).sub(settle, word)
@@ -338,14 +338,13 @@ def _is_no_secret(value: str) -> bool:
     )
 
 
-def _names_secret(name: str) -> bool:
-    return name in ("/p", "-p") or is_secret_name(name)
+def _names_secret(name: str, value: str = "") -> bool:
+    return name in ("/p", "-p") or is_secret_name(name, value)
 
 
 def _is_ordinary(value: str) -> bool:
-    is_path = value[1:3] in (":\\", ":/")
     is_later = any(value.startswith(begin) and value.endswith(end) for begin, end in _PLACEHOLDERS)
-    return is_path or is_later or value.lower() in _ORDINARY
+    return is_path(value) or is_later or value.lower() in _ORDINARY
 
 
 # By value

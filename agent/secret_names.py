@@ -16,11 +16,12 @@ _OF_A_SWITCH = frozenset({"allow", "anonymous", "disable", "enable", "no", "requ
 _NUMBERS = frozenset({"max", "maximum", "min", "minimum"})
 _OF_AN_OPEN_KEY = frozenset(
     {
-        *("foreign", "host", "label", "partition", "primary", "public", "registry", "sort", "topology"),
-        # Files: client-key of a kubeconfig, and what its like is called on command lines.
-        *("client", "ssl", "tls"),
+        *("foreign", "label", "partition", "public", "registry", "sort", "topology"),
     }
 )
+_OF_A_KEY_OR_A_FILE = frozenset({"client", "host", "primary", "ssl", "tls"})
+"""A field of this name is a file's, as client-key of a kubeconfig; a variable in capitals is the key itself,
+unless its value is a path."""
 _OF_A_PLACE = frozenset(
     {
         *("age", "algorithm", "attributes", "audience", "audiences", "change", "config", "count", "dir"),
@@ -33,13 +34,17 @@ _OF_A_PLACE = frozenset(
 )
 """How names end that say where a secret is, how long one is valid, or what is done with it."""
 _LONGEST_NAME = 200
+_LONGEST_LABEL = 63
 
 
-def is_secret_name(name: str) -> bool:
+def is_secret_name(name: str, value: str = "") -> bool:
     """Whether what is called so is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file.
 
-    The last words decide. A key alone is none: taints and settings have fields of that name.
+    The last words decide. A key alone is none: taints and settings have fields of that name. Nor is a label,
+    which all may read who may read a Node: it has a domain before its name. `value` is it, where it is known.
     """
+    if "/" in name and _is_label(name, value):
+        return False
     words = _words_of(name[-_LONGEST_NAME:])
     compact = "".join(words)
     if compact.endswith(_SECRET_DESPITE_ITS_END):
@@ -47,7 +52,7 @@ def is_secret_name(name: str) -> bool:
     if not words or words[-1] in _OF_A_PLACE or words[-2:] == ["pass", "credentials"]:
         return False
     if words[-1] == "key" and words[-2:-1] and words[-2] not in _OF_AN_OPEN_KEY:
-        return True
+        return words[-2] not in _OF_A_KEY_OR_A_FILE or (name.isupper() and not is_path(value))
     if words[-1] in _SECRET_AS_LAST and words[0] not in _OF_A_SWITCH:
         return True
     if not _SECRET_WORDS.isdisjoint(words) or any(part in compact for part in _OF_A_SECRET):
@@ -55,6 +60,22 @@ def is_secret_name(name: str) -> bool:
     # Whole, or as the end of a word: a tokenizer is none, and a largest number of tokens is a number.
     is_number = not _NUMBERS.isdisjoint(words)
     return any(word.endswith("token" if is_number else ("token", "tokens")) for word in words)
+
+
+def is_path(value: str) -> bool:
+    return value[1:3] in (":\\", ":/") or value.startswith("\\\\")
+
+
+def _is_label(name: str, value: str) -> bool:
+    """Whether it can be one of a Node, or a taint: DOMAIN/NAME=VALUE:EFFECT."""
+    domain, _, rest = name.partition("/")
+    told = value.partition(":")[0]
+    return (
+        "." in domain
+        and all(each.replace("-", "").isalnum() for each in domain.split("."))
+        and all(each.isalnum() or each in "-_." for each in rest + told)
+        and len(told) <= _LONGEST_LABEL
+    )
 
 
 def _words_of(name: str) -> list[str]:

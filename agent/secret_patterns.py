@@ -10,15 +10,15 @@ from agent.secret_names import is_secret_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 REDACTED = "***"
 
 _LONG_USER = 16
 """A user's name in a URL that is as long is a token in its place, more often than not."""
 
-_LONGEST_IMAGE = 255
-"""Of an image's reference, in characters before its tag."""
+_LONGEST_NAME = 255
+"""Of what stands before a sign, in characters: an image's reference before its tag is as long."""
 
 URL = r"://(?:[^\s\"'<>(]|\((?!hidden, ))*"
 _NEXT_URL = r"[,;)\]](?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)"
@@ -29,18 +29,73 @@ _TOKEN_LENGTH = 23
 _SCHEME = r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]{1,4})[A-Za-z0-9+/=._~-]{20,}"
 _WEB_TOKEN = r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"  # noqa: S105 - how one looks
 _ACCESS_KEY = r"\bAKIA[A-Z0-9]{16}\b"
+_NAMING = r"[:=]|(?<![\w/.-])--?[A-Za-z][\w-]{0,79}[ \t]{1,4}(?![-\s])"
+"""What ends a name: a sign, or behind an option a blank."""
 _NAMED = (
-    r"((?:password|passwd|passphrase|pwd|secret|token|(?:api|access|account|private|certificate)[-_]?key"
-    r"|key[-_]?data)s?[0-9]{0,3}[\"']?[:=])"
-    r"(?!(?:true|false|null|none)\b|\(hidden, |\*\*\*(?:[\s\"';,)}\]]|$))"
-    r"(\"(?:[^\"\\]|\\.)+\"?[^\s\"';,)}\]]*|'[^']+'?[^\s\"';,)}\]]*|[^\s\"';]+)"
+    r"(?!(?:true|false|null|none)\b|\\?[\"']?\(hidden, |\*\*\*(?:[\s\"';,)}\]]|$))"
+    r"(?:\\\"[^\"]*\"?|\"(?:[^\"\\]|\\.)+\"?[^\s\"';,)}\]]*|'[^']+'?[^\s\"';,)}\]]*|[^\s\"';]+)"
 )
 """Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
-_NAMED_SIGNS = ("pass", "pwd", "secret", "token", "key")
+_NAMED_SIGNS = (
+    "pass",
+    "pwd",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "auth",
+    "cookie",
+    "sig",
+    "sas",
+    "pat",
+    "/p",
+)
+_OF_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-@/:"
+_PROSE = frozenset(
+    {
+        *(
+            "a",
+            "alone",
+            "also",
+            "an",
+            "and",
+            "are",
+            "as",
+            "at",
+            "be",
+            "because",
+            "before",
+            "behind",
+            "beside",
+        ),
+        *("but", "by", "can", "cannot", "does", "for", "from", "given", "goes", "had", "has", "have", "here"),
+        *("if", "in", "instead", "into", "is", "it", "its", "may", "means", "must", "need", "needs", "nor"),
+        *(
+            "not",
+            "of",
+            "on",
+            "only",
+            "option",
+            "or",
+            "over",
+            "says",
+            "set",
+            "should",
+            "so",
+            "stands",
+            "takes",
+        ),
+        *("than", "that", "the", "then", "there", "this", "to", "too", "twice", "unless", "until", "was"),
+        *("were", "when", "where", "which", "will", "with", "without"),
+    }
+)
+"""How a sentence goes on behind an option's name. None of these is a password."""
 SETTING = r"""(^|;)([^;=:]{1,80})([=:])("[^"]*"?|'[^']*'?|\{[^}]*\}?|[^;]*)"""
 _MARKER = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY-----"
 PRIVATE_KEY = "PRIVATE KEY-----"
-_OF_A_KEY = r"(?:\\[nr]|[\sA-Za-z0-9+/=])*"
+_OF_A_KEY = r"(?:\\[nr]|(?:Proc-Type|DEK-Info):[ A-Z0-9,-]{0,80}|[\sA-Za-z0-9+/=])*"
+_OF_A_KEY_BACKWARDS = r"(?:[nr]\\|[\sA-Za-z0-9+/=])*"
 VEIL = "(hidden, "
 """How a plan shows a secret, so that two can be told apart (agent.resources.kind)."""
 NO_SECRETS = ("true", "false", "null", "none", "")
@@ -59,7 +114,7 @@ def pattern_of(pattern: str) -> re.Pattern[str]:
 def without_patterns(text: str) -> str:
     """What no text of ours has is looked for by its sign first: most have none of them."""
     if PRIVATE_KEY in text:
-        text = _without_private_keys(text)
+        text = _without(text, private_keys(text))
     if "://" in text:
         text = pattern_of(URL).sub(lambda found: _shown_urls(found[0]), text)
     if may_have_token(text):
@@ -70,9 +125,7 @@ def without_patterns(text: str) -> str:
         text = pattern_of(_WEB_TOKEN).sub(REDACTED, text)
     if "AKIA" in text:
         text = pattern_of(_ACCESS_KEY).sub(REDACTED, text)
-    if ("=" in text or ":" in text) and any(sign in text.lower() for sign in _NAMED_SIGNS):
-        text = pattern_of(_NAMED).sub(_shown_named, text)
-    return text
+    return _without(text, named_values(text))
 
 
 def is_place(name: str, value: str) -> bool:
@@ -86,19 +139,47 @@ def _is_version(text: str) -> bool:
     return "." in text and text.replace(".", "").isdigit()
 
 
-def _shown_named(found: re.Match[str]) -> str:
-    """The name alone; of an image's reference all: registry/app-token:1.2.3."""
-    name, value = found.groups()
-    if name.endswith(":"):
-        begin = found.start()
-        least = max(0, begin - _LONGEST_IMAGE)
-        while begin > least and (found.string[begin - 1].isalnum() or found.string[begin - 1] in "./:@_-"):
-            begin -= 1
-        tag = value.partition("@")[0].rstrip(".,:)]")
-        is_tag = tag.replace(".", "").replace("-", "").replace("_", "").isalnum()
-        if is_tag and is_place(found.string[begin : found.end(1) - 1], tag):
-            return found[0]
-    return f"{name}{REDACTED}"
+def named_values(text: str) -> Iterator[tuple[int, int]]:
+    """Where the values of secrets stand that are known by their names: token=..., /p:..., --token ..."""
+    lower = text.lower()
+    if not any(sign in text for sign in "=:-") or not any(sign in lower for sign in _NAMED_SIGNS):
+        return
+    naming, named = pattern_of(_NAMING), pattern_of(_NAMED)
+    at = 0
+    while found := naming.search(text, at):
+        begin, at = at, found.end()
+        sign = text[at - 1]
+        is_word = sign in " \t"
+        before = found[0] if is_word else text[max(begin, at - 1 - _LONGEST_NAME) : at - 1]
+        before = before.rstrip(" \t\"'\\")
+        name = before[len(before.rstrip(_OF_A_NAME)) :]
+        if not _may_name_secret(name):
+            continue
+        # Bounded: of a list of labels each would be looked through to the list's end.
+        first = text[at : at + _LONGEST_NAME].split(None, 1)[:1]
+        is_told = _is_prose if is_word else _is_value_of_all if sign == "=" else _is_tag
+        if not is_told(name, *first) and (value := named.match(text, at)):
+            yield value.span()
+            at = value.end()
+
+
+def _may_name_secret(name: str) -> bool:
+    return name in ("/p", "-p") or is_secret_name(name.rpartition("/")[2].rpartition(":")[2])
+
+
+def _is_prose(_name: str, value: str = "") -> bool:
+    return value.rstrip(_END_OF_SENTENCE).lower() in _PROSE
+
+
+def _is_value_of_all(name: str, value: str = "") -> bool:
+    """Whether all may know it: a label, or the place of a file."""
+    return not is_secret_name(name, value.partition(",")[0])
+
+
+def _is_tag(name: str, value: str = "") -> bool:
+    """Whether it is an image's tag, or a host's port."""
+    tag = value.partition("@")[0].rstrip(_END_OF_SENTENCE)
+    return tag.replace(".", "").replace("-", "").replace("_", "").isalnum() and is_place(name, tag)
 
 
 def may_have_token(text: str) -> bool:
@@ -163,27 +244,30 @@ def _of_one_url(url: str) -> Iterator[str]:
             yield from {value, unquote(value)}
 
 
-def _without_private_keys(text: str) -> str:
+def _without(text: str, secrets: Iterable[tuple[int, int]]) -> str:
     parts: list[str] = []
     at = 0
-    for begin, end in private_keys(text):
+    for begin, end in secrets:
         parts += (text[at:begin], REDACTED)
         at = end
     return "".join([*parts, text[at:]])
 
 
 def private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Keys in PEM form, as lines or as one with \\n in it; of one without an end all that may be of it."""
+    """Keys in PEM form, as lines or as one with \\n in it; of one without an end, or without a beginning, all
+    that may be of it.
+    """
     begun: tuple[int, int] | None = None
+    at = 0
     for marker in pattern_of(_MARKER).finditer(text):
         if marker[1] == "END":
-            if begun:
-                yield begun[0], marker.end()
+            yield begun[0] if begun else _begin_of_key(text, at, marker.start()), marker.end()
             begun = None
-            continue
-        if begun:
-            yield begun[0], _end_of_key(text, begun[1])
-        begun = marker.span()
+        else:
+            if begun:
+                yield begun[0], _end_of_key(text, begun[1])
+            begun = marker.span()
+        at = marker.end()
     if begun:
         yield begun[0], _end_of_key(text, begun[1])
 
@@ -191,3 +275,8 @@ def private_keys(text: str) -> Iterator[tuple[int, int]]:
 def _end_of_key(text: str, begin: int) -> int:
     found = pattern_of(_OF_A_KEY).match(text, begin)
     return found.end() if found else begin
+
+
+def _begin_of_key(text: str, least: int, end: int) -> int:
+    found = pattern_of(_OF_A_KEY_BACKWARDS).match(text[least:end][::-1])
+    return end - found.end() if found else end

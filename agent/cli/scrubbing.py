@@ -40,14 +40,9 @@ _ASSIGNED = re.compile(r"""(?<![\w-])([\w-]++)["']?\s*+[:=]\s*+""")
 _FOLLOWED = re.compile(r"(?<![\w.-])([\w.-]++)\s++(?![-:=])")
 _DOTTED = re.compile(r"[\w.-]+")
 
-_BEGIN = "-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----"
-
 _LOOKS_LIKE_ONE = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), instead)
     for pattern, instead in (
-        # A key in PEM form, as lines or as one with \n in it; of one without an end all that may be of it.
-        (rf"{_BEGIN}(?:(?!{_BEGIN}).){{0,20000}}?-----END [A-Z0-9 ]*PRIVATE KEY-----", REMOVED),
-        (rf"{_BEGIN}(?:\\n|\\r|[\sA-Za-z0-9+/=])*", REMOVED),
         # Up to the last @: a user may be of a domain.
         (r"://[^/\s\"']+@", f"://{REMOVED}@"),
         (

@@ -31,7 +31,7 @@ class EnvironmentVariableResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, EnvironmentVariable)
-        return {"secret": True} if want.secret or is_secret_name(want.name) else {}
+        return {"secret": True} if want.secret or is_secret_name(want.name, want.value or "") else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         if value is not None and (manner.get("secret") or holds_secret(value)):

@@ -32,7 +32,6 @@ HOW = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 REVIEWED = {
     "agent/artifacts/digests.py:_GNU": "a line has no line's end in it, so what follows is matched",
     "agent/audit/running.py:_FLAG": "a name is matched without a value, too; only the last quote is open",
-    "agent/cli/scrubbing.py:_LOOKS_LIKE_ONE": "a key's content ends where the next one begins",
     "agent/preflight/image.py:_INSIDE": "an element without an end goes on to the text's end",
     "agent/preflight/image.py:_PASSWORD": "an element without an end goes on to the text's end",
     "agent/preflight/image.py:_REMARK": "a remark without an end goes on to the text's end",

@@ -44,6 +44,16 @@ KEY = "\n".join(
         "",
     ]
 )
+ENCRYPTED_KEY = "\n".join(
+    [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "Proc-Type: 4,ENCRYPTED",
+        "DEK-Info: AES-256-CBC,0123456789ABCDEF0123456789ABCDEF",
+        "",
+        "GeheimGeheimGeheimGeheimGeheimGeheimGeheimGeheimGeheimGeheim/+Ge",
+        "Geheim==",
+    ]
+)
 
 FORMS: dict[str, Callable[[str], str]] = {
     "as it is": str,
@@ -144,6 +154,22 @@ SHOWN = {
     "a private key": (f"it says {KEY}and more", "it says ***\nand more"),
     "a private key in JSON": (json.dumps({"key": KEY}), '{"key": "***\\n"}'),
     "two keys, one without an end": (f"{KEY[:60]}\n{KEY}", "******\n"),
+    "an encrypted key without an end": (f"it says {ENCRYPTED_KEY}", "it says ***"),
+    "the end of a key": ("it says: ue3Geheim\nGeheim==\n-----END PRIVATE KEY-----\nand", "it says:***\nand"),
+    "the end of a key in JSON": (
+        r'{"key": "Geheim\nGeheim==\n-----END PRIVATE KEY-----\n"}',
+        r'{"key": "***\n"}',
+    ),
+    "an option in a line of a script": ("Connect-It -Password X1 -Force", "Connect-It -Password *** -Force"),
+    "an option with two dashes": ("run kubeadm join --token geheim", "run kubeadm join --token ***"),
+    "an option with a colon": ("Connect-It -Password:X1 -Force", "Connect-It -Password:*** -Force"),
+    "an option of Windows' tools": ("setup /p:X1 /quiet", "setup /p:*** /quiet"),
+    "an option's value in quotes": ("it -Password \"a b\" 'c'", "it -Password *** 'c'"),
+    "a setting with a name of several words": ("AZURE_STORAGE_KEY=abc", "AZURE_STORAGE_KEY=***"),
+    "a key of a variable": ("PRIMARY_KEY=abc CLIENT_KEY=abc", "PRIMARY_KEY=*** CLIENT_KEY=***"),
+    "JSON in JSON": (r'"{\"token\":\"a b\"}"', r'"{\"token\":***}"'),
+    "a label that cannot be one": ("example.com/token=geheim+1", "example.com/token=***"),
+    "a path of a URL": ("GET https://example.com/token=abc", "GET https://example.com/token=***"),
 }
 
 
@@ -162,6 +188,12 @@ STAYS = {
     "a URL": "https://10.0.0.1:6443/api/v1/namespaces/kube-system/configmaps/windows-nodes",
     "a question": "is https://10.0.0.1:6443 reachable?",
     "a long path": f"/home/{'runner-of-tests/' * 10}C/k/kubelet.exe",
+    "an option in a sentence": "--token is required, -Password or --token-file; --token: it is missing",
+    "what is hidden already, in quotes": 'kubelet --token "(hidden, 0123456789ab)" -v',
+    "an option before another": "--token --config",
+    "a label": "--node-labels=example.com/token=enabled,example.com/secret=x",
+    "a taint": "example.com/token=enabled:NoSchedule",
+    "a file of a key": r"TLS_KEY=C:\own.key CLIENT_KEY=\\share\own.key client-key=own.key",
     "an image": "pull registry/app-token:1.2.3, then registry.io:5000/secret:ltsc2022 and secret:3.9",
     "a host": "dial token.example.com:6443",
     "a version": "wmcb 0.1.0 (from source)\nPython 3.11.7, OpenSSL 3.0.19",
@@ -200,6 +232,13 @@ COMMANDS = {
     ),
     "switches": Words((GATES, *GATES.split("=", 1)), [GATES, *GATES.split("=", 1)]),
     "labels": Words((LABELS, *LABELS.split("=", 1)), [LABELS, *LABELS.split("=", 1)]),
+    "a label alone": Words(("example.com/token=enabled",), ["example.com/token=enabled"]),
+    "a key's variable": Words(
+        ("CLIENT_KEY=abc", r"CLIENT_KEY=C:\own.key"), ["CLIENT_KEY=***", r"CLIENT_KEY=C:\own.key"]
+    ),
+    "a command in one word": Words(
+        ("-Command", "Connect-It -Password a1; x"), ["-Command", "Connect-It -Password ***; x"]
+    ),
     "images": Words(IMAGES, [*IMAGES]),
     "a password that ends as base64 does": Words(("--db=Password=abc=",), ["--db=Password=***"]),
     "a name with a dot": Words(("my.password:abc",), ["my.password:***"]),
@@ -249,6 +288,8 @@ NAMES |= dict.fromkeys(
         "SIGNING_KEY",
         "SHARED_KEY",
         "MASTER_KEY",
+        "PRIMARY_KEY",
+        "CLIENT_KEY",
         "REGISTRY_AUTH",
         "DOCKER_AUTH_CONFIG",
         "GITHUB_PAT",
@@ -293,6 +334,8 @@ NAMES |= dict.fromkeys(
         "hostKey",
         "primaryKey",
         "foreign_key",
+        "PUBLIC_KEY",
+        "example.com/token",
         "partitionKey",
         "sort-key",
         "PATH",
@@ -471,9 +514,12 @@ PATTERNS = (
     "_SCHEME",
     "_WEB_TOKEN",
     "_ACCESS_KEY",
+    "_NAMING",
     "_NAMED",
     "SETTING",
     "_MARKER",
+    "_OF_A_KEY",
+    "_OF_A_KEY_BACKWARDS",
 )
 
 

@@ -18,6 +18,8 @@ UNENDING = {
     "users in one word": "a://b@",
     "blanks after a name": "token ",
     "begun keys": "-----BEGIN PRIVATE KEY-----",
+    "labels with a secret's name": "example.com/token=x,",
+    "options in a sentence": "--token is ",
     "begun quotes": 'token="\\',
 }
 
