@@ -48,7 +48,8 @@ def _register_secrets(arguments: Sequence[str]) -> None:
     """Also of arguments that cannot be understood: a token given to a wrong option is in the error's text."""
     register_words(arguments)
     for word in arguments:
-        if token := token_in(word):
+        # Also behind a short option's letter, as in -oTOKEN.
+        if token := token_in(word.lstrip("-")):
             register(token[2])
 
 

@@ -1,22 +1,21 @@
-"""Secrets planted in each field of each document and in each option, and where they are looked for then.
+"""Secrets in what is neither a document nor an option, and in a node that is made, changed and taken away.
 
-Each plant is one that people make: a bootstrap token in a wrong place, a password and a signature in a URL, a
-blank that is missing behind a colon, a password in a command line. What is shown may have all but the secret.
+What is planted in fields and options is in `test_planted_secrets`.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import zipfile
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from agent.cli.commands import COMMANDS
+from agent.engine import run as engine
+from agent.engine.journal import Journal
 from agent.host.port import RegistryKind, RegistryValue
 from agent.kube import kubeconfig
 from agent.kube.failure import NotUsable
@@ -27,160 +26,24 @@ from agent.sources.kubeadm import reading as join_configuration
 from agent.sources.kubelet import documents as kubelet_documents
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.services_configmap import reading as services_configmap
+from sandbox.cli.planting import NO_BLANK, PLANTS, Plant, leaks_of, leaves, planted, written
 from sandbox.cli.test_join import KUBELET_CONFIG, Cluster, cluster, join, windows
 from unit.kube.api_server import TOKEN, status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
+    from agent.engine.journal import Step
     from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "windows"]
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = r"C:\x.log"
-NOWHERE = "127.0.0.1:1"
-"""Where no server listens."""
-
-Place = tuple[str | int, ...]
-
-
-class Plant(NamedTuple):
-    """What is put into a field; `{}` is the secret."""
-
-    text: str
-    secret: str
-
-    @property
-    def value(self) -> str:
-        return self.text.format(self.secret)
-
-
-PLANTS = {
-    "a bootstrap token": Plant("abcdef.{}", "0123456789geheim"),
-    "a password in a URL": Plant(f"https://me:{{}}@{NOWHERE}/x", "Geheim017wort"),
-    "a signature in a URL": Plant(f"https://{NOWHERE}/x?sv=1&sig={{}}", "Geheim018wort"),
-    "no blank behind the colon": Plant("password:{}", "Geheim019wort"),
-    "a connection": Plant("Server=a;Password={};x=1", "Geheim020wort"),
-}
-NO_BLANK = Plant("value:{}", "Geheim021wort")
-"""A key then, and no value."""
-
-
-def _leaves(value: Any, place: Place = ()) -> Iterator[Place]:
-    """The place of each text, and of each mapping, in which a key may stand."""
-    if isinstance(value, dict):
-        yield place
-        for key, each in value.items():
-            yield from _leaves(each, (*place, key))
-    elif isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from _leaves(each, (*place, number))
-    elif isinstance(value, str):
-        yield place
-
-
-def _planted(document: Any, place: Place, plant: Plant) -> Any:
-    """The document with the plant there: in the text's place, or as a key of the mapping."""
-    made = copy.deepcopy(document)
-    *above, last = ("", *place)
-    inside: Any = {"": made}
-    for step in above:
-        inside = inside[step]
-    if isinstance(inside[last], dict):
-        inside[last][plant.value] = None
-    else:
-        inside[last] = plant.value
-    return made if place else inside[""]
-
-
-def _cases(document: Any) -> Iterator[tuple[Any, Plant]]:
-    """Each field once, and each kind of plant in turn; in each mapping a key without its blank."""
-    plants = list(PLANTS.values())
-    for number, place in enumerate(_leaves(document)):
-        there = document
-        for step in place:
-            there = there[step]
-        plant = NO_BLANK if isinstance(there, dict) else plants[number % len(plants)]
-        yield _planted(document, place, plant), plant
-
-
-def _written(machine: Machine) -> Mapping[str, str]:
-    """What wmcb has written that users may read, or that goes elsewhere."""
-    folder = machine.place / ".sandbox"
-    texts = {"events": folder / "events.jsonl", "services": folder / "services.json"}
-    found = {name: path.read_text() for name, path in texts.items() if path.exists()}
-    service = machine.host.services.read("wmcb")
-    if service is not None:
-        found["the service's command line"] = service.image_path
-    logs = machine.place / "ProgramData" / "wmcb" / "logs"
-    return found | {path.name: path.read_text() for path in logs.glob("wmcb*.log")}
 
 
 def _check(machine: Machine, plant: Plant, answer: Answer, about: object) -> None:
-    texts = {"stdout": answer.out, "stderr": answer.err, **_written(machine)}
-    leaks = [name for name, text in texts.items() if plant.secret in text]
-    assert not leaks, (about, leaks, [line for line in answer.err.splitlines() if plant.secret in line])
-
-
-NODE_CONFIGURATIONS = sorted((DATA / "node_configuration" / "valid").glob("*.yaml"))
-
-
-@pytest.mark.parametrize("file", NODE_CONFIGURATIONS, ids=lambda file: file.stem)
-def test_a_node_configuration(bare: Machine, file: Path) -> None:
-    document = yaml.safe_load(file.read_text())
-    for number, (planted, plant) in enumerate(_cases(document)):
-        given = bare.give("node.yaml", yaml.safe_dump(planted))
-        output = ("text", "json")[number % 2]
-        answer = bare.wmcb("plan", "--node-config", given, "--output", output, "--max-time", "1", "-v")
-        _check(bare, plant, answer, planted)
-
-
-def test_an_ignition(machine: Machine) -> None:
-    document = json.loads((DATA / "ignition" / "worker-3.4.ign").read_text())
-    for number, (planted, plant) in enumerate(_cases(document)):
-        given = machine.give("worker.ign", json.dumps(planted))
-        output = ("text", "json")[number % 2]
-        words = ("--ignition", given, *machine.node[2:], "--output", output, "--max-time", "1")
-        _check(machine, plant, machine.wmcb("plan", *words), planted)
-
-
-def test_user_data(machine: Machine) -> None:
-    document = yaml.safe_load((DATA / "cloudconfig" / "worker.yaml").read_text())
-    for number, (planted, plant) in enumerate(_cases(document)):
-        given = machine.give("user-data", f"#cloud-config\n{yaml.safe_dump(planted)}")
-        output = ("text", "json")[number % 2]
-        words = ("--user-data", given, "--kubelet-version", "1.36", "--output", output)
-        _check(machine, plant, machine.wmcb("plan", *words), planted)
-
-
-def test_a_join_configuration(windows: Machine, cluster: Cluster) -> None:
-    document = yaml.safe_load(cluster.join_configuration())
-    document["nodeRegistration"] |= {
-        "criSocket": "npipe:////./pipe/containerd-containerd",
-        "kubeletExtraArgs": [{"name": "v", "value": "2"}],
-        "taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
-        "imagePullPolicy": "IfNotPresent",
-    }
-    document["caCertPath"] = "/etc/kubernetes/pki/ca.crt"
-    document["patches"] = {"directory": r"C:\patches"}
-    document["skipPhases"] = ["kubelet-start"]
-    document["timeouts"] = {"discovery": "1s", "tlsBootstrap": "1s"}
-    for number, (planted, plant) in enumerate(_cases(document)):
-        given = windows.give("join.yaml", yaml.safe_dump(planted))
-        output = ("text", "json")[number % 2]
-        answer = windows.wmcb("join", "--config", given, "--dry-run", "--output", output)
-        _check(windows, plant, answer, planted)
-
-
-def test_a_services_config_map() -> None:
-    data = json.loads((DATA / "services_configmap" / "aws.json").read_text())["data"]
-    whole = {name: json.loads(text) for name, text in data.items()}
-    for planted, plant in _cases(whole):
-        texts = {str(name): json.dumps(each) for name, each in planted.items()}
-        outcome = services_configmap.read("operator/windows-services", texts)
-        told = [redacted(str(entry)) for entry in outcome.report.entries]
-        assert [line for line in told if plant.secret in line] == [], planted
+    assert leaks_of(machine, plant, answer, about) == []
 
 
 READERS: dict[str, Callable[[bytes], object]] = {
@@ -211,12 +74,14 @@ KUBECONFIG: dict[str, Any] = {
 }
 
 
-def test_a_kubeconfig() -> None:
-    for planted, plant in _cases(KUBECONFIG):
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_a_kubeconfig(plant: Plant) -> None:
+    for place in leaves(KUBECONFIG):
+        made, is_key = planted(KUBECONFIG, place, plant)
         try:
-            kubeconfig.read(yaml.safe_dump(planted).encode(), "given.conf").check()
+            kubeconfig.read(yaml.safe_dump(made).encode(), "given.conf").check()
         except NotUsable as fault:
-            assert plant.secret not in redacted(str(fault)), planted
+            assert (NO_BLANK if is_key else plant).secret not in redacted(str(fault)), place
 
 
 UNITS = {
@@ -239,24 +104,6 @@ def test_a_unit_of_systemd(machine: Machine, line: str, secret: str) -> None:
     for output in ("text", "json"):
         answer = machine.wmcb("plan", "--ignition", given, *machine.node[2:], "--output", output)
         _check(machine, plant, answer, line)
-
-
-OPTIONS = [
-    (command.name, option)
-    for command in COMMANDS
-    for option in (*command.options, *command.unlisted)
-    if option.placeholder and command.name not in ("daemon hand-over", "controller", "explain")
-]
-
-
-@pytest.mark.parametrize("form", ["{0}={1}", "{0} {1}"])
-@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
-def test_an_option(machine: Machine, plant: Plant, form: str) -> None:
-    for command, option in OPTIONS:
-        words = form.format(option.name, plant.value).split(" ", 1)
-        least = ["--max-time=1"] if (command, "--max-time") in {(c, o.name) for c, o in OPTIONS} else []
-        more = [] if option.name == "--max-time" else least
-        _check(machine, plant, machine.wmcb(*command.split(), *words, *more), (command, option.name))
 
 
 MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -301,15 +148,16 @@ services:
   - --url=https://me:Geheim111wort@h/?sig=Geheim112wort
   - Server=a b;Password=Geheim113 wort;x=1
   - /p:Geheim114wort
+  - Connect-It -Password Geheim117wort -Force
   environment: {A_TOKEN: Geheim115wort, PLAIN: Geheim116wort}
 """
 SECRET = re.compile("Geheim[0-9]{3}")
+LAST_STEP = 9
+"""Of a run that is cut off: the service is registered, and does not run."""
 
 
 def _shown_anywhere(machine: Machine, answer: Answer) -> list[str]:
-    texts = {"stdout": answer.out, "stderr": answer.err, **_written(machine)}
-    # What its document wants of it is in the service's own command line.
-    texts.pop("services", None)
+    texts = {"stdout": answer.out, "stderr": answer.err, **written(machine)}
     return [f"{found} in {name}" for name, text in texts.items() for found in SECRET.findall(text)]
 
 
@@ -339,11 +187,47 @@ def test_a_node_that_is_full_of_them(bare: Machine, tmp_path: Path) -> None:
     )
     for words in (("status", "-v"), ("status", "-o", "json"), ("support-bundle", bundle, "-o", "json")):
         assert _shown_anywhere(bare, bare.wmcb(*words)) == [], words
-    with zipfile.ZipFile(bundle) as packed:
-        texts = {name: packed.read(name).decode() for name in packed.namelist()}
+    texts = _packed(bundle)
     assert [name for name, text in texts.items() if SECRET.search(text)] == []
     assert "Contoso" in texts["state/node.json"]
     assert _shown_anywhere(bare, bare.wmcb("reset", "-v")) == []
+
+
+def _packed(bundle: str) -> dict[str, str]:
+    with zipfile.ZipFile(bundle) as packed:
+        return {name: packed.read(name).decode() for name in packed.namelist()}
+
+
+class PowerCut(BaseException):
+    pass
+
+
+def test_a_run_that_is_cut_off(bare: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its journal is for administrators; nothing of it is shown, or packed for others."""
+    add, added = Journal.add, []
+
+    def cut_off(journal: Journal, step: Step) -> None:
+        add(journal, step)
+        added.append(step)
+        if len(added) == LAST_STEP:
+            raise PowerCut
+
+    def dies(*_: object, **__: object) -> None:
+        raise PowerCut
+
+    given = bare.give("node.yaml", NODE)
+    with monkeypatch.context() as dying, pytest.raises(PowerCut):
+        dying.setattr(Journal, "add", cut_off)
+        dying.setattr(engine, "_take_back", dies)
+        bare.wmcb("prepare", "--node-config", given, "-v")
+    bundle = str(tmp_path / "bundle.zip")
+    for words in (("status", "-v"), ("plan", "--node-config", given), ("support-bundle", bundle)):
+        assert _shown_anywhere(bare, bare.wmcb(*words)) == [], words
+    texts = _packed(bundle)
+    assert "Contoso" in texts["state/journal.json"]
+    assert [name for name, text in texts.items() if SECRET.search(text)] == []
+    answer = bare.wmcb("prepare", "--node-config", given, "-o", "json")
+    assert (answer.code, _shown_anywhere(bare, answer)) == (0, [])
 
 
 ONE_WORD = """\
