@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
 from agent.cli.outstanding import outstanding
-from agent.cli.shown_values import shown
+from agent.cli.shown_values import both_shown, shown
 from agent.engine.run import together
 from agent.records import replaced
 from agent.redaction import redacted_name
@@ -207,14 +207,14 @@ def _change_document(change: Change, differences: Sequence[Difference]) -> Value
 
 
 def _difference_documents(target: Target, differences: Sequence[Difference]) -> Sequence[Value]:
-    return [
-        {
-            "field": each.field,
-            "found": None if each.found is None else shown(target, each.field, each.found),
-            "wanted": shown(target, each.field, each.wanted),
-        }
-        for each in differences
-    ]
+    return [_difference_document(target, each) for each in differences]
+
+
+def _difference_document(target: Target, each: Difference) -> Value:
+    if each.found is None:
+        return {"field": each.field, "found": None, "wanted": shown(target, each.field, each.wanted)}
+    found, wanted = both_shown(target, each)
+    return {"field": each.field, "found": found, "wanted": wanted}
 
 
 def _key_document(key: Key) -> Value:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent.host.commandline import quote
-from agent.redaction import redacted_words
+from agent.redaction import redacted, redacted_words
 from agent.resources.kind import field_in_words, veiled
 
 if TYPE_CHECKING:
@@ -53,14 +53,22 @@ def lines(
             quoted = quote if each.field == "command" else str
             yield from (f"  {line}" for line in _other_words(each.found, each.wanted, quoted))
         else:
-            found, wanted = (shown(target, each.field, value) for value in (each.found, each.wanted))
-            yield f"{label}: {found} -> {wanted}"
+            yield f"{label}: {' -> '.join(both_shown(target, each))}"
 
 
 def shown(target: Target, field: str, value: Value) -> str:
     """In one line, for people and programs."""
     without = _without_secrets(value) if _are_words(value) else value
     return target.kind.shown(field, without, target.manner)
+
+
+def both_shown(target: Target, difference: Difference) -> tuple[str, str]:
+    """What was found and what is wanted, so that they can be told apart also where a secret alone differs."""
+    found, wanted = difference.found, difference.wanted
+    before, after = (shown(target, difference.field, value) for value in (found, wanted))
+    if redacted(before) == redacted(after):
+        return f"{before} {veiled(found)}", f"{after} {veiled(wanted)}"
+    return before, after
 
 
 def _rights(difference: Difference) -> str:
@@ -80,9 +88,12 @@ def _rights(difference: Difference) -> str:
 
 def _other_words(found: Sequence[str], wanted: Sequence[str], quoted: Callable[[str], str]) -> Iterator[str]:
     """Of a command line with fifty flags the one that differs."""
-    before, after = Counter(_without_secrets(found)), Counter(_without_secrets(wanted))
-    yield from (f"- {quoted(word)}" for word in (before - after).elements())
-    yield from (f"+ {quoted(word)}" for word in (after - before).elements())
+    before, after = (Counter(zip(words, _without_secrets(words), strict=True)) for words in (found, wanted))
+    gone, new = before - after, after - before
+    alike = {told for _, told in gone} & {told for _, told in new}
+    for sign, words in (("-", gone), ("+", new)):
+        for word, told in words.elements():
+            yield f"{sign} {quoted(told)}" + (f" {veiled(word)}" if told in alike else "")
 
 
 def _are_words(value: Value) -> TypeGuard[Sequence[str]]:

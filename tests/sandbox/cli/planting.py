@@ -60,7 +60,7 @@ NO_BLANK = Plant("value:{}", "Geheim021wort")
 WORD = Plant("{}", "Geheim024wort024")
 """With no look of a secret; it can be read as base64, too."""
 
-_IN_CLOUD_CONFIG = {
+_IN_CLOUD_CONFIG: dict[str, forms.Form] = {
     "write_files": forms.ListOf(forms.Fields(dict.fromkeys(sorted(written_files._KNOWN), forms.Text()))),
     "bootcmd": forms.ListOf(forms.Text()),
     "runcmd": forms.ListOf(forms.Text()),
@@ -129,7 +129,8 @@ def planted(document: Any, place: Place, plant: Plant, key: Plant = NO_BLANK) ->
     Of a list it is the item that has the field already; what is missing on the way to it is made.
     """
     inside: Any = {"": copy.deepcopy(document)}
-    whole, last = inside, ""
+    whole = inside
+    last: str | int = ""
     for number, step in enumerate(place):
         if not isinstance(inside[last], dict | list):
             inside[last] = [] if isinstance(step, int) else {}
