@@ -46,6 +46,8 @@ _MOST_SECRETS = 512
 _MOST_CHARACTERS = 1 << 18
 """Of all of them: the resident service registers for months. The oldest are forgotten first."""
 _MOST_NAMES = 1 << 12
+_LONGEST_NAME = 256
+_OF_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 _LINE = 16
 """A shorter line of a key says nothing of it."""
 _ORDINARY = frozenset(
@@ -115,6 +117,9 @@ class Registry:
                 self._size -= len(name)
                 self._forms = None
 
+    def has_name(self, name: str) -> bool:
+        return name in self._names
+
     def forms(self) -> Forms:
         """All that is to be searched for."""
         with self._lock:
@@ -138,8 +143,8 @@ def register(*secrets: str) -> None:
 
 
 def register_name(name: str) -> None:
-    """A resource is called so, or lies in a folder that is: a secret that is the same word is not searched
-    for by value. Removed everywhere, it would leave no text that says which resource it is about.
+    """A resource or a machine is called so, or lies in a folder that is: a secret that is the same word, or a
+    part of it, is not searched for there. Removed, it would leave no text that says what it is about.
     """
     for element in {name, *name.split("\\")}:
         if len(element) >= SHORTEST:
@@ -406,5 +411,15 @@ def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
     for begin in range(len(text) - SHORTEST + 1) if forms else ():
         for form in forms.get(text[begin : begin + SHORTEST], ()):
             if text.startswith(form, begin):
-                yield begin, begin + len(form)
+                if not _registry.has_name(_word_around(text, begin, begin + len(form))):
+                    yield begin, begin + len(form)
                 break
+
+
+def _word_around(text: str, begin: int, end: int) -> str:
+    """With the letters beside it, as a resource or a machine may be called."""
+    before = text[max(0, begin - _LONGEST_NAME) : begin]
+    after = text[end : end + _LONGEST_NAME]
+    begin -= len(before) - len(before.rstrip(_OF_A_NAME))
+    end += len(after) - len(after.lstrip(_OF_A_NAME))
+    return text[begin:end].rstrip(".")

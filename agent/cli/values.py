@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.cli import join_options, options
 from agent.cli.failure import BadUsage
 from agent.quoting import in_quotes
+from agent.redaction import register_name
 from agent.sources import node_names
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
@@ -85,6 +86,7 @@ def node_name(request: Request, option: Option, otherwise: str) -> str:
     name = request.value(option, otherwise)
     if request.has(option) and (fault := node_names.fault(name.lower())):
         raise BadUsage.of(option.name, name, fault)
+    register_name(name.lower())
     return name
 
 

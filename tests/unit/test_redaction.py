@@ -448,6 +448,15 @@ def test_a_secret_that_is_a_resource_s_name_is_not_searched_for(name: str) -> No
     assert redacted(f"create {name}, agent-west-17") == f"create {name}, ***"
 
 
+@pytest.mark.parametrize("name", ["agent-west-2", "win-agent-west.example"])
+def test_a_name_with_a_secret_in_it_by_chance_stays_whole(name: str) -> None:
+    register("agent-west")
+    assert redacted(f"create {name}") != f"create {name}"
+    register_name(name)
+    shown = redacted(f"create {name}: C:\\{name}\\x, agent-west-3 of {name}.")
+    assert shown == f"create {name}: C:\\{name}\\x, ***-3 of {name}."
+
+
 def test_names_have_a_bound_and_the_latest_stay() -> None:
     for number in range(10_000):
         register_name(f"service-{number}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.redaction import register_name
 from agent.sources.node_names import canonical
 
 if TYPE_CHECKING:
@@ -17,4 +18,6 @@ if TYPE_CHECKING:
 
 def node_name(registration: NodeRegistration, host_name: str) -> str:
     override = registration.extra_argument("hostname-override")
-    return canonical(override or "") or registration.name or canonical(host_name)
+    name = canonical(override or "") or registration.name or canonical(host_name)
+    register_name(name)
+    return name

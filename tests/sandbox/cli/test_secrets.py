@@ -252,6 +252,20 @@ def test_a_resource_is_called_by_its_name_though_a_password_is_the_same_word(bar
     assert resource in planned["unchanged"]
 
 
+OF_ANOTHER_NODE = """\
+---
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+nodes: {names: [another]}
+"""
+
+
+def test_a_node_is_called_by_its_name_though_a_password_is_a_part_of_it(bare: Machine) -> None:
+    given = bare.give("node.yaml", ONE_WORD + OF_ANOTHER_NODE)
+    answer = bare.wmcb("plan", "--node-config", given, "--node-name", "agent-west-2", "-v")
+    assert "it is for other nodes than agent-west-2, and left out" in answer.err
+
+
 REMARK = "every user may read the command line of service agent, and there is a secret in it: "
 
 
@@ -287,3 +301,33 @@ def test_a_key_in_a_log_is_not_shown_line_by_line(bare: Machine) -> None:
         answer = bare.wmcb("status", "-v", "--output", output)
         assert "it failed with" in answer.out
         assert "Geheim301wort" not in answer.out + answer.err
+
+
+IN_A_URL = """\
+apiVersion: wmcb.internal/v1beta1
+kind: NodeConfiguration
+files: [{{path: 'C:\\x.exe', text: MZ}}]
+registryValues: [{{key: 'HKLM\\SOFTWARE\\Contoso', name: Url, string: 'https://h/x?sig={0}'}}]
+services:
+- {{name: x, program: 'C:\\x.exe', arguments: ['--url=https://h/x?sig={0}', a -Password {0}], running: false}}
+"""
+
+
+def test_a_change_of_a_secret_within_a_text_can_be_seen(bare: Machine) -> None:
+    first, second = (bare.give(word, IN_A_URL.format(word)) for word in ("Geheim501", "Geheim502"))
+    assert bare.wmcb("prepare", "--node-config", first).code == 0
+    text = bare.wmcb("plan", "--node-config", second)
+    document = bare.wmcb("plan", "--node-config", second, "-o", "json")
+    assert [*SECRET.findall(text.out), *SECRET.findall(document.out)] == []
+    hidden = r"\(hidden, [0-9a-f]{12}\)"
+    for line in (
+        rf"    data: https://h/x\?\*\*\* {hidden} -> https://h/x\?\*\*\* {hidden}",
+        rf"      - --url=https://h/x\?\*\*\* {hidden}",
+        rf"      \+ --url=https://h/x\?\*\*\* {hidden}",
+        rf'      - "a -Password \*\*\*" {hidden}',
+        rf'      \+ "a -Password \*\*\*" {hidden}',
+    ):
+        assert re.search(f"(?m)^{line}$", text.out), (line, text.out)
+    changes = [each for change in document.document["changes"] for each in change["differences"]]
+    assert [each["field"] for each in changes] == ["data", "command"]
+    assert all(each["found"] != each["wanted"] for each in changes), changes
