@@ -8,6 +8,7 @@ A word without any such look may be shown only of a field that its reader's reco
 from __future__ import annotations
 
 import json
+import zipfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,17 +134,30 @@ def _cases(name: str) -> Iterator[tuple[Place, Any]]:
                 yield place, document
 
 
-def _planted(name: str, plants: Callable[[int], Iterable[Plant]]) -> Iterator[tuple[Place, Any, Plant]]:
+def _in_turn(number: int, place: Place) -> Iterable[Plant]:
+    """A plain word, one of the looks, and in a field that is called a secret one that has its form."""
+    plants = list(PLANTS.values())
+    own = [PLANTS["a bootstrap token"]] if _is_called_secret(place) else []
+    return dict.fromkeys([plants[number % len(plants)], *own, WORD])
+
+
+def _is_called_secret(place: Place) -> bool:
+    return is_secret_name(str(place[-1]) if place else "")
+
+
+def _planted(
+    name: str, plants: Callable[[int, Place], Iterable[Plant]]
+) -> Iterator[tuple[Place, Any, Plant]]:
     """Yield each document with one of these in it; in a mapping, a key without its blank."""
     of_table = set(places(TABLES[name]))
     for number, (place, document) in enumerate(_cases(name)):
-        # Where anything may be a name, one that says nothing of a secret is one.
+        # Where any name may stand, one is a secret by its look alone.
         key = PLANTS["no blank behind the colon"] if (*place, ANY) in of_table else NO_BLANK
         made, is_key = planted(document, place, key, key)
         if is_key:
             yield place, made, key
             continue
-        for plant in plants(number):
+        for plant in plants(number, place):
             yield place, planted(document, place, plant)[0], plant
 
 
@@ -151,7 +165,7 @@ def _planted(name: str, plants: Callable[[int], Iterable[Plant]]) -> Iterator[tu
 def test_no_report_has_one(name: str, cluster: Cluster) -> None:
     _with_cluster(name, cluster)
     leaks = []
-    for place, made, plant in _planted(name, lambda _: PLANTS.values()):
+    for place, made, plant in _planted(name, lambda *_: PLANTS.values()):
         _forgotten()
         told = [redacted(str(entry)) for entry in _read(name, made).report.entries]
         leaks += [(place, plant.text, line) for line in told if plant.secret in line]
@@ -175,7 +189,7 @@ def _is_hidden(name: str, place: Place, made: Any) -> bool:
     outcome = _read(name, made)
     if outcome.report.fatal:
         return False
-    return is_secret_name(str(place[-1]) if place else "") or WORD.secret not in _shown(outcome)
+    return _is_called_secret(place) or WORD.secret not in _shown(outcome)
 
 
 def _shown(value: Any) -> str:
@@ -224,9 +238,7 @@ def test_no_run_shows_one(name: str, windows: Machine, cluster: Cluster) -> None
     _with_cluster(name, cluster)
     leaks: list[Leak] = []
     run = next(each for kind, each in RUNS.items() if name.startswith(kind))
-    plants = list(PLANTS.values())
-    in_turn = _planted(name, lambda number: (plants[number % len(plants)], WORD))
-    for number, (place, made, plant) in enumerate(in_turn):
+    for number, (place, made, plant) in enumerate(_planted(name, _in_turn)):
         if plant is WORD and not _is_hidden(name, place, _marked(name, place, made)):
             continue
         _forgotten()
@@ -238,9 +250,7 @@ def test_no_run_shows_one(name: str, windows: Machine, cluster: Cluster) -> None
 def test_no_bootstrap_for_the_operator_shows_one(operated: Operated, server: ApiServer) -> None:
     leaks: list[Leak] = []
     name = "services ConfigMap"
-    plants = list(PLANTS.values())
-    in_turn = _planted(name, lambda number: (plants[number % len(plants)], WORD))
-    for place, made, plant in in_turn:
+    for place, made, plant in _planted(name, _in_turn):
         if plant is WORD and not _is_hidden(name, place, made):
             continue
         _forgotten()
@@ -288,3 +298,30 @@ def test_no_option_shows_one(called: str, machine: Machine, monkeypatch: pytest.
             answer = run(*command.name.split(), *words, *(["--max-time=1"] if is_patient else []))
             leaks += leaks_of(machine, plant, answer, (command.name, words))
     assert not leaks, "\n".join(map(str, leaks))
+
+
+def test_no_node_that_was_made_shows_one(bare: Machine, tmp_path: Path) -> None:
+    """Of parts that need nothing else of a document; `test_secrets` has a whole one."""
+    leaks: list[Leak] = []
+    name, done = "NodeConfiguration", set()
+    bundle = tmp_path / "bundle.zip"
+    for place, made, plant in _planted(name, lambda *_: (WORD,)):
+        if plant is not WORD or not _is_hidden(name, place, _marked(name, place, made)):
+            continue
+        given = bare.give("document", _text(name, made))
+        for words in (
+            ("prepare", "--node-config", given, "-v", "--max-time", "1"),
+            ("status", "-v"),
+            ("status", "--output", "json"),
+        ):
+            _forgotten()
+            answer = bare.wmcb(*words)
+            leaks += leaks_of(bare, plant, answer, place)
+            if words[0] == "prepare" and answer.code == 0:
+                done.add(place[0])
+    assert bare.wmcb("support-bundle", str(bundle)).code == 0
+    with zipfile.ZipFile(bundle) as packed:
+        texts = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert [file for file, text in texts.items() if WORD.secret in text] == []
+    assert not leaks, "\n".join(map(str, leaks))
+    assert done >= {"environmentVariables", "registryValues", "cniConfigurations"}
