@@ -153,7 +153,7 @@ def named_values(text: str) -> Iterator[tuple[int, int]]:
         before = found[0] if is_word else text[max(begin, at - 1 - _LONGEST_NAME) : at - 1]
         before = before.rstrip(" \t\"'\\")
         name = before[len(before.rstrip(_OF_A_NAME)) :]
-        if not _may_name_secret(name):
+        if not _may_name_secret(name) or (is_word and name == "-p"):
             continue
         # Bounded: of a list of labels each would be looked through to the list's end.
         first = text[at : at + _LONGEST_NAME].split(None, 1)[:1]
@@ -167,13 +167,15 @@ def _may_name_secret(name: str) -> bool:
     return name in ("/p", "-p") or is_secret_name(name.rpartition("/")[2].rpartition(":")[2])
 
 
-def _is_prose(_name: str, value: str = "") -> bool:
-    return value.rstrip(_END_OF_SENTENCE).lower() in _PROSE
+def _is_prose(name: str, value: str = "") -> bool:
+    """Whether a sentence goes on there, or it says what the option needs: --token TOKEN."""
+    word = value.rstrip(_END_OF_SENTENCE).lower()
+    return word in _PROSE or len(word) <= 1 or (value.isupper() and word in name.lower())
 
 
 def _is_value_of_all(name: str, value: str = "") -> bool:
     """Whether all may know it: a label, or the place of a file."""
-    return not is_secret_name(name, value.partition(",")[0])
+    return not is_secret_name(name, value.partition(",")[0].rstrip(_END_OF_SENTENCE))
 
 
 def _is_tag(name: str, value: str = "") -> bool:
