@@ -15,7 +15,9 @@ from _thread import allocate_lock
 from agent.secret_names import is_path, is_secret_name
 from agent.secret_patterns import (
     BOOTSTRAP_TOKEN,
+    LONGEST_NAME,
     NO_SECRETS,
+    OF_A_WORD,
     PRIVATE_KEY,
     REDACTED,
     SETTING,
@@ -46,8 +48,6 @@ _MOST_SECRETS = 512
 _MOST_CHARACTERS = 1 << 18
 """Of all of them: the resident service registers for months. The oldest are forgotten first."""
 _MOST_NAMES = 1 << 12
-_LONGEST_NAME = 256
-_OF_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 _LINE = 16
 """A shorter line of a key says nothing of it."""
 _ORDINARY = frozenset(
@@ -418,8 +418,8 @@ def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
 
 def _word_around(text: str, begin: int, end: int) -> str:
     """With the letters beside it, as a resource or a machine may be called."""
-    before = text[max(0, begin - _LONGEST_NAME) : begin]
-    after = text[end : end + _LONGEST_NAME]
-    begin -= len(before) - len(before.rstrip(_OF_A_NAME))
-    end += len(after) - len(after.lstrip(_OF_A_NAME))
+    before = text[max(0, begin - LONGEST_NAME) : begin]
+    after = text[end : end + LONGEST_NAME]
+    begin -= len(before) - len(before.rstrip(OF_A_WORD))
+    end += len(after) - len(after.lstrip(OF_A_WORD))
     return text[begin:end].rstrip(".")

@@ -17,7 +17,7 @@ REDACTED = "***"
 _LONG_USER = 16
 """A user's name in a URL that is as long is a token in its place, more often than not."""
 
-_LONGEST_NAME = 255
+LONGEST_NAME = 255
 """Of what stands before a sign, in characters: an image's reference before its tag is as long."""
 
 URL = r"://(?:[^\s\"'<>(]|\((?!hidden, ))*"
@@ -36,58 +36,18 @@ _NAMED = (
     r"(?:\\\"[^\"]*\"?|\"(?:[^\"\\]|\\.)+\"?[^\s\"';,)}\]]*|'[^']+'?[^\s\"';,)}\]]*|[^\s\"';]+)"
 )
 """Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
-_NAMED_SIGNS = (
-    "pass",
-    "pwd",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "auth",
-    "cookie",
-    "sig",
-    "sas",
-    "pat",
-    "/p",
-)
-_OF_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-@/:"
+_NAMED_SIGNS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sas", "pat", "/p")
+"""One of these is in each name that is a secret's."""
+OF_A_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_OF_A_NAME = f"{OF_A_WORD}@/:"
 _PROSE = frozenset(
     {
-        *(
-            "a",
-            "alone",
-            "also",
-            "an",
-            "and",
-            "are",
-            "as",
-            "at",
-            "be",
-            "because",
-            "before",
-            "behind",
-            "beside",
-        ),
-        *("but", "by", "can", "cannot", "does", "for", "from", "given", "goes", "had", "has", "have", "here"),
-        *("if", "in", "instead", "into", "is", "it", "its", "may", "means", "must", "need", "needs", "nor"),
-        *(
-            "not",
-            "of",
-            "on",
-            "only",
-            "option",
-            "or",
-            "over",
-            "says",
-            "set",
-            "should",
-            "so",
-            "stands",
-            "takes",
-        ),
-        *("than", "that", "the", "then", "there", "this", "to", "too", "twice", "unless", "until", "was"),
-        *("were", "when", "where", "which", "will", "with", "without"),
+        *("a", "alone", "also", "an", "and", "are", "as", "at", "be", "because", "before", "behind"),
+        *("beside", "but", "by", "can", "cannot", "does", "for", "from", "given", "goes", "had", "has"),
+        *("have", "here", "if", "in", "instead", "into", "is", "it", "its", "may", "means", "must", "need"),
+        *("needs", "nor", "not", "of", "on", "only", "option", "or", "over", "says", "set", "should", "so"),
+        *("stands", "takes", "than", "that", "the", "then", "there", "this", "to", "too", "twice"),
+        *("unless", "until", "was", "were", "when", "where", "which", "will", "with", "without"),
     }
 )
 """How a sentence goes on behind an option's name. None of these is a password."""
@@ -150,13 +110,13 @@ def named_values(text: str) -> Iterator[tuple[int, int]]:
         begin, at = at, found.end()
         sign = text[at - 1]
         is_word = sign in " \t"
-        before = found[0] if is_word else text[max(begin, at - 1 - _LONGEST_NAME) : at - 1]
+        before = found[0] if is_word else text[max(begin, at - 1 - LONGEST_NAME) : at - 1]
         before = before.rstrip(" \t\"'\\")
         name = before[len(before.rstrip(_OF_A_NAME)) :]
         if not _may_name_secret(name) or (is_word and name == "-p"):
             continue
         # Bounded: of a list of labels each would be looked through to the list's end.
-        first = text[at : at + _LONGEST_NAME].split(None, 1)[:1]
+        first = text[at : at + LONGEST_NAME].split(None, 1)[:1]
         is_told = _is_prose if is_word else _is_value_of_all if sign == "=" else _is_tag
         if not is_told(name, *first) and (value := named.match(text, at)):
             yield value.span()
