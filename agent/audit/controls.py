@@ -142,10 +142,11 @@ def _finding(kubelet: Running, control: str, title: str, judge: Judge) -> Findin
     try:
         return Finding(control, title, *judge(kubelet))
     except documents.NotReadable as fault:
-        return Finding(control, title, Result.FAIL, str(fault), "put the kubelet's configuration right")
+        remedy = "put the kubelet's configuration right"
+        return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=True)
     except HostError as fault:
         remedy = "run it as an administrator" if fault.code == _ACCESS_DENIED else "see to that first"
-        return Finding(control, title, Result.FAIL, str(fault), remedy)
+        return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=True)
 
 
 def _with_configuration(kubelet: Running, found: Finding, wrong: Sequence[Finding]) -> Finding:

@@ -35,3 +35,5 @@ class Finding:
     """Empty for what passes."""
     wants: tuple[Want, ...] = field(default=(), shown=False)
     """What puts it right; none where only a person can."""
+    is_unread: bool = False
+    """Whether the kubelet's configuration, or another file that the control is about, could not be read."""

@@ -16,14 +16,18 @@ from agent.cli import options
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.failure import DONE, FAILED, BadUsage, Failure
+from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_to_look
-from agent.cli.streams import say
+from agent.cli.streams import say, tell
 from agent.cli.wording import many
+from agent.host.errors import AccessDenied
+from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent.audit.finding import Finding
+    from agent.audit.running import Running
     from agent.cli.arguments import Request
     from agent.engine.target import Record
     from agent.host.port import Host
@@ -44,14 +48,14 @@ def show(request: Request) -> int:
         text = f"{options.DRY_RUN.name} goes with {options.FIX.name}: without that, nothing is changed"
         raise BadUsage(text, where=options.DRY_RUN.name)
     host = open_as_administrator(request) if fixes and not is_look else open_to_look(request)
-    found, mended, known = _audited(host), frozenset[str](), _NOTHING_KNOWN
+    found, mended, known = _audited(request, host), frozenset[str](), _NOTHING_KNOWN
     wrong = [each for each in found if each.wants]
     if is_look:
-        _foresee(request, host, wrong)
+        _foresee(request, host, found)
         return DONE
     if fixes and wrong:
         known = _mend(request, host, wrong)
-        found = _audited(host)
+        found = _audited(request, host)
         still = {each.id for each in found if each.result is Result.FAIL}
         mended = frozenset(each.id for each in wrong if each.id not in still)
     passed = all(each.result is not Result.FAIL for each in found)
@@ -63,11 +67,83 @@ def show(request: Request) -> int:
     return DONE if passed else FAILED
 
 
-def _audited(host: Host) -> Sequence[Finding]:
+def _audited(request: Request, host: Host) -> Sequence[Finding]:
     kubelet = running(host, KUBELET)
     if kubelet is None:
         raise Failure(f"there is no service {KUBELET} here, so there is no node to audit", where=KUBELET)
-    return audited(kubelet)
+    return _within_reach(request, host, kubelet, audited(kubelet))
+
+
+def _within_reach(
+    request: Request, host: Host, kubelet: Running, found: Sequence[Finding]
+) -> Sequence[Finding]:
+    """Return the findings with what --fix can do about each, or else the command that can.
+
+    A file that wmcb made and that has drifted is repaired as it was made, so what it held has to be kept
+    here. Raises Failure where wmcb's own folder stands in the way of a fix.
+    """
+    if not any(each.wants or each.is_unread for each in found):
+        return found
+    try:
+        with looking(host):
+            found = _with_own_configuration(host, kubelet, found)
+            commands = _commands_for_lost_contents(request, host, found)
+    except AccessDenied:
+        return found  # no administrator: what a fix could do is not known, and it is not asked for
+    except Failure as fault:
+        if request.has(options.FIX):
+            raise
+        tell(f"wmcb: warning: {fault}")
+        return [replaced(each, wants=()) for each in found]
+    return [_but_lost(each, commands) for each in found]
+
+
+def _with_own_configuration(host: Host, kubelet: Running, found: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the findings where one of a configuration that cannot be read wants the file that wmcb made.
+
+    Raises CannotBeSo, HostError.
+    """
+    from agent.spec import File, Protection
+
+    path = kubelet.configuration_path
+    if path is None:
+        return found
+    with_file = [
+        replaced(each, wants=(File(path, None, Protection.PRIVATE),)) if each.is_unread else each
+        for each in found
+    ]
+    own, _ = _shared(host, [each for each in with_file if each.is_unread])
+    return with_file if own else found
+
+
+def _commands_for_lost_contents(request: Request, host: Host, found: Sequence[Finding]) -> Mapping[Key, str]:
+    """Return, for each file whose content --fix cannot bring back, what does.
+
+    Raises CannotBeSo, HostError.
+    """
+    from agent.cli.status import repairing_commands
+    from agent.engine.repairing import drifted, missing
+    from agent.spec import File, Key
+
+    own, _ = _shared(host, found)
+    if not own:
+        return {}
+    lost = missing(host, drifted(host, own.keys()).drifts)
+    return repairing_commands(request, host, {Key(File.kind, path) for path in lost}) if lost else {}
+
+
+def _but_lost(found: Finding, commands: Mapping[Key, str]) -> Finding:
+    """Return the finding without what --fix cannot do, and with the command that does it as the remedy."""
+    lost = [want.key for want in found.wants if want.key in commands and _is_about_content(found, want)]
+    if not lost:
+        return found
+    wants = tuple(want for want in found.wants if want.key not in lost)
+    return replaced(found, wants=wants, remedy="; ".join(commands[key] for key in lost))
+
+
+def _is_about_content(found: Finding, want: Want) -> bool:
+    """Whether more of it is wanted than other rights."""
+    return found.is_unread or getattr(want, "content", None) is not None
 
 
 def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record], Sequence[Want]]:
@@ -76,15 +152,16 @@ def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record],
     from agent.engine.parts import AUDITED
     from agent.engine.state_folder import StateFolder
 
+    folder = StateFolder.of(host)
+    folder.check()
     wants = {want.key: want for each in wrong for want in each.wants}
-    records = Inventory.load(StateFolder.of(host)).records
+    records = Inventory.load(folder).records
     own = {key: records[key] for key in wants if key in records and records[key].parts != (AUDITED,)}
     return own, _in_order([want for key, want in wants.items() if key not in own])
 
 
-def _foresee(request: Request, host: Host, wrong: Sequence[Finding]) -> None:
-    """What a fix would change, on standard output."""
-    from agent.cli.looking import looking
+def _foresee(request: Request, host: Host, found: Sequence[Finding]) -> None:
+    """What a fix would change, on standard output, and what it would leave to a command that made it."""
     from agent.cli.outlook import show_plan
     from agent.engine.parts import AUDITED
     from agent.engine.planning import together
@@ -92,15 +169,21 @@ def _foresee(request: Request, host: Host, wrong: Sequence[Finding]) -> None:
     from agent.engine.run import preview
     from agent.spec import Specification
 
+    wrong = [each for each in found if each.wants]
+    left = [
+        f"{each.id} remains: {each.reason}; {each.remedy}"
+        for each in found
+        if each.result is Result.FAIL and not each.wants
+    ]
     with looking(host):
         own, others = _shared(host, wrong)
         plans = [outlook(host, own.keys()).plan] if own else []
         if others:
             plans.append(preview(host, Specification.of(others), beside=True, part=AUDITED))
     if plans or request.wants_json:
-        show_plan(request, host, together(plans), also=_afterwards(others))
+        show_plan(request, host, together(plans), also=_afterwards(others), anyhow=left)
     else:
-        say(f"nothing to do: there is nothing that {options.FIX.name} could put right")
+        say("\n".join([f"nothing to do: there is nothing that {options.FIX.name} could put right", *left]))
 
 
 def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key, str]:

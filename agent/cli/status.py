@@ -11,6 +11,7 @@ from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.command_line import called, here
 from agent.cli.daemon import SERVICE, paused_until, resident_state
+from agent.cli.drift_advice import advice
 from agent.cli.failure import DONE, FAILED
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
@@ -24,12 +25,13 @@ from agent.redaction import redacted
 from service import pausing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from agent.cli.arguments import Request
     from agent.cli.shown_following import Following
     from agent.engine.run import Status
     from agent.host.port import Host
+    from agent.spec import Key
 
 _RESIDENT = {
     ServiceState.RUNNING: "runs",
@@ -43,12 +45,7 @@ def show(request: Request) -> int:
     """FAILED if anything is not as it was made, or is outstanding; a ConfigMap that is refused is neither."""
     host = open_to_look(request)
     with looking(host):
-        status = engine.status(host)
-        origins = {
-            part: replaced(origin, command=here(request, origin.command))
-            for part, origin in status.origins.items()
-        }
-        status = replaced(status, origins=origins)
+        status = observed(request, host)
         pause, following = pausing.read(host), shown_following.following(host)
     resident = resident_state(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
@@ -75,6 +72,30 @@ def show(request: Request) -> int:
         if logs:
             say(shown_plan.of_logs(logs))
     return DONE if status.is_well and outstanding(status.title) is None else FAILED
+
+
+def observed(request: Request, host: Host) -> Status:
+    """Return what the engine knows of the machine, with commands for the machine that the request is about.
+
+    Raises CannotBeSo, HostError.
+    """
+    status = engine.status(host)
+    origins = {
+        part: replaced(origin, command=here(request, origin.command))
+        for part, origin in status.origins.items()
+    }
+    return replaced(status, origins=origins)
+
+
+def repairing_commands(request: Request, host: Host, keys: Collection[Key]) -> Mapping[Key, str]:
+    """Return, for each of these resources that has drifted, what repairs it. Raises CannotBeSo, HostError."""
+    status, is_paused = observed(request, host), pausing.read(host) is not None
+    resident = resident_state(host)
+    return {
+        key: "; ".join(advice(status, [standing], called(request), resident=resident, is_paused=is_paused))
+        for standing in status.resources
+        if (key := standing.record.target.key) in keys
+    }
 
 
 def _say_of_the_service(

@@ -7,16 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.cli.wording import many
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
-from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_DIRECTORY, PROGRAM_FILE, granted_to_others
+from agent.host.protection import (
+    PRIVATE_DIRECTORY,
+    PRIVATE_FILE,
+    PROGRAM_DIRECTORY,
+    PROGRAM_FILE,
+    granted_to_others,
+)
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.records import replaced
 from sandbox.cli.given import Machine, program
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.host.port import Host
 
 SOMEBODY = "S-1-5-21-1-2-3-1001"
@@ -341,6 +350,98 @@ def test_drift_of_what_was_made_here_is_made_right_again(machine: Machine) -> No
     assert machine.wmcb("status").code == 1
     assert failing(machine, "--fix") == []
     assert machine.wmcb("status").code == 0
+
+
+KUBELETS = r"C:\etc\kubernetes\kubelet.conf"
+DRIFTED: dict[str, bytes | None] = {
+    "a setting is changed": b"""
+kind: KubeletConfiguration
+apiVersion: kubelet.config.k8s.io/v1beta1
+readOnlyPort: 10255
+authentication: {x509: {clientCAFile: 'C:/etc/kubernetes/kubelet-ca.crt'}}
+rotateCertificates: true
+""",
+    "it cannot be read": b"apiVersion: [",
+    "it is gone": None,
+}
+
+
+def drift_to(machine: Machine, content: bytes | None) -> None:
+    if content is None:
+        machine.host.files.remove(PureWindowsPath(KUBELETS))
+    else:
+        machine.host.files.write(PureWindowsPath(KUBELETS), content, PRIVATE_FILE)
+
+
+@pytest.mark.parametrize("content", DRIFTED.values(), ids=DRIFTED)
+def test_a_configuration_that_has_drifted_is_repaired_from_its_copy(
+    machine: Machine, content: bytes | None
+) -> None:
+    """The resident service keeps copies of small files."""
+    machine.wmcb(*machine.node)
+    repairing.put_by(machine.host)
+    drift_to(machine, content)
+    assert failing(machine)
+    assert failing(machine, "--fix") == []
+    assert machine.wmcb("status").code == 0
+
+
+@pytest.mark.parametrize("content", DRIFTED.values(), ids=DRIFTED)
+def test_a_configuration_of_which_no_copy_is_kept_is_repaired_by_the_command_that_is_named(
+    machine: Machine, content: bytes | None
+) -> None:
+    machine.wmcb(*machine.node)
+    drift_to(machine, content)
+    wrong = failing(machine)
+    command = f"wmcb {' '.join(machine.node)} --sandbox {machine.place}"
+    named = f"run this again to repair that: {command}"
+    found = by_id(machine.wmcb("audit", "--output=json").document)
+    assert {found[name]["remedy"] for name in wrong} == {named}
+    told = machine.wmcb("audit").out
+    assert told.endswith(f"worker nodes: {many(len(wrong), 'failure')}\n"), "none that --fix repairs"
+    nothing, *remain = machine.wmcb("audit", "--fix", "--dry-run").out.splitlines()
+    assert nothing == "nothing to do: there is nothing that --fix could put right"
+    assert len(remain) == len(wrong)
+    assert all(line.endswith(named) for line in remain)
+    told = machine.wmcb("audit", "--fix").out
+    assert f"  {wrong[0]} remains, --fix leaves it to you: {found[wrong[0]]['reason']}; {named}\n" in told
+    assert machine.wmcb(*machine.node).code == 0
+    assert failing(machine) == []
+
+
+STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
+
+
+def plant(machine: Machine) -> None:
+    machine.host.files.set_descriptor(STATE, AS_BELOW_C)
+
+
+def write_as_newer(machine: Machine) -> None:
+    for name in ("node.json", "node.json.copy"):
+        machine.host.files.write(STATE / name, b'{"format": 99}', PRIVATE_FILE)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (plant, rf"{STATE} was made by a user, so nothing in it is believed"),
+        (write_as_newer, rf"{STATE}\node.json was written by a newer wmcb (format 99, known: "),
+    ],
+    ids=["a user's folder", "a newer wmcb's"],
+)
+def test_a_memory_that_cannot_be_used_is_reported_and_nothing_promised(
+    machine: Machine, change: Callable[[Machine], None], told: str
+) -> None:
+    machine.wmcb(*machine.node)
+    machine.host.files.set_descriptor(PureWindowsPath(KUBELETS), AS_BELOW_C)
+    change(machine)
+    answer = machine.wmcb("audit")
+    assert answer.err.startswith(f"wmcb: warning: {told}")
+    assert answer.out.endswith("worker nodes: 2 failures\n"), "none that --fix repairs"
+    looked = machine.wmcb("audit", "--fix", "--dry-run")
+    assert (looked.code, looked.out) == (1, "")
+    assert looked.err.startswith(f"wmcb: {told}")
+    assert len(looked.error_lines) == 1
 
 
 @pytest.mark.parametrize(
