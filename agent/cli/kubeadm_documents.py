@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from agent.cli.arguments import Request
     from agent.host.port import Host
+    from agent.sources.kubeadm.phases import Phases
 
 _BESIDE_CONFIG = {
     option.name
@@ -100,12 +101,10 @@ def ignored_names(request: Request, of_file: Sequence[str], field: str) -> Seque
     return names
 
 
-def phases_to_skip(
-    request: Request, of_file: Sequence[str], field: str, known: Sequence[str], *, done: str
-) -> Sequence[str]:
+def phases_to_skip(request: Request, of_file: Sequence[str], field: str, phases: Phases) -> Sequence[str]:
     """Return the phases of the option, or without it those of a `field` of the file, as kubeadm does.
 
-    Raises BadUsage for the one that is `done` here whatever is said; of the others few ever are.
+    Raises BadUsage for one that cannot be skipped.
     """
     option = join_options.SKIP_PHASES.name
     given = [
@@ -114,11 +113,7 @@ def phases_to_skip(
     where, skipped = (option, given) if given else (_at(request, field), list(of_file))
     wrong = BadUsage if given else BadInput
     for phase in skipped:
-        # Of phases inside of phases kubeadm has names such as addon/coredns.
-        if phase.partition("/")[0] not in known:
-            raise wrong.of(where, phase, f"there is no such phase; kubeadm has {', '.join(known)}")
-        if phase == done:
-            fault = "this phase cannot be left out here: it is all that is done"
+        if fault := phases.fault(phase):
             raise wrong.of(where, phase, fault)
     return skipped
 

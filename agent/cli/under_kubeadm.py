@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
 
-_PREFLIGHT = "preflight"
-_OF_UPGRADE = (_PREFLIGHT, "control-plane", "kubeconfig", "kubelet-config", "addon", "post-upgrade")
-_OF_RESET = (_PREFLIGHT, "remove-etcd-member", "cleanup-node")
-
 
 def join(request: Request) -> int:
     from agent.cli.beginning import make_node
@@ -42,14 +38,14 @@ def reset(request: Request) -> int:
     from agent.cli import reset
     from agent.cli.asking import Asking
     from agent.cli.machine import open_or_imagine
+    from agent.sources.kubeadm import phases
 
     documents.refuse_beside_config(request)
     asking = Asking()
     configuration = documents.reset_configuration(request, open_or_imagine(request), asking)
     # Before a reset nothing is checked here that could be ignored.
     documents.ignored_names(request, configuration.ignore_preflight_errors, "ignorePreflightErrors")
-    phases = configuration.skip_phases
-    documents.phases_to_skip(request, phases, "skipPhases", _OF_RESET, done="cleanup-node")
+    documents.phases_to_skip(request, configuration.skip_phases, "skipPhases", phases.OF_RESET)
     _tell_without_effect(request, (CERTIFICATES, KUBECONFIG))
     _check_endpoint(request, asking)
     # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
@@ -70,15 +66,16 @@ def upgrade_node(request: Request) -> int:
     from agent.cli.asking import Asking
     from agent.cli.checking import checks_of_kubeadm
     from agent.cli.machine import open_or_imagine
+    from agent.sources.kubeadm import phases
 
     documents.refuse_beside_config(request)
     asking = Asking()
     configuration = documents.upgrade_configuration(request, open_or_imagine(request), asking)
-    phases = configuration.skip_phases
-    skipped = documents.phases_to_skip(request, phases, "node.skipPhases", _OF_UPGRADE, done="kubelet-config")
+    of_file = configuration.skip_phases
+    skipped = documents.phases_to_skip(request, of_file, "node.skipPhases", phases.OF_UPGRADE)
     ignored = configuration.ignore_preflight_errors
     names = documents.ignored_names(request, ignored, "node.ignorePreflightErrors")
-    checks = checks_of_kubeadm(["all"] if _PREFLIGHT in skipped else names, asking)
+    checks = checks_of_kubeadm(["all"] if phases.PREFLIGHT in skipped else names, asking)
     _tell_without_effect(request, (KUBECONFIG, RENEWAL, ETCD))
     values = {name: value for name, value in request.values.items() if name != options.IGNORE.name}
     if checks:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from agent.records import field, frozen, replaced
 from agent.sources.kubeadm import validation
 from agent.sources.kubeadm.model import (
-    PHASES,
     BootstrapToken,
     Discovery,
     JoinConfiguration,
     NodeRegistration,
 )
+from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.reading import Outcome, local_path
 from agent.sources.node_names import canonical
 from agent.sources.node_names import fault as name_fault
@@ -141,10 +141,9 @@ def _own_faults(configuration: JoinConfiguration) -> Iterator[Entry]:
     if fault := validation.ignored_checks_fault(configuration.node_registration.ignore_preflight_errors):
         yield Entry(Severity.ERROR, fault, "--ignore-preflight-errors")
     for phase in configuration.skip_phases:
-        # Of phases inside of phases kubeadm has names such as control-plane-prepare/certs.
-        if phase.partition("/")[0] not in PHASES:
-            message = f"there is no phase {quoted(phase)}; kubeadm has {', '.join(PHASES)}"
-            yield Entry(Severity.ERROR, message, "--skip-phases")
+        # That one is needed is reported with the field where a file says so.
+        if phase != OF_JOIN.needed and (fault := OF_JOIN.fault(phase)):
+            yield Entry(Severity.ERROR, f"{quoted(phase)}: {fault}", "--skip-phases")
 
 
 def _not_beside_a_file(options: JoinOptions) -> Iterator[str]:

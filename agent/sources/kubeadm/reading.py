@@ -20,12 +20,16 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
+from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.schema import VERSIONS, items, mapping, text, texts
 from agent.sources.node_names import canonical
 from agent.sources.report import Report, Severity, bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent.documents import Value
+    from agent.sources.kubeadm.validation import Fault
 
 JOIN = Kind("JoinConfiguration", VERSIONS, "a join")
 _CONTROL_PLANE = (
@@ -42,17 +46,27 @@ class Outcome:
 
 
 def read(name: str, contents: bytes, *, strictly: bool = False) -> Outcome:
-    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors."""
+    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is what
+    only a command judges, by its options too.
+    """
     decoded = decode(JOIN, name, contents, strictly=strictly)
     if decoded.known.get("controlPlane") is not None:
         decoded.entry(Severity.ERROR, ("controlPlane",), _CONTROL_PLANE)
     if decoded.usable is None:
         return Outcome(None, bounded(decoded.entries))
     configuration = _configuration(decoded.known)
-    for place, message in validation.faults(configuration):
+    own = _own_faults(configuration) if strictly else ()
+    for place, message in (*validation.faults(configuration), *own):
         decoded.entry(Severity.ERROR, place, message)
     report = bounded(decoded.entries)
     return Outcome(None if report.fatal else configuration, report)
+
+
+def _own_faults(configuration: JoinConfiguration) -> Iterator[Fault]:
+    """What a join refuses too, unless options beside the file say otherwise."""
+    yield from OF_JOIN.faults(configuration.skip_phases, ("skipPhases",))
+    checks = configuration.node_registration.ignore_preflight_errors
+    yield from validation.ignored_checks_faults(checks, ("nodeRegistration", "ignorePreflightErrors"))
 
 
 # From here on all values have their shape.

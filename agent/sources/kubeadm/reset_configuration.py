@@ -8,8 +8,9 @@ from agent.records import frozen
 from agent.sources import urls
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.decoding import Kind, decode
+from agent.sources.kubeadm.phases import OF_RESET
 from agent.sources.kubeadm.schema import RESET_VERSIONS, text, texts
-from agent.sources.kubeadm.validation import is_absolute
+from agent.sources.kubeadm.validation import ignored_checks_faults, is_absolute
 from agent.sources.report import Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ class ResetOutcome:
 
 
 def read_reset(name: str, contents: bytes, *, strictly: bool = False) -> ResetOutcome:
-    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors."""
+    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is what
+    only a command judges, by its options too.
+    """
     decoded = decode(RESET, name, contents, strictly=strictly)
     if decoded.usable is not None:
-        for place, message in _faults(decoded.known):
+        for place, message in (*_faults(decoded.known), *(_own_faults(decoded.known) if strictly else ())):
             decoded.entry(Severity.ERROR, place, message)
     if decoded.usable is not None:
         for place, message in _without_effect(decoded.known):
@@ -82,6 +85,13 @@ def _faults(known: dict[str, Value]) -> Iterator[Fault]:
     for number, flag in enumerate(texts(known.get("unmountFlags"))):
         if flag not in _UNMOUNT_FLAGS:
             yield ("unmountFlags", number), f"{quoted(flag)} is none of {', '.join(_UNMOUNT_FLAGS)}"
+
+
+def _own_faults(known: dict[str, Value]) -> Iterator[Fault]:
+    """What a reset refuses too, unless options beside the file say otherwise."""
+    yield from OF_RESET.faults(texts(known.get("skipPhases")), ("skipPhases",))
+    checks = texts(known.get("ignorePreflightErrors"))
+    yield from ignored_checks_faults(checks, ("ignorePreflightErrors",))
 
 
 def _without_effect(known: dict[str, Value]) -> Iterator[Fault]:

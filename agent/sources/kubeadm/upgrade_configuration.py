@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from agent.records import frozen
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.model import Timeouts
+from agent.sources.kubeadm.phases import OF_UPGRADE
 from agent.sources.kubeadm.reading import timeouts
 from agent.sources.kubeadm.schema import UPGRADE_VERSIONS, mapping, text, texts
-from agent.sources.kubeadm.validation import is_absolute, pull_policy_fault
+from agent.sources.kubeadm.validation import ignored_checks_faults, is_absolute, pull_policy_fault
 from agent.sources.kubelet.placement import Placement
 from agent.sources.report import Report, Severity, bounded, quoted
 
@@ -43,10 +44,12 @@ class UpgradeOutcome:
 
 
 def read_upgrade(name: str, contents: bytes, *, strictly: bool = False) -> UpgradeOutcome:
-    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors."""
+    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is what
+    only a command judges, by its options too.
+    """
     decoded = decode(UPGRADE, name, contents, strictly=strictly)
     if decoded.usable is not None:
-        for place, message in _faults(decoded.known):
+        for place, message in (*_faults(decoded.known), *(_own_faults(decoded.known) if strictly else ())):
             decoded.entry(Severity.ERROR, place, message)
     if decoded.usable is not None:
         for place in _without_effect(decoded.known):
@@ -65,6 +68,14 @@ def _faults(known: dict[str, Value]) -> Iterator[Fault]:
                 yield (section, "patches", "directory"), f"{quoted(folder)} is no absolute path"
         if fault := pull_policy_fault(text(inside.get("imagePullPolicy"))):
             yield (section, "imagePullPolicy"), fault
+
+
+def _own_faults(known: dict[str, Value]) -> Iterator[Fault]:
+    """What an upgrade refuses too, unless options beside the file say otherwise."""
+    node = mapping(known.get("node"))
+    yield from OF_UPGRADE.faults(texts(node.get("skipPhases")), ("node", "skipPhases"))
+    checks = texts(node.get("ignorePreflightErrors"))
+    yield from ignored_checks_faults(checks, ("node", "ignorePreflightErrors"))
 
 
 def _without_effect(known: dict[str, Value]) -> Iterator[tuple[str, ...]]:

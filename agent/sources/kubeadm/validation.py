@@ -137,6 +137,12 @@ def ignored_checks_fault(checks: tuple[str, ...]) -> str | None:
     return None
 
 
+def ignored_checks_faults(checks: tuple[str, ...], place: Place) -> Iterator[Fault]:
+    """Yield what is wrong with the list at this place, where no option is beside its file."""
+    if fault := ignored_checks_fault(checks):
+        yield place, fault
+
+
 def pull_policy_fault(policy: str) -> str | None:
     """Return what is wrong with imagePullPolicy; an empty one is the usual one."""
     if not policy or policy in _PULL_POLICIES:

@@ -86,6 +86,9 @@ def test_a_file_that_is_not_there(node: Machine, command: tuple[str, ...]) -> No
 
 
 OF_A_JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
+DISCOVERED = (
+    "discovery: {file: {kubeConfigPath: 'C:\\cluster.conf'}, tlsBootstrapToken: abcdef.0123456789abcdef}\n"
+)
 OF_RESETS = f"{RESET}dryRun: true\n---\n{RESET}"
 
 
@@ -451,3 +454,43 @@ def test_what_config_validate_finds(machine: Machine, text: str, code: int, says
     assert (answer.code, answer.out) == (code, "" if code else "ok\n"), answer.err
     assert says in answer.err
     assert bool(says) == bool(answer.err)
+
+
+@pytest.mark.parametrize(
+    ("command", "head", "text"),
+    [
+        (("reset", "-v=1"), RESET, "skipPhases: [nonsense]\n"),
+        (("reset",), RESET, "skipPhases: [preflight, cleanup-node]\n"),
+        (("reset",), RESET, "ignorePreflightErrors: [DirAvailable, all]\n"),
+        (("upgrade", "node"), UPGRADE, "node: {skipPhases: [nonsense]}\n"),
+        (("upgrade", "node"), UPGRADE, "node: {skipPhases: [kubelet-config]}\n"),
+        (("upgrade", "node"), UPGRADE, "node: {ignorePreflightErrors: [ALL, Swap]}\n"),
+        (("join",), OF_A_JOIN, f"{DISCOVERED}skipPhases: [nonsense]\n"),
+        (("join",), OF_A_JOIN, f"{DISCOVERED}skipPhases: [kubelet-start]\n"),
+        (("join",), OF_A_JOIN, f"{DISCOVERED}nodeRegistration: {{ignorePreflightErrors: [all, Swap]}}\n"),
+    ],
+)
+def test_config_validate_refuses_what_its_command_refuses(
+    machine: Machine, command: tuple[str, ...], head: str, text: str
+) -> None:
+    file = machine.give("file.yaml", head + text)
+    refused = kubeadm(machine, *command, "--config", file)
+    validated = kubeadm(machine, "config", "validate", "--config", file)
+    assert (refused.code, validated.code, validated.out) == (2, 2, ""), validated.err
+    (line,) = validated.error_lines
+    _, _, reason = line.rpartition(": ")
+    assert reason in refused.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{RESET}skipPhases: [preflight, remove-etcd-member]\nignorePreflightErrors: [DirAvailable, Swap]\n",
+        f"{RESET}ignorePreflightErrors: [all]\n",
+        f"{UPGRADE}node: {{skipPhases: [addon/coredns, preflight], ignorePreflightErrors: [Swap]}}\n",
+        f"{OF_A_JOIN}{DISCOVERED}skipPhases: [preflight, control-plane-prepare/certs]\n",
+    ],
+)
+def test_config_validate_takes_what_its_command_takes(machine: Machine, text: str) -> None:
+    answer = kubeadm(machine, "config", "validate", "--config", machine.give("file.yaml", text))
+    assert (answer.code, answer.out, answer.err) == (0, "ok\n", "")

@@ -127,7 +127,10 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("reset", "--skip-phases", "cleanup-node"), "--skip-phases cleanup-node: this phase cannot be"),
         (("reset", "--skip-phases", "kubelet-start"), "--skip-phases kubelet-start: there is no such phase"),
         ((*JOINED, "--skip-phases", "preflight,kubelet-start"), "--skip-phases kubelet-start: this phase"),
-        ((*JOINED, "--skip-phases", "kubelet"), '--skip-phases: there is no phase "kubelet"; kubeadm has'),
+        (
+            (*JOINED, "--skip-phases", "kubelet"),
+            '--skip-phases: "kubelet": there is no such phase; kubeadm has',
+        ),
         (("reset", "--rootfs", "/"), "--rootfs: Windows has no other root for a program"),
         (("reset", "--v", "much"), "--v much: expected a number, such as 5"),
         ((*JOINED, "--apiserver-bind-port", "1.2.3.4"), "--apiserver-bind-port 1.2.3.4: expected the number"),

@@ -108,7 +108,7 @@ def test_no_token_is_shown() -> None:
         ),
         (
             replaced(GIVEN, skip_phases=("kubelet-start/all", "kubelet")),
-            '--skip-phases: there is no phase "kubelet"; kubeadm has preflight, control-plane-prepare, '
+            '--skip-phases: "kubelet": there is no such phase; kubeadm has preflight, control-plane-prepare, '
             "check-etcd, kubelet-start, etcd-join, kubelet-wait-bootstrap, control-plane-join, "
             "wait-control-plane",
         ),
