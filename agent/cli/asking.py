@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.failure import BadInput
+from agent.cli.failure import BadInput, Failure
 from agent.cli.streams import tell
 from agent.records import field, frozen
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agent.cli.arguments import Option
-    from agent.cli.failure import BadUsage, Failure
+    from agent.cli.failure import BadUsage
     from agent.sources.kubeadm.model import JoinConfiguration
     from agent.sources.report import Report
 
@@ -71,11 +71,15 @@ def last_of(failures: Sequence[Failure]) -> Failure:
 
 
 def tell_report(report: Report, asking: Asking) -> None:
+    """Print the warnings. Raises BadInput for errors, Failure where only a server is at fault."""
     for warning in report.warnings[:MOST_LINES]:
         asking.notice(str(warning))
     more = len(report.warnings[MOST_LINES:]) + report.omitted
     if more:
         asking.notice(f"and {more} more warnings")
     if report.fatal:
-        errors = [BadInput(str(error).removeprefix("error: "), where=error.where) for error in report.errors]
-        raise last_of(errors)
+        # What a document says is wrong whatever a server does.
+        kind = Failure if all(error.is_unserved for error in report.errors) else BadInput
+        raise last_of(
+            [kind(str(error).removeprefix("error: "), where=error.where) for error in report.errors]
+        )

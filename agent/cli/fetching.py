@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options, values
 from agent.sources import urls
-from agent.sources.ignition import FetchFailed
+from agent.sources.ignition import FetchFailed, FetchRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,7 +72,7 @@ class IgnitionFetch:
     def _refuse_plain_http(self, url: str) -> None:
         """What comes so decides what runs as SYSTEM, and anyone on the way could change it."""
         if not self._plain_http:
-            raise FetchFailed(
+            raise FetchRefused(
                 f"{urls.shown(url)} is plain http without a digest, which anyone on the way can change: use "
                 "https, give its digest (verification.hash; #include can have none), or allow it by "
                 f"{options.ALLOW_PLAIN_HTTP.name}"

@@ -39,6 +39,8 @@ class Entry:
     place: Place = ()
     line: int | None = None
     column: int | None = None
+    is_unserved: bool = False
+    """Whether a server failed to serve what the document refers to, which itself may be right."""
 
     @property
     def path(self) -> str:

@@ -92,7 +92,7 @@ def test_a_machine_config_server_with_its_own_authority(
 
 def test_who_is_not_trusted_is_named(machine: Node, secure_web: Web) -> None:
     result = plan(machine, pointer(secure_web.url(PATH)))
-    assert result.code == 2
+    assert result.code == 1
     line = result.err.splitlines()[-1]
     assert "certificate of web.test:" in line
     assert "the authority CN=A test's own authority, which is not trusted here" in line
@@ -128,6 +128,6 @@ def test_through_the_proxy_of_the_document(machine: Node, web: Web, proxy: Proxy
 
 def test_a_server_that_is_gone_is_told_in_a_line(machine: Node, web: Web) -> None:
     result = plan(machine, pointer(f"{web.url(PATH)}?token=hidden"), "--allow-plain-http")
-    assert result.code == 2
+    assert result.code == 1
     assert f"web.test:{web.port} answers 404 Not Found" in result.err.splitlines()[-1]
     assert "hidden" not in result.err

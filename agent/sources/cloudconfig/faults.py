@@ -35,9 +35,11 @@ class Origin:
 class Refused(Exception):
     """It cannot go on. The text says why, on one line."""
 
-    def __init__(self, origin: Origin, why: str) -> None:
+    def __init__(self, origin: Origin, why: str, *, is_unserved: bool = False) -> None:
         super().__init__(why)
         self.origin = origin
+        self.is_unserved = is_unserved
+        """Whether a server failed to serve what it refers to."""
 
 
 @mutable
@@ -47,11 +49,12 @@ class Findings:
     errors: list[Entry] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
-    def error(self, origin: Origin, why: str) -> None:
-        self.errors.append(Entry(Severity.ERROR, why, origin.part, origin.place, origin.line, origin.column))
+    def error(self, origin: Origin, why: str, *, is_unserved: bool = False) -> None:
+        place, line, column = origin.place, origin.line, origin.column
+        self.errors.append(Entry(Severity.ERROR, why, origin.part, place, line, column, is_unserved))
 
     def refused(self, fault: Refused) -> None:
-        self.error(fault.origin, str(fault))
+        self.error(fault.origin, str(fault), is_unserved=fault.is_unserved)
 
     def ignore(self, subject: str, why: str) -> None:
         self._note(Note(Effect.IGNORED, subject, why))

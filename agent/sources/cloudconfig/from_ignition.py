@@ -71,7 +71,8 @@ def from_ignition(outcome: ignition.Outcome, fetch: ignition.Fetch | None = None
         made = _user_data(configuration, Carried(configuration, fetch, outcome.largest_file), findings)
     except NotToBeHad as fault:
         at = located.setdefault(fault.origin.document, Located())
-        at.error((*fault.origin.place, *fault.below), str(fault))
+        place = (*fault.origin.place, *fault.below)
+        at.error(place, str(fault), is_unserved=fault.is_unserved)
     except Refused as fault:
         at = located.setdefault(fault.origin.part, Located())
         at.error(fault.origin.place, str(fault))

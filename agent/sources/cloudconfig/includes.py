@@ -56,7 +56,8 @@ class Includes:
             request = ignition.Request(address, tuple(HEADERS.items()), PLAIN, ignition.Network())
             return b"".join(PLAIN.unpack(self._fetch(request), LARGEST))
         except ignition.FetchFailed as fault:
-            raise Refused(origin, f"it cannot be fetched: {fault}") from None
+            is_unserved = not isinstance(fault, ignition.FetchRefused)
+            raise Refused(origin, f"it cannot be fetched: {fault}", is_unserved=is_unserved) from None
         except Unsound as fault:
             raise Refused(origin, str(fault)) from None
 

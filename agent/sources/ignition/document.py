@@ -72,7 +72,9 @@ class Document:
         return Report(tuple(entries), findings.omitted)
 
     def _entry(self, finding: Finding, line: int, column: int) -> Entry:
-        return Entry(finding.severity, finding.message, self.name, finding.place, line, column)
+        return Entry(
+            finding.severity, finding.message, self.name, finding.place, line, column, finding.is_unserved
+        )
 
     def _parse(self) -> Json:
         try:

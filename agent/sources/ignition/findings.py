@@ -15,6 +15,8 @@ class Finding:
     message: str
     at_key: bool = False
     """It is about the key at that place, not the value."""
+    is_unserved: bool = False
+    """As in an entry."""
 
 
 @mutable
@@ -29,8 +31,8 @@ class Findings:
     warnings: list[Finding] = field(default_factory=list)
     omitted: int = 0
 
-    def error(self, place: Place, message: str, *, at_key: bool = False) -> None:
-        self._add(self.errors, Finding(Severity.ERROR, place, message, at_key))
+    def error(self, place: Place, message: str, *, at_key: bool = False, is_unserved: bool = False) -> None:
+        self._add(self.errors, Finding(Severity.ERROR, place, message, at_key, is_unserved))
 
     def warn(self, place: Place, message: str, *, at_key: bool = False) -> None:
         self._add(self.warnings, Finding(Severity.WARNING, place, message, at_key))

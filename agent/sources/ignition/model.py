@@ -148,6 +148,10 @@ class FetchFailed(Exception):
     """Nothing came. The text is for a person: what failed and what to do, without the URL."""
 
 
+class FetchRefused(FetchFailed):
+    """Nothing was asked for, since the URL itself is at fault."""
+
+
 class Fetch(Protocol):
     """Whoever can reach the network. Retries, time-outs and redirects are its own business."""
 

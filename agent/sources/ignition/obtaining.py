@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.sources.ignition import compiling
 from agent.sources.ignition.contents import TooLarge, Unsound
-from agent.sources.ignition.model import FetchFailed, Inline, Request
+from agent.sources.ignition.model import FetchFailed, FetchRefused, Inline, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,8 +30,12 @@ version 2.
 class Unobtainable(Exception):
     """The text says why."""
 
-    def __init__(self, why: str, field: str = "source", *, is_too_large: bool = False) -> None:
+    def __init__(
+        self, why: str, field: str = "source", *, is_too_large: bool = False, is_unserved: bool = False
+    ) -> None:
         super().__init__(why)
+        self.is_unserved = is_unserved
+        """Whether it was asked for, and no server served it."""
         self.is_too_large = is_too_large
         self.field = field
         """Of the contents: what is wrong, or what could be changed."""
@@ -53,7 +57,8 @@ def obtained(
     except Unsound as fault:
         raise Unobtainable(str(fault), is_too_large=isinstance(fault, TooLarge)) from None
     except FetchFailed as fault:
-        raise Unobtainable(f"it cannot be fetched: {fault}") from None
+        is_unserved = not isinstance(fault, FetchRefused)
+        raise Unobtainable(f"it cannot be fetched: {fault}", is_unserved=is_unserved) from None
 
 
 def _fetched(

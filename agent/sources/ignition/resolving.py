@@ -233,7 +233,7 @@ class _Resolver:
         try:
             return obtained(contents, self._network, self._fetch, limit, _HEADERS[major])
         except Unobtainable as fault:
-            self._stop(origin, str(fault), fault.field)
+            self._stop(origin, str(fault), fault.field, is_unserved=fault.is_unserved)
 
     def _check_contents(self, files: Iterable[File]) -> None:
         """Contents that cannot be unpacked, or have the wrong hash, show before anything is done."""
@@ -251,11 +251,12 @@ class _Resolver:
                         continue
                     room -= size if contents.packing.compressed else 0
 
-    def _error(self, origin: Origin, below: Place, message: str) -> None:
-        self._findings[origin.document].error((*origin.place, *below), message)
+    def _error(self, origin: Origin, below: Place, message: str, *, is_unserved: bool = False) -> None:
+        place = (*origin.place, *below)
+        self._findings[origin.document].error(place, message, is_unserved=is_unserved)
 
-    def _stop(self, origin: Origin, message: str, *below: str | int) -> NoReturn:
-        self._error(origin, below, message)
+    def _stop(self, origin: Origin, message: str, *below: str | int, is_unserved: bool = False) -> NoReturn:
+        self._error(origin, below, message, is_unserved=is_unserved)
         raise _Stop
 
 

@@ -26,8 +26,10 @@ _LARGEST_READ = 1 << 20
 class NotToBeHad(Exception):
     """Contents that cannot be fetched, or are not what the document says. The text says why."""
 
-    def __init__(self, why: str, origin: ignition.Origin, below: Place) -> None:
+    def __init__(self, why: str, origin: ignition.Origin, below: Place, *, is_unserved: bool = False) -> None:
         super().__init__(why)
+        self.is_unserved = is_unserved
+        """Whether they were asked for, and no server served them."""
         self.origin = origin
         self.below = below
         """What of it is to blame, from the file's own place on."""
@@ -96,7 +98,8 @@ class Carried(Mapping[str, bytes]):
             made = obtained(part, self._network, self._fetch, limit)
         except Unobtainable as fault:
             more = f"; {ALLOW_MORE}" if fault.is_too_large and limit == self._largest_file else ""
-            raise NotToBeHad(f"{fault}{more}", file.origin, (*place, fault.field)) from None
+            below = (*place, fault.field)
+            raise NotToBeHad(f"{fault}{more}", file.origin, below, is_unserved=fault.is_unserved) from None
         if isinstance(part, ignition.Remote):
             self._fetched[part] = made
         return made

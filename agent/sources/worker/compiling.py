@@ -92,7 +92,7 @@ class _Compilation:
             made = self._kubelet(node, kubelet)
             return None if made is None else self._of(made)
         except NotToBeHad as fault:
-            self._error(fault.origin, fault.below, str(fault))
+            self._error(fault.origin, fault.below, str(fault), is_unserved=fault.is_unserved)
             return None
 
     def _kubelet(self, node: Node, kubelet: Kubelet) -> WindowsKubelet | None:
@@ -277,5 +277,6 @@ class _Compilation:
         """For what only the kubelet's own words ask for."""
         self.report += Report((Entry(Severity.ERROR, message, UNIT),))
 
-    def _error(self, origin: Origin, below: Place, message: str) -> None:
-        self.findings.setdefault(origin.document, Findings()).error((*origin.place, *below), message)
+    def _error(self, origin: Origin, below: Place, message: str, *, is_unserved: bool = False) -> None:
+        found = self.findings.setdefault(origin.document, Findings())
+        found.error((*origin.place, *below), message, is_unserved=is_unserved)

@@ -91,6 +91,30 @@ def test_it_is_fetched_where_that_is_allowed(
     assert server.heads
 
 
+def nothing_listens() -> str:
+    with Server() as server:
+        return server.url("/d")
+
+
+@each_reference
+@pytest.mark.parametrize("is_down", [True, False], ids=["nothing listens", "404"])
+def test_a_server_that_serves_nothing_is_a_failure_and_no_wrong_input(
+    windows: Machine, option: str, document: Callable[[dict[str, Any]], str], served: str, is_down: bool
+) -> None:
+    """As it is where a cluster to join does not answer."""
+    del served
+    before = windows.picture()
+    more = (ALLOWED, "--max-time", "0.2")
+    with Server(moved("404 Not Found")) as server:
+        url = nothing_listens() if is_down else server.url("/d")
+        answer = run(windows, option, document({"source": url}), *more)
+        described = run(windows, option, document({"source": url}), *more, "--output", "json")
+    assert (answer.code, answer.out) == (1, "")
+    assert "it cannot be fetched: " in answer.error_lines[-1]
+    assert (described.code, described.document["error"]["kind"]) == (1, "failed")
+    assert windows.picture() == before
+
+
 @pytest.mark.parametrize(
     "name", [name for name, (option, *_) in REFERENCES.items() if option == "--ignition"]
 )
@@ -131,6 +155,6 @@ def test_https_that_redirects_to_http_is_refused(
     with Server(ok(WORKER.encode())) as plain:
         _, document = secure(moved("302 Found", b"", f"Location: {plain.url('/d')}"))
         answer = run(windows, "--ignition", document, ALLOWED)
-    assert answer.code == 2
+    assert answer.code == 1, "the document is right, and the server is not"
     assert "redirects from https to http" in answer.error_lines[-1]
     assert plain.heads == []
