@@ -195,7 +195,7 @@ def parse(
 
 
 def _refuse_what_is_elsewhere(words: Sequence[str], elsewhere: Mapping[str, str]) -> None:
-    for tried in (" ".join(words), *words[:1]):
+    for tried in (" ".join(words), " ".join(words[:2]), *words[:1]):
         if instead := elsewhere.get(tried):
             raise BadUsage(f"there is no command {tried}: {instead}")
 
@@ -247,7 +247,9 @@ def _option(word: str, rest: list[str], known: Mapping[str, Option]) -> tuple[Op
         if equals and value in _OFF and not (option.numbered and value.isdigit()):
             return option, None
         if equals and value not in _ON and not (option.numbered and value.isdigit()):
-            raise BadUsage(f"{name} takes no value", where=name)
+            values = "true, false or a number" if option.numbered else "true or false"
+            fault = f"it is a switch, which can be {option.name} alone, {values}"
+            raise BadUsage.of(name, value, fault)
         return option, ""
     if not equals:
         if not rest or rest[0].partition("=")[0] in known:
@@ -289,10 +291,11 @@ def _request(
     if below:
         raise BadUsage(f"{_shown(words)}: say which of {', '.join(below)}")
     _refuse_what_follows(words, commands)
-    below = [each.name for each in commands if each.name.startswith(f"{words[0]} ")]
-    if below:
+    group = _group(words, commands)
+    below = [each.name for each in commands if each.name.startswith(f"{' '.join(group)} ")]
+    if group and below:
         nearest = _nearest(name.rpartition(" ")[2], [each.rpartition(" ")[2] for each in below])
-        then = f"did you mean {words[0]} {nearest}?" if nearest else f"there is {', '.join(below)}"
+        then = f"did you mean {' '.join(group)} {nearest}?" if nearest else f"there is {', '.join(below)}"
         raise BadUsage(f"unknown command {_shown(words)}; {then}")
     _refuse_half_a_path(words, values)
     names = [each.name for each in commands]
@@ -327,11 +330,26 @@ def _refuse_what_follows(words: Sequence[str], commands: Sequence[Command]) -> N
                 # Not quoted: a token whose option was forgotten, or half of one, and a log is written.
                 raise BadUsage(f"{command.shown} takes one {command.operand} only: what follows is too much")
             raise BadUsage(f"{command.shown} takes options only: {without_secret(words[number])} is too much")
+        if _is_group(words[:number], commands):
+            return
 
 
 def _shown(words: Sequence[str]) -> str:
     """A token whose option was forgotten is not told."""
     return " ".join(without_secret(word) for word in words)
+
+
+def _group(words: Sequence[str], commands: Sequence[Command]) -> Sequence[str]:
+    """Return the most of the first words that other commands begin with, as `join phase`."""
+    for number in range(len(words), 0, -1):
+        if _is_group(words[:number], commands):
+            return words[:number]
+    return ()
+
+
+def _is_group(words: Sequence[str], commands: Sequence[Command]) -> bool:
+    beginning = f"{' '.join(words)} "
+    return any(command.name.startswith(beginning) for command in commands)
 
 
 def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command | None, str]:
@@ -340,9 +358,10 @@ def _called(words: Sequence[str], commands: Sequence[Command]) -> tuple[Command 
     for command in commands:
         if command.name == name:
             return command, ""
-    for command in commands:
-        if command.operand and words and command.name == before:
-            return command, words[-1]
+    if words and not _is_group(words, commands):
+        for command in commands:
+            if command.operand and command.name == before:
+                return command, words[-1]
     return None, ""
 
 

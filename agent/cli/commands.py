@@ -264,6 +264,7 @@ ELSEWHERE = {
     "rollback": _UNDO,
     "uninstall": _REMOVE,
     "remove": _REMOVE,
+    "join phase": "a join is done as a whole; kubeadm.exe, which is the same program, has its phases",
     "kubeadm": "leave it out: wmcb join, wmcb upgrade and wmcb reset stand in the place of its commands",
     "logs": "wmcb status shows the last lines of each, wmcb support-bundle gathers all of them",
 }

@@ -50,7 +50,12 @@ WRONG = [
     Wrong("what PowerShell leaves of an empty value", ("--mirror", "-v"), "--mirror needs a value: --mirror "
           "FROM=TO, or --mirror= for none"),
     Wrong("a value that cannot be", ("version", "--output", "yaml"), "--output yaml: it can be text or json"),
-    Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose takes no value"),
+    Wrong("a value for a switch", ("version", "--verbose=yes"), "--verbose yes: it is a switch, "
+          "which can be --verbose alone, true, false or a number"),
+    Wrong("a switch neither on nor off", ("reset", "--dry-run=maybe"), "--dry-run maybe: it is a "
+          "switch, which can be --dry-run alone, true or false"),
+    Wrong("kubeadm's phases", ("join", "phase"), "there is no command join phase: a join is done as a whole"),
+    Wrong("a phase of kubeadm's", ("join", "phase", "preflight"), "there is no command join phase: a"),
     Wrong("an option twice", ("version", "--output=text", "--output=text"), "--output is given twice"),
     Wrong("a command's version", ("plan", "--version"), "unknown option --version; "),
     Wrong("an option in a value's place", ("--ignition", "--kubelet", "K"), "--ignition needs a value: --ig"),

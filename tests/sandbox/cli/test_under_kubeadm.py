@@ -114,6 +114,24 @@ def test_validate(machine: Machine, cluster: Cluster) -> None:
         (("upgrade", "--sandbox", "d", "plan"), "kubeadm upgrade plan: it is for a control-plane machine"),
         (("join", "10.0.0.1:6443", "--control-plane"), "--control-plane: a Windows machine cannot be"),
         (("join", "phase", "control-plane-join"), "kubeadm join phase control-plane-join: it is for a"),
+        (
+            ("join", "phase"),
+            "join phase: say which of join phase preflight, join phase kubelet-start, join",
+        ),
+        (
+            ("join", "phase", "--token", "t"),
+            "join phase: say which of join phase preflight, join phase kubelet-start",
+        ),
+        (
+            ("join", "phase", "certs"),
+            "unknown command join phase certs; there is join phase preflight, join phase kubelet-start",
+        ),
+        (
+            ("join", "phase", "prefligt"),
+            "unknown command join phase prefligt; did you mean join phase preflight?",
+        ),
+        (("reset", "--dry-run=maybe"), "--dry-run maybe: it is a switch, which can be --dry-run alone, true"),
+        (("reset", "-f=perhaps"), "-f perhaps: it is a switch, which can be --force alone, true or false"),
         (("jion",), "unknown command jion; did you mean join?"),
         (("xyzzy",), "unknown command xyzzy; see kubeadm --help"),
         (("reset", "--xyzzy"), "unknown option --xyzzy; see kubeadm reset --help"),
