@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from agent import preflight
 from agent.cli import kubelet_program, options
 from agent.cli.asking import last_of
+from agent.cli.command_line import option_here
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
 from agent.cli.validity import validities
 from agent.cli.wanted import runtime_service
 from agent.preflight import Situation, Verdict
+from agent.sources.kubeadm.validation import ignored_checks_fault
 from agent.spec import Key, Service
 
 if TYPE_CHECKING:
@@ -44,9 +46,11 @@ _CHECKS = {
 def ignored_checks(request: Request, ids: Sequence[str] = IDS) -> Collection[str]:
     """Raises BadUsage for an id that there is none of."""
     given = request.value(options.IGNORE, "")
-    if given == "all":
-        return frozenset(ids)
     names = frozenset(name.strip() for name in given.split(",")) if given else frozenset()
+    if fault := ignored_checks_fault(tuple(names)):
+        raise BadUsage.of(options.IGNORE.name, given, fault)
+    if names == {"all"}:
+        return frozenset(ids)
     for name in names:
         if name not in ids:
             raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {_advice(name, ids)}")
@@ -88,6 +92,7 @@ def machine_findings(
         runtime_service(request, asking),
         validities(specification),
         asking.ignored,
+        option_here(request, options.CONTAINER_RUNTIME),
         patient,
     )
     found = preflight.findings(situation, checks)

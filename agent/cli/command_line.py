@@ -55,6 +55,15 @@ def here(request: Request, command: str) -> str:
     return " ".join([command, *_place(request)]) if command else ""
 
 
+def option_here(request: Request, option: Option) -> str:
+    """Return how the option is given: by its name, or where this command has none of it, as under kubeadm's
+    name, with the command of wmcb's own that has.
+    """
+    if request.command is None or any(each.name == option.name for each in request.command.options):
+        return option.name
+    return f"{called(request)} {request.command.name.partition(' ')[0]} {option.name}"
+
+
 def words_of(request: Request, option: Option) -> Sequence[str]:
     """An option as it was given, to be given once more; none where it was not."""
     return (option.name, _quoted(request.value(option, ""))) if request.has(option) else ()

@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.command_line import called, words_of
+from agent.cli.command_line import called, option_here, words_of
 from agent.cli.executables import HEAD, begin_to_ask, fault_of_program, kubelet_in_place
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
@@ -92,7 +92,9 @@ def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Cal
     """It is asked at once, since a program takes its time to start, and heard when somebody wants to know."""
     can_run = sys.platform == "win32" and not is_sandbox(request)
     if not can_run:
-        advice = f"{options.KUBELET_VERSION.name} {options.KUBELET_VERSION.placeholder} says it"
+        advice = (
+            f"{option_here(request, options.KUBELET_VERSION)} {options.KUBELET_VERSION.placeholder} says it"
+        )
         asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
         return Kubelet
     answer = file.version or begin_to_ask(host, file)

@@ -7,6 +7,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.command_line import option_here
 from agent.cli.failure import BadInput, BadUsage, Failure, Refused
 from agent.cli.given import given_file
 from agent.cli.wording import many
@@ -171,7 +172,8 @@ class Leaving:
                 yield f"{_CNI_STATE} stays: the addresses that pods have"
         if networks := _networks(self._host):
             others = ", ".join(networks)
-            yield f"in HNS stays what others made: {others}; {options.ALL_HNS.name} deletes it"
+            all_hns = option_here(self._request, options.ALL_HNS)
+            yield f"in HNS stays what others made: {others}; {all_hns} deletes it"
         with suppress(HostError):
             if files.observe(_CNI_CONFIGURATION) is not None:
                 yield f"{_CNI_CONFIGURATION} and the networks made of it stay, as after kubeadm reset"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
+from agent.cli.command_line import called
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
@@ -71,7 +72,8 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
         if host.files.observe(path) is None:
             raise Refused(
                 f"this machine is no node that has joined a cluster of kubeadm's: there is no {path}; "
-                f"{options.IGNITION.name} with another {options.KUBELET.name} upgrades a node of an Ignition",
+                f"{called(request)} {options.IGNITION.name} with another {options.KUBELET.name} upgrades "
+                "a node of an Ignition",
                 where=str(path),
             )
     registration = joined_node.registration(host)

@@ -76,7 +76,7 @@ class Inventory:
         if is_damaged:
             raise CannotBeSo(
                 f"{folder.inventory} is damaged, and so is its copy; put one back from a backup, or let wmcb"
-                " forget what it did here: reset --forget"
+                f" forget what it did here: {folder.host.called} reset --forget"
             )
         return cls()
 

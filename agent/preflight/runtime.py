@@ -33,8 +33,8 @@ def service(situation: Situation) -> tuple[Verdict, str]:
     if missing:
         advice = (
             f"{situation.host.called} prepare --node-config containerd.yaml, of packaging/profiles, installs "
-            "containerd; --runtime-service NAME is for one of another name, none for a runtime that is no "
-            "service"
+            f"containerd; {situation.runtime_option} NAME is for one of another name, none for a runtime "
+            "that is no service"
         )
         return Verdict.ERROR, f"there is no service {', '.join(missing)}, which the kubelet needs; {advice}"
     if disabled:

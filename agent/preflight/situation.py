@@ -35,6 +35,8 @@ class Situation:
     validities: Sequence[Validity] = ()
     ignored: Collection[str] = ()
     """Checks whose errors nobody heeds, and for which nothing is waited for."""
+    runtime_option: str = "--runtime-service"
+    """How another one is named in the command that is run."""
     patient: bool = True
     """Whether what may come up any moment is waited for."""
 

@@ -133,7 +133,7 @@ def _node_registration(registration: NodeRegistration) -> Iterator[Fault]:
 def ignored_checks_fault(checks: tuple[str, ...]) -> str | None:
     """Of ignorePreflightErrors and --ignore-preflight-errors together. Capitals do not count."""
     if len({check.lower() for check in checks}) > 1 and "all" in map(str.lower, checks):
-        return "beside all, which ignores every check, no single one can be named"
+        return "all ignores every check: name it alone, or leave it out"
     return None
 
 

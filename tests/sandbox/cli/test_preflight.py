@@ -453,3 +453,10 @@ def test_an_unknown_check_is_not_ignored(machine: Machine) -> None:
         "wmcb: --ignore-preflight-errors bogus: there is no check bogus; use all, or of these: "
     )
     assert all(f" {check}" in line for check in IDS)
+
+
+@pytest.mark.parametrize("given", ["all,clock", "clock,ALL"])
+def test_all_checks_and_one_more_are_not_ignored(machine: Machine, given: str) -> None:
+    answer = machine.wmcb("preflight", "--ignore-preflight-errors", given)
+    fault = "all ignores every check: name it alone, or leave it out"
+    assert (answer.code, answer.error_lines) == (2, [f"wmcb: --ignore-preflight-errors {given}: {fault}"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.cli import main
-from sandbox.cli.given import Answer, Machine
+from sandbox.cli.given import Answer, Machine, program
 from sandbox.cli.test_join import Cluster, cluster, windows
 from unit.kube.api_server import TOKEN
 
@@ -304,3 +304,29 @@ def test_an_option_goes_before_the_dry_run_of_a_join_s_file(
         text.write("dryRun: true\n")
     assert kubeadm(windows, "join", "--config", file, *more).code == 0
     assert (windows.host.services.read("kubelet") is None) is is_dry
+
+
+def test_advice_names_no_option_that_kubeadms_name_does_not_take(bare: Machine, cluster: Cluster) -> None:
+    """It names the command of wmcb's own that takes it."""
+    bare.put(r"C:\k\kubelet.exe", program())
+    own = bare.called
+    told = kubeadm(bare, "join", "--config", configuration(bare, cluster))
+    assert (told.code, "cannot be asked for its version" in told.err) == (3, True)
+    assert f" is assumed ({own} join --kubelet-version V says it)" in told.err
+    assert f"; {own} join --runtime-service NAME is for one of another name" in told.err
+    told = kubeadm(bare, "upgrade", "node")
+    assert f"; {own} --ignition with another --kubelet upgrades a node of an Ignition" in told.err
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("kubeadm", "{own} reset --all-hns"), ("wmcb", "--all-hns")], ids=["kubeadm", "wmcb"]
+)
+def test_advice_on_networks_that_stay(
+    windows: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, name: str, option: str
+) -> None:
+    assert kubeadm(windows, "join", "--config", configuration(windows, cluster)).code == 0
+    monkeypatch.setattr("agent.cli.leaving._networks", lambda _: ["flannel.4096"])
+    assert main.run(["reset", "--sandbox", str(windows.place)], name) == 0
+    told = windows.output.readouterr().out
+    line = f"in HNS stays what others made: flannel.4096; {option.format(own=windows.called)} deletes it"
+    assert f"  {line}" in told.splitlines()

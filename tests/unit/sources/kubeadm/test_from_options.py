@@ -114,7 +114,7 @@ def test_no_token_is_shown() -> None:
         ),
         (
             replaced(GIVEN, ignore_preflight_errors=("ALL", "Swap")),
-            "--ignore-preflight-errors: beside all, which ignores every check, no single one can be named",
+            "--ignore-preflight-errors: all ignores every check: name it alone, or leave it out",
         ),
         (
             replaced(GIVEN, node_name="a_b"),
@@ -161,8 +161,7 @@ def test_options_beside_a_file() -> None:
         (
             JoinOptions(ignore_preflight_errors=("all",)),
             [
-                "--ignore-preflight-errors: beside all, which ignores every check, no single one can be "
-                "named",
+                "--ignore-preflight-errors: all ignores every check: name it alone, or leave it out",
             ],
         ),
         (
