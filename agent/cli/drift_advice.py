@@ -11,6 +11,7 @@ from agent.engine.inventory import Origin
 from agent.engine.parts import AUDITED, CONFIGURED, PREPARED
 from agent.engine.target import NODE
 from agent.host.port import ServiceState
+from agent.spec import Key, Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from agent.engine.planning import Difference
     from agent.engine.run import Standing, Status
 
+_KUBELET = Key(Service.kind, "kubelet")
+"""Of user data only a join makes it."""
 _AGAIN_AS_BEFORE = "run this again to repair that"
 _OPERATED = "the operator's daemon (wmcb controller) repairs it while its service runs"
 _BY_A_PERSON = (NODE, PREPARED, CONFIGURED)
@@ -110,6 +113,11 @@ def _again(status: Status, owner: str, called: str) -> str:
     from agent.cli.inputs import USER_DATA
 
     if owner == NODE and status.title.startswith(USER_DATA):
+        if not any(each.record.target.key == _KUBELET for each in status.resources):
+            return (
+                "user data is carried out once, so no command repairs that alone: repair it by hand, or run "
+                f"{called} reset and carry it out again"
+            )
         return (
             f"run {called} upgrade to repair what the join made; what else of this user data has changed "
             "stays so, as it is carried out once: repair it by hand, or run "

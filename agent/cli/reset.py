@@ -20,6 +20,7 @@ from agent.engine.parts import LASTING
 from agent.host.errors import HostError
 from agent.records import replaced
 from agent.release import RELEASE
+from agent.resources.command import effects_stay
 from agent.spec import Command, Key, Specification
 from service import continuing
 from service.installation import SERVICE, place
@@ -63,8 +64,8 @@ def run(request: Request) -> int:
     if not staying:
         told.log.remove()
     if done.plan.changes:
+        done = _without_commands_not_run(request, done)
         elsewhere = (
-            *_not_run(request, done),
             *_unread(host, done),
             *leaving.left(),
             *_resident(request, host),
@@ -121,9 +122,14 @@ def _without(done: Done, staying: Collection[Key]) -> Done:
     return replaced(done, plan=replaced(done.plan, changes=changes))
 
 
-def _not_run(request: Request, done: Done) -> Iterator[str]:
-    if is_sandbox(request) and any(change.target.key.kind == Command.kind for change in done.plan.changes):
-        yield "of commands nothing: a sandbox has none of Windows' shells, and did not run them"
+def _without_commands_not_run(request: Request, done: Done) -> Done:
+    """Return the same, in a sandbox with one line for all commands: none of them was run there."""
+    names = [change.target.key.name for change in done.plan.changes if change.target.key.kind == Command.kind]
+    if not names or not is_sandbox(request):
+        return done
+    stays = {effects_stay(name) for name in names}
+    line = "nothing of its commands stays: a sandbox has none of Windows' shells, and did not run them"
+    return replaced(done, left=(line, *(each for each in done.left if each not in stays)))
 
 
 def _unread(host: Host, done: Done) -> Iterator[str]:

@@ -81,7 +81,7 @@ class CommandResource(Kind):
             files.mark(before)
         else:
             files.forget()
-        return f"what command {name} has done stays"
+        return effects_stay(name)
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         """Scripts can hold secrets."""
@@ -90,6 +90,11 @@ class CommandResource(Kind):
             for shell in Shell:
                 with suppress(NotFound, InUse):
                     host.files.remove(_Files(host, name).script(shell))
+
+
+def effects_stay(name: str) -> str:
+    """Return what is printed where the memory of a command goes, and what it changed does not."""
+    return f"what command {name} has done stays"
 
 
 def failure_of(host: Host, name: str) -> str | None:

@@ -121,3 +121,25 @@ def test_each_owner_has_a_line(machine: Machine) -> None:
     assert f"run this again to repair that: {again}" in lines
     assert any(line.startswith(f"file {FILE} comes from {CONFIG_MAP}: ") for line in lines)
     assert lines[-1].endswith(f", from {WORKER}, Ignition 3.4.0")
+
+
+USER_DATA = """\
+#cloud-config
+write_files: [{path: 'C:\\tools\\settings.txt', content: one}]
+runcmd: ['echo hi', 'echo ho']
+"""
+
+
+def test_user_data_without_a_join_is_not_upgraded(machine: Machine) -> None:
+    assert machine.wmcb("--user-data", machine.give("data", USER_DATA)).code == 0
+    by_hand = "user data is carried out once, so no command repairs that alone: repair it by hand, or run "
+    assert drift(machine) == [f"{by_hand}{machine.called} reset and carry it out again"]
+
+
+def test_a_reset_of_user_data_says_once_what_became_of_its_commands(machine: Machine) -> None:
+    assert machine.wmcb("--user-data", machine.give("data", USER_DATA)).code == 0
+    told = machine.wmcb("reset").out.splitlines()
+    assert told == [
+        "the machine is as it was before wmcb",
+        "  nothing of its commands stays: a sandbox has none of Windows' shells, and did not run them",
+    ]
