@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 UPGRADE = Kind("UpgradeConfiguration", UPGRADE_VERSIONS, "the upgrade of a node")
 _OF_A_CONTROL_PLANE = ("certificateRenewal", "etcdUpgrade", "imagePullPolicy", "imagePullSerial")
+_OTHER_COMMANDS = ("apply", "diff", "plan")
 _TIMEOUTS_OF_A_CONTROL_PLANE = ("controlPlaneComponentHealthCheck", "etcdAPICall", "upgradeManifests")
 _USUAL = Timeouts(kubelet_health_check=Placement(None).well_within_seconds)
 """A node that worked is not left without a kubelet for as long as a new one may take to come up."""
@@ -52,9 +53,8 @@ def read_upgrade(name: str, contents: bytes, *, strictly: bool = False) -> Upgra
         for place, message in (*_faults(decoded.known), *(_own_faults(decoded.known) if strictly else ())):
             decoded.entry(Severity.ERROR, place, message)
     if decoded.usable is not None:
-        for place in _without_effect(decoded.known):
-            message = "it has no effect here: it is about a control plane's programs"
-            decoded.entry(Severity.WARNING, place, message)
+        for place, what in _without_effect(decoded.known):
+            decoded.entry(Severity.WARNING, place, f"it has no effect here: it is {what}")
     report = bounded(decoded.entries)
     return UpgradeOutcome(None if report.fatal else _configuration(decoded.known), report)
 
@@ -78,11 +78,18 @@ def _own_faults(known: dict[str, Value]) -> Iterator[Fault]:
     yield from ignored_checks_faults(checks, ("node", "ignorePreflightErrors"))
 
 
-def _without_effect(known: dict[str, Value]) -> Iterator[tuple[str, ...]]:
-    """Only of what this command reads: `apply`, `diff` and `plan` are for others of kubeadm's."""
+def _without_effect(known: dict[str, Value]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each place of what a worker has no use for, and what it is."""
+    for section in _OTHER_COMMANDS:
+        if known.get(section):
+            yield (section,), f"for kubeadm upgrade {section}, which is run on a control plane's machine"
     for section, names in (("node", _OF_A_CONTROL_PLANE), ("timeouts", _TIMEOUTS_OF_A_CONTROL_PLANE)):
         inside = mapping(known.get(section))
-        yield from ((section, name) for name in names if inside.get(name) is not None)
+        yield from (
+            ((section, name), "about a control plane's programs")
+            for name in names
+            if inside.get(name) is not None
+        )
 
 
 def _configuration(known: dict[str, Value]) -> UpgradeConfiguration:

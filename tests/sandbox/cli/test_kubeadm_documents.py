@@ -405,6 +405,9 @@ def test_a_file_that_no_upgrade_goes_by(machine: Machine, text: str, says: str) 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
+        ("apply: {forceUpgrade: true}\n", "apply"),
+        ("diff: {contextLines: 3}\n", "diff"),
+        ("plan: {printConfig: true}\n", "plan"),
         ("node: {etcdUpgrade: true}\n", "node.etcdUpgrade"),
         ("node: {certificateRenewal: false}\n", "node.certificateRenewal"),
         ("node: {imagePullPolicy: Always}\n", "node.imagePullPolicy"),
@@ -417,7 +420,9 @@ def test_what_of_a_file_is_about_a_control_plane(joined: Machine, text: str, pla
     assert answer.code == 0, answer.err
     told = [line for line in answer.error_lines if "no effect" in line]
     assert len(told) == 1
-    assert f"at $.{place}: it has no effect here: it is about a control plane's programs" in told[0]
+    assert f"at $.{place}: it has no effect here: it is " in told[0]
+    what = "about a control plane's programs" if "." in place else f"for kubeadm upgrade {place}, which"
+    assert what in told[0]
 
 
 def test_checks_by_kubeadms_names(joined: Machine) -> None:
