@@ -10,6 +10,7 @@ from agent.cli.failure import BadUsage
 from agent.cli.given import given_file, named_file
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
 from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.reading import read
 from agent.sources.node_names import fault as name_fault
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
     from agent.cli.given import GivenFile
     from agent.host.port import Host
-    from agent.sources.kubeadm.model import JoinConfiguration
 
 START = "kubelet-start"
 """A phase of kubeadm's."""
@@ -44,10 +44,25 @@ def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfig
             outcome = with_options(outcome.configuration, given)
     tell_report(outcome.report, asking)
     assert outcome.configuration is not None, "a report without errors comes with a configuration"
-    if START in outcome.configuration.skip_phases:
+    _refuse_without_start(request, outcome.configuration)
+    return outcome.configuration
+
+
+def _refuse_without_start(request: Request, configuration: JoinConfiguration) -> None:
+    """Raises BadUsage where the one phase is to be skipped that is needed."""
+    if START in configuration.skip_phases:
         where = join_options.SKIP_PHASES.name if request.has(join_options.SKIP_PHASES) else "skipPhases"
         raise BadUsage.of(where, START, "this phase cannot be left out here: all else comes of it")
-    return outcome.configuration
+
+
+def check_options(request: Request) -> None:
+    """Raises BadUsage for options that are wrong whatever a file beside them says. Reads no file."""
+    given = _join_options(request)
+    of_file = JoinConfiguration(Discovery(), NodeRegistration())
+    outcome = from_options(given) if _file_option(request) is None else with_options(of_file, given)
+    tell_report(outcome.report, Asking())
+    assert outcome.configuration is not None, "a report without errors comes with a configuration"
+    _refuse_without_start(request, outcome.configuration)
 
 
 def name_of(configuration: JoinConfiguration, host: Host) -> str:

@@ -27,6 +27,7 @@ from agent.cli.inputs import (
     confirmation,
     refuse_node_of_ignition,
 )
+from agent.cli.join_configuration import check_options
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import kubeadm_request
@@ -86,6 +87,7 @@ class _Run:
         self._failed: list[str] = []
         self._not_run: list[str] = []
         self._boot = str(host.clock.boot())
+        self._call: Request | None = None
 
     def carry_out(self) -> int:
         if not self._host.access.is_administrator():
@@ -113,6 +115,7 @@ class _Run:
                 self._boot_hooks(told, raw, data, title)
                 return self._ended(DONE, "nothing to do: all of this user data was carried out before")
             if data.join is not None and not self._has_joined(data.join):
+                check_options(self._asked_to_join(data.join))
                 self._require_kubelet(data)
             return self._stages(told, raw, data, title)
 
@@ -269,10 +272,7 @@ class _Run:
 
     def _join(self, told: Told, join: Join, title: str) -> None:
         """As kubeadm would be called, in this process. Raises BadUsage."""
-        asked = as_worker(kubeadm_request(["join", *join.arguments]), self._asking.notice)
-        if asked.has(options.DRY_RUN):
-            text = f"kubeadm join with {options.DRY_RUN.name} joins nothing; leave that out"
-            raise BadUsage(text, where=options.DRY_RUN.name)
+        asked = self._asked_to_join(join)
         own = {name: value for name, value in self._request.values.items() if name not in _NOT_OF_THE_JOIN}
         values = {**own, **asked.values}
         if join.configuration is not None:
@@ -286,6 +286,16 @@ class _Run:
         specification = replaced(fit_for(request, self._host, asking), title=title)
         confirm = confirmation(request, self._host, asking)
         self._make_so(told, specification, confirm)
+
+    def _asked_to_join(self, join: Join) -> Request:
+        """Return what the call of kubeadm join asks for; what has no effect is said once. Raises BadUsage."""
+        if self._call is not None:
+            return self._call
+        self._call = asked = as_worker(kubeadm_request(["join", *join.arguments]), self._asking.notice)
+        if asked.has(options.DRY_RUN):
+            text = f"kubeadm join with {options.DRY_RUN.name} joins nothing; leave that out"
+            raise BadUsage(text, where=options.DRY_RUN.name)
+        return asked
 
 
 def _with_what_stays(failure: Failure | KeyboardInterrupt) -> Failure:

@@ -57,6 +57,12 @@ def test_the_join_takes_the_options_of_kubeadms_log(windows: Machine, given: str
     [
         ("--rootfs=C:/root", "--rootfs: Windows has no other root for a program"),
         ("--v=much", "--v much: expected a number, such as 5"),
+        ("--xyzzy", "unknown option --xyzzy"),
+        ("--node-name=Not_a_name", "--node-name: "),
+        ("--skip-phases=kubelet-start", "--skip-phases kubelet-start: this phase cannot be left out here"),
+        ("--skip-phases=nonsense", '--skip-phases: "nonsense": there is no such phase'),
+        ("--ignore-preflight-errors=all,Swap", "--ignore-preflight-errors: all ignores every check"),
+        ("--patches=C:/patches", "--patches: it cannot stand beside --config, whose file says this"),
     ],
 )
 def test_the_join_is_refused_as_kubeadm_exe_does(
@@ -66,7 +72,7 @@ def test_the_join_is_refused_as_kubeadm_exe_does(
     answer = carry_out(windows, windows.give("data", text))
     assert answer.code == 2
     assert said in answer.error_lines[-1]
-    assert windows.host.services.read("kubelet") is None
+    assert windows.wmcb("status").out == "wmcb has put nothing on this machine\n", "before the first command"
 
 
 def test_the_option_dry_run_that_is_off_goes_before_the_configuration(windows: Machine, given: str) -> None:
