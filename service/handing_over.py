@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.host.errors import HostError, NotFound
 from agent.host.port import ServiceState
 from agent.records import replaced
@@ -98,7 +99,7 @@ class HandingOver:
         while succession.word(self._host) != trial.version:
             if now() >= deadline:
                 raise Unfit(
-                    f"it did not come to follow the ConfigMap within {trial.within_seconds:g} seconds"
+                    f"it did not come to follow the ConfigMap within {in_seconds(trial.within_seconds)}"
                 )
             self._pause()
             self._running()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, cast
 
+from agent.amounts import in_seconds
 from agent.engine.target import NODE
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
@@ -76,7 +77,7 @@ class Health:
                 since = self._since(key, now)
                 left = self._limit(record, check) - (now - since)
                 if left <= 0:
-                    found[key] = Hung(f"{lack} for {now - since:.0f} seconds", since)
+                    found[key] = Hung(f"{lack} for {in_seconds(round(now - since))}", since)
                 else:
                     self._patience = left if self._patience is None else min(left, self._patience)
         return found

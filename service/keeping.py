@@ -10,6 +10,7 @@ import enum
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
+from agent.amounts import in_seconds
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, check_free, give_way
 from agent.engine.progress import Silent
@@ -539,7 +540,7 @@ class Keeping:
         if drift.has_stopped:
             pause = self._starts[drift.key].pause
             text = (
-                f"{drift.key} keeps stopping ({self._end_of(drift)}); started again after {pause:g} seconds"
+                f"{drift.key} keeps stopping ({self._end_of(drift)}); started again after {in_seconds(pause)}"
             )
             self._telling.tell_once(("stops", drift.key), Event.STOPS_AGAIN, text)
         elif not self._telling.stands((LEFT, drift.key)):

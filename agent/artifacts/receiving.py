@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
+from agent.amounts import in_bytes
 from agent.artifacts.digests import Hashing, as_text, told_by
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import file_name, is_on_machine, is_url
@@ -159,7 +160,7 @@ class Receiving:
         for block in blocks:
             written += len(block)
             if written > self._artifact.size_limit:  # of a folder's or a share's, which no fetch has judged
-                raise self._too_large(f"it is larger than {self._artifact.size_limit:,} bytes")
+                raise self._too_large(f"it is larger than {in_bytes(self._artifact.size_limit)}")
             whole = begun.size if begun.size is not None else written
             self._room.require(self._artifact.name, max(whole - written, 0) + len(block))
             if begun.tag != told:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent import node_credentials
+from agent.amounts import in_seconds
 from agent.cli.failure import BadInput, Failure
 from agent.cli.meanwhile import begun_quietly
 from agent.fetch.proxies import of_environment
@@ -141,7 +142,7 @@ def _with_certificate(host: Host, seconds: float) -> Kubeconfig:
     while (own := _written_by_now(host)) is None:
         if host.clock.monotonic() > deadline:
             raise Failure(
-                f"the cluster gave the kubelet no certificate within {seconds:g} seconds; whether its "
+                f"the cluster gave the kubelet no certificate within {in_seconds(seconds)}; whether its "
                 "request waits for approval is told by kubectl get certificatesigningrequests"
             )
         host.clock.sleep(pause)

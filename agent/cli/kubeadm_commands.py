@@ -210,6 +210,6 @@ def _without_unlisted(request: Request) -> Request:
         raise BadUsage.of(VERBOSITY.name, level, "expected a number, such as 5")
     for option in (_LOG_FILE, options.LOG_DIR):
         if request.value(option, ""):
-            tell(f"wmcb: {option.name} has no effect here: the log is where wmcb has its own")
+            tell(f"wmcb: warning: {option.name} has no effect here: the log is where wmcb has its own")
     names = {option.name for option in _UNLISTED}
     return request.with_values({name: value for name, value in request.values.items() if name not in names})

@@ -57,7 +57,8 @@ def of_plan(plan: Plan, outlook: Outlook, colours: Colours, *, details: bool) ->
         _titled("To know beforehand:", outlook.remarks),
         _checks(outlook.checks, colours),
     ]
-    last = [_legend(changes, colours)] if changes else []
+    legend = _legend(changes, colours)
+    last = ["  ".join(legend)] if len(legend) > 1 else []  # of one sign it says what each line says
     return "\n".join(
         [*(line for part in parts if part for line in (*part, "")), *last, _counts(plan, changes)]
     )
@@ -179,14 +180,13 @@ def _note_lines(notes: Sequence[Note]) -> Iterator[str]:
         yield _short(f"{note.effect.value:<8} {note.subject}{change}: {note.reason}")
 
 
-def _legend(changes: Iterable[Change], colours: Colours) -> str:
+def _legend(changes: Iterable[Change], colours: Colours) -> list[str]:
     used = {change.action for change in changes}
-    signs = [
+    return [
         colours.paint(_SIGNS[action][1], _SIGNS[action][0]) + f" {action.value}"
         for action in Action
         if action in used
     ]
-    return "  ".join(signs)
 
 
 def _short(line: str) -> str:

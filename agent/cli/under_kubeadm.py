@@ -181,7 +181,7 @@ def _check_endpoint(request: Request, asking: Asking) -> None:
 def _tell_without_effect(request: Request, ignored: Sequence[Option]) -> None:
     for option in ignored:
         if request.has(option):
-            _tell(f"{option.name} has no effect here: it is not looked at")
+            _tell(f"warning: {option.name} has no effect here: it is not looked at")
 
 
 def _tell(line: str) -> None:

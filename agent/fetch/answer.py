@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_bytes
 from agent.fetch.failure import Failed
 from agent.fetch.messages import begun
 from agent.fetch.response import CutShort, NotHttp
@@ -98,12 +99,12 @@ class Answer:
         self._wire.close()
 
     def _piece(self, deadline: Deadline, silence: float, received: int) -> bytes:
-        with deadline.within(silence, f"{self._place} sends nothing more after {received:,} bytes"):
+        with deadline.within(silence, f"{self._place} sends nothing more after {in_bytes(received)}"):
             try:
                 return self._response.piece()
             except (NotHttp, CutShort):
                 raise self._broken(received) from None
 
     def _broken(self, received: int) -> Failed:
-        whole = f" of {self.size:,}" if self.size is not None else ""
-        return Failed(f"{self._place} breaks off after {received:,}{whole} bytes", transient=True)
+        so_far = f"{received:,} of {in_bytes(self.size)}" if self.size is not None else in_bytes(received)
+        return Failed(f"{self._place} breaks off after {so_far}", transient=True)

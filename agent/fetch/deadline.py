@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from agent.amounts import in_seconds
 from agent.fetch.failure import Failed
 
 if TYPE_CHECKING:
@@ -55,6 +56,6 @@ class Deadline:
         except TimeoutError:
             if end >= outer:
                 raise  # for whoever set that limit to explain
-            raise Failed(f"{failing} within {round(seconds, 1):g} seconds", transient=True) from None
+            raise Failed(f"{failing} within {in_seconds(round(seconds, 1))}", transient=True) from None
         finally:
             self._end = outer

@@ -6,6 +6,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_bytes, in_seconds
 from agent.fetch import address, authorities
 from agent.fetch.answer import Answer
 from agent.fetch.deadline import Deadline, SystemClock
@@ -84,7 +85,7 @@ class TooLarge(Failed):
     """The answer is larger than the limits allow, as announced or as received."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"the answer is larger than {size:,} bytes")
+        super().__init__(f"the answer is larger than {in_bytes(size)}")
 
 
 class Changed(Failed):
@@ -236,7 +237,7 @@ class _Fetching:
                 return
         elif answer.status not in _GOOD and answer.status != _NOT_SATISFIABLE:
             raise _refused(answer, there, self._clock.time())
-        received = f"{self._begun.received:,} bytes"
+        received = in_bytes(self._begun.received)
         raise Changed(f"{there.place} broke off after {received} and cannot go on from there")
 
 
@@ -267,12 +268,14 @@ class _Effort:
     def _tell(self, fault: str) -> None:
         """Once, however often it comes again."""
         if fault != self._told:
-            self._notice(f"{fault}; asking again for {self._end - self._clock.monotonic():.0f} seconds")
+            self._notice(
+                f"{fault}; asking again for {in_seconds(round(self._end - self._clock.monotonic()))}"
+            )
             self._told = fault
 
     def _final(self, fault: Failed) -> Failed:
         seconds = round(self._clock.monotonic() - self._began)
-        tried = f" (asked {self._attempts} times in {seconds} seconds)" if self._attempts > 1 else ""
+        tried = f" (asked {self._attempts} times in {in_seconds(seconds)})" if self._attempts > 1 else ""
         wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
         return Failed(f"{fault}{wait}{tried}", status=fault.status)
 

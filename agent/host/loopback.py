@@ -11,6 +11,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.host.errors import BadName, HostError, NoAnswer, TimedOut
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class HttpLoopback:
         try:
             return _status(subject, _answer(port, path, time.monotonic() + seconds))
         except TimeoutError as failure:
-            advice = f"there was no answer within {seconds:g} seconds"
+            advice = f"there was no answer within {in_seconds(seconds)}"
             raise TimedOut("ask", subject, _TIMED_OUT, advice) from failure
         except OSError as failure:
             code = getattr(failure, "winerror", None) or _CODES.get(failure.errno or 0, _NO_CONNECTION)

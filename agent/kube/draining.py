@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.fetch.deadline import SystemClock
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import node
@@ -154,7 +155,7 @@ class Draining:
 
     def _in_vain(self, left: Mapping[str, Object], refused: list[str]) -> str:
         why = refused or [f"{_name(pod)} has not ended" for pod in left.values()]
-        return f"the Node {self.name} is not drained within {self.seconds:g} seconds: {_listed(why)}"
+        return f"the Node {self.name} is not drained within {in_seconds(self.seconds)}: {_listed(why)}"
 
 
 def _pods(client: Client, name: str) -> Mapping[str, Object]:

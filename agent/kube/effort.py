@@ -6,6 +6,8 @@ import math
 import os
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,7 +62,7 @@ class Effort:
         """Once, however often it comes again."""
         if fault != self._told:
             left = self._began + self._seconds - self._clock.monotonic()
-            within = f" for {left:.0f} seconds" if left < math.inf else ""
+            within = f" for {in_seconds(round(left))}" if left < math.inf else ""
             self._notice(f"{fault}; asking again{within}")
             self._told = fault
 

@@ -7,6 +7,7 @@ import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.fetch.deadline import SystemClock
 from agent.kube.answers import text_at
 from agent.kube.client import whole
@@ -167,7 +168,7 @@ def until(following: Following, satisfied: Callable[[State], bool], seconds: flo
         for state in states:
             if satisfied(state):
                 return state
-    raise NotInTime(f"{failing} within {seconds:g} seconds")
+    raise NotInTime(f"{failing} within {in_seconds(seconds)}")
 
 
 def _name(thing: Object) -> str:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_bytes
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
@@ -65,7 +66,8 @@ class ArtifactResource(Kind):
             return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
         if field == "source":
             told = ", by ".join(public(str(each)) for name, each in value.items() if name != _SIZE_LIMIT)
-            return f"{told}, up to {value[_SIZE_LIMIT]} bytes" if _SIZE_LIMIT in value else told
+            limit = value.get(_SIZE_LIMIT)
+            return f"{told}, up to {in_bytes(limit)}" if isinstance(limit, int) else told
         return ", ".join(f"{name} {each}" for name, each in value.items() if each)
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is written anew

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.host.errors import AlreadyExists, HostError, InUse, NotEmpty, NotFound, TimedOut
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo, Kind, NotWell
@@ -162,7 +163,7 @@ def _run(host: Host, want: Command, script: PureWindowsPath, log: PureWindowsPat
         return host.processes.run_logged(words, log, seconds=want.within_seconds, directory=system)
     except TimedOut:
         raise NotWell(
-            f"command {want.name} did not end within {want.within_seconds:g} seconds, and was ended;"
+            f"command {want.name} did not end within {in_seconds(want.within_seconds)}, and was ended;"
             f" what it said is in {log}"
         ) from None
     except HostError as failure:

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.host import commandline
 from agent.host.errors import (
     BadName,
@@ -232,7 +233,7 @@ def _wait_until_well(host: Host, want: Service) -> None:
         if host.services.status(want.name).state is not ServiceState.RUNNING:
             host.services.wait(want.name, ServiceState.RUNNING, _ANSWER_WITHIN_SECONDS)  # raises: it says why
         if host.clock.monotonic() > deadline:
-            raise NotWell(f"service {want.name} runs, but {lack} after {within:g} seconds")
+            raise NotWell(f"service {want.name} runs, but {lack} after {in_seconds(within)}")
         host.clock.sleep(pause)
         pause = min(1.2 * pause, _LONGEST_PAUSE_SECONDS)
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, TimedOut
 from agent.host.port import ProcessInfo
 from agent.host.protection import PRIVATE_FILE
@@ -81,7 +82,7 @@ class WindowsProcesses:
             process.wait(seconds)
             code = process.exit_code()
         if code is None:
-            raise TimedOut("wait for", _subject(pid), _TIMEOUT, f"it still runs after {seconds:g} seconds")
+            raise TimedOut("wait for", _subject(pid), _TIMEOUT, f"it still runs after {in_seconds(seconds)}")
         return code
 
     def end(self, pid: int) -> None:

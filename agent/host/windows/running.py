@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_seconds
 from agent.host import commandline
 from agent.host.errors import BadName, TimedOut
 from agent.host.port import Completed, FileKind
@@ -56,7 +57,7 @@ def run(
         output.join()
         errors.join()
     if exit_code is None:
-        raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} seconds")
+        raise TimedOut("run", program, _TIMEOUT, f"it was ended after {in_seconds(seconds)}")
     return Completed(exit_code, output.kept, errors.kept)
 
 
@@ -70,7 +71,7 @@ def run_logged(
             child.wait(seconds)
             exit_code = child.exit_code()
         if exit_code is None:
-            raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} seconds")
+            raise TimedOut("run", program, _TIMEOUT, f"it was ended after {in_seconds(seconds)}")
         job.let_go()
         return exit_code
 

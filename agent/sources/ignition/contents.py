@@ -6,6 +6,7 @@ import hashlib
 import zlib
 from typing import TYPE_CHECKING
 
+from agent.amounts import in_bytes
 from agent.records import frozen
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Packing:
         for block in expanded:
             total += len(block)
             if total > limit:
-                raise TooLarge(f"it is larger than {limit:,} bytes" + " unpacked" * self.compressed)
+                raise TooLarge(f"it is larger than {in_bytes(limit)}" + " unpacked" * self.compressed)
             if hasher:
                 hasher.update(block)
             yield block

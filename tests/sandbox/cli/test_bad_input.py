@@ -260,7 +260,7 @@ def test_a_source_that_does_not_answer_is_not_waited_for_longer_than_asked(
         answer = bootstrap(machine, json.dumps(document), "--max-time", short, "--allow-plain-http")
     assert (answer.code, answer.out) == (1, "")
     assert place in answer.error_lines[-1]
-    assert answer.error_lines[-1].endswith("within 1 seconds")
+    assert answer.error_lines[-1].endswith("within 1 second")
 
 
 def test_a_server_that_another_authority_vouches_for(machine: Machine, tmp_path: Path) -> None:

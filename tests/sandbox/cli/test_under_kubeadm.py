@@ -216,7 +216,7 @@ def test_reset_tells_what_it_does_not_look_at(machine: Machine, option: str) -> 
     answer = kubeadm(machine, "reset", "-f", option, "x")
     assert (answer.code, answer.error_lines[0]) == (
         0,
-        f"wmcb: {option} has no effect here: it is not looked at",
+        f"wmcb: warning: {option} has no effect here: it is not looked at",
     )
 
 
@@ -270,7 +270,7 @@ def test_how_kubeadm_is_to_log(machine: Machine, words: tuple[str, ...], told: l
     answer = kubeadm(machine, *words, "reset", "-f")
     assert answer.code == 0
     text = "has no effect here: the log is where wmcb has its own"
-    assert answer.error_lines == [f"wmcb: {option} {text}" for option in told]
+    assert answer.error_lines == [f"wmcb: warning: {option} {text}" for option in told]
 
 
 def test_how_kubeadm_is_to_log_is_not_remembered(windows: Machine, cluster: Cluster) -> None:

@@ -119,12 +119,18 @@ def test_what_has_not_joined(machine: Machine, words: tuple[str, ...]) -> None:
     assert answer.error_lines[-1].startswith("wmcb: this machine is no node that has joined a cluster")
 
 
+NO_EFFECT = " has no effect here: it is not looked at"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--certificate-renewal=true",), ["--certificate-renewal has no effect here: it is not looked at"]),
+        (
+            ("--certificate-renewal=true",),
+            [f"warning: --certificate-renewal{NO_EFFECT}"],
+        ),
         (("--certificate-renewal=false", "--etcd-upgrade=false"), []),
-        (("--etcd-upgrade",), ["--etcd-upgrade has no effect here: it is not looked at"]),
+        (("--etcd-upgrade",), [f"warning: --etcd-upgrade{NO_EFFECT}"]),
         (("--skip-phases", "preflight,addon/coredns"), []),
     ],
     ids=str,

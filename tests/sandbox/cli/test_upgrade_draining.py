@@ -104,7 +104,7 @@ def test_a_budget_that_is_never_met(joined: Machine, there: ScheduledNode) -> No
     there.refusals = [status(429, "TooManyRequests", "it would violate the disruption budget")] * 100
     code, line = refused(joined, there, "--drain-timeout", "1")
     assert code == 1
-    assert line.startswith("wmcb: the Node other is not drained within 1 seconds: default/web: ")
+    assert line.startswith("wmcb: the Node other is not drained within 1 second: default/web: ")
 
 
 def test_who_may_not_evict(joined: Machine, there: ScheduledNode) -> None:

@@ -68,7 +68,7 @@ def test_one_that_keeps_stopping_is_started_after_growing_pauses(keeper: Keeper)
         waited.append(round(keeper.starts[-1] - crashed))
     assert waited == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
     texts = [text for event, text in keeper.told() if event is Event.STOPS_AGAIN]
-    assert texts[0] == "service kubelet keeps stopping (exit code 1067); started again after 1 seconds"
+    assert texts[0] == "service kubelet keeps stopping (exit code 1067); started again after 1 second"
     assert len(texts) == 10, "for each pause once"
 
 

@@ -349,7 +349,7 @@ def test_contents_that_are_to_be_fetched_are_left_to_others() -> None:
         obtained(remote, network, None, 1000)
     server.answers["https://h/kubelet.exe"] = gzip.compress(b"MZ")
     assert obtained(remote, network, server, 2) == b"MZ"
-    with pytest.raises(Unobtainable, match="larger than 1 bytes"):
+    with pytest.raises(Unobtainable, match="larger than 1 byte unpacked"):
         obtained(remote, network, server, 1)
     request = server.asked[0]
     assert dict(request.headers) == {
