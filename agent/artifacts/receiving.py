@@ -148,6 +148,11 @@ class Receiving:
             # What fills a disk is in the way of all else.
             self._forget()
             raise
+        except Failed:
+            there = self._host.files.observe(self._part.content)
+            if there is not None and not there.size:
+                self._forget()  # not one byte came: there is nothing to go on from
+            raise
         finally:
             self._room.release(self._artifact.name)
         with suppress(NotFound):

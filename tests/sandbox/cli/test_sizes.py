@@ -78,6 +78,14 @@ TOO_LARGE = {
 }
 
 
+def test_a_first_request_that_brings_nothing_leaves_no_file(machine: Machine) -> None:
+    with Server(raw("HTTP/1.1 404 Not Found", "Content-Length: 0")) as server:
+        answered = machine.wmcb("prepare", *node_config(machine, artifact("tool", server.url("/t.exe"), "")))
+    assert answered.code == 1
+    assert " answers 404" in answered.error_lines[-1]
+    assert parts(machine) == []
+
+
 @pytest.mark.parametrize(("answer", "more", "told"), TOO_LARGE.values(), ids=TOO_LARGE)
 def test_what_is_larger_than_is_said_is_refused_and_leaves_nothing(
     machine: Machine, answer: Any, more: str, told: str
