@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.artifacts import tar
-from agent.artifacts.failure import Unusable
+from agent.artifacts.failure import Unusable, too_many
 from agent.artifacts.gzipped import Gunzip
 from agent.artifacts.member import Nature
 from agent.artifacts.names import Choice, told
@@ -34,7 +34,7 @@ def wanted(packed: Reading, unpacking: Unpacking) -> Iterator[tuple[str, Iterato
     for count, member in enumerate(_members(packed), 1):
         size += member.size
         if count > MOST_MEMBERS:
-            raise Unusable(f"it has more than {MOST_MEMBERS:,} members")
+            raise too_many(MOST_MEMBERS)
         if size > MOST_BYTES:
             raise Unusable(f"it unpacks to more than {MOST_BYTES >> 30} GiB")
         if member.nature is Nature.FOLDER:
@@ -80,5 +80,5 @@ def _members(packed: Reading) -> Iterator[Member]:
     if head == _ZIP:
         from agent.artifacts import zipped
 
-        return zipped.members(packed)
+        return zipped.members(packed, MOST_MEMBERS)
     raise Unusable("it is neither a tar.gz nor a zip archive")

@@ -9,7 +9,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.artifacts.failure import Unusable
+from agent.artifacts.failure import Unusable, too_many
 from agent.artifacts.member import Member, Nature
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _LARGEST_READ = 8 << 20
 """Of its directory, which zipfile reads as a whole."""
+_MEMBER = b"PK\x01\x02"
+"""What each member's entry in the directory begins with."""
 _PIECE = 1 << 18
 _UNIX = 3
 _ENCRYPTED = 0x1
@@ -26,12 +28,14 @@ _KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _NATURES = {0: Nature.FILE, stat.S_IFREG: Nature.FILE, stat.S_IFDIR: Nature.FOLDER, stat.S_IFLNK: Nature.LINK}
 
 
-def members(packed: Reading) -> Iterator[Member]:
-    """Raises Unusable."""
+def members(packed: Reading, most: int) -> Iterator[Member]:
+    """Raises Unusable, also for more members than `most`."""
+    file = _Seekable(packed, most)
     with _judging():
         # In place of a code page of 1981, which the exe does not carry: what a name is that is no UTF-8
         # nobody knows for sure.
-        archive = zipfile.ZipFile(_Seekable(packed), metadata_encoding="utf-8")
+        archive = zipfile.ZipFile(file, metadata_encoding="utf-8")
+    file.is_opening = False
     with archive:
         for info in archive.infolist():
             yield Member(info.orig_filename, _nature(info), info.file_size, _Content(archive, info))
@@ -70,9 +74,12 @@ def _judging() -> Iterator[None]:
 class _Seekable(io.RawIOBase):
     """As zipfile asks of a file."""
 
-    def __init__(self, packed: Reading) -> None:
+    def __init__(self, packed: Reading, most: int) -> None:
         self._packed = packed
+        self._most = most
         self._place = 0
+        self.is_opening = True
+        """Until zipfile has read the directory, of which it makes an object for each member at once."""
 
     def seekable(self) -> bool:
         return True
@@ -100,4 +107,6 @@ class _Seekable(io.RawIOBase):
         while len(got) < size and (piece := self._packed.read(size - len(got))):
             got += piece
         self._place += len(got)
+        if self.is_opening and got.count(_MEMBER) > self._most:
+            raise too_many(self._most)
         return bytes(got)

@@ -236,9 +236,23 @@ def test_what_unpacks_to_too_much_is_refused_before_it_does(case: tuple[bytes, s
     assert refusal(archive) == why
 
 
-def test_too_many_members_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_members_of_a_zip_are_refused_before_each_has_an_object(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def made(*_: object) -> None:
+        raise AssertionError("zipfile has begun to read the directory's entries")
+
     monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
-    assert refusal(tar_gz(*((f"{at}", b"") for at in range(4)))) == "it has more than 3 members"
+    archive = zipped(*((f"{at}", b"") for at in range(4)))
+    monkeypatch.setattr(zipfile, "ZipInfo", made)
+    assert refusal(archive) == "it has more than 3 members"
+
+
+@BOTH
+def test_too_many_members_are_refused(made: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
+    assert len(unpacked(made(*((f"{at}", b"PK\x01\x02" * 9) for at in range(3))))) == 3
+    assert refusal(made(*((f"{at}", b"") for at in range(4)))) == "it has more than 3 members"
 
 
 def test_a_header_without_end_is_refused() -> None:
