@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, cast
 
+from agent.amounts import in_bytes
 from agent.host.errors import NotFound
 from agent.host.protection import PROGRAM_FILE
 from agent.resources import containerd_toml as toml
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from agent.resources.kind import Kept, State, Value
     from agent.spec import Want
 
+_LARGEST = 1 << 20
+"""Bytes of a file; containerd's own default has some ten thousand."""
 _FAULT = "fault"
 _WRITTEN = "written"
 """The values as they stand in the text: so they can come back with their quotes."""
@@ -50,10 +53,10 @@ class ContainerdConfigurationResource(Kind):
         return {"version": want.version, "settings": list(self.wanted(want))}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
-        text = _text(host, PureWindowsPath(name))
-        if text is None:
-            return None
         try:
+            text = _text(host, PureWindowsPath(name))
+            if text is None:
+                return None
             document = toml.parsed(text)
             found: dict[str, Value] = {field: toml.value(document, field) for field in wanted}
             settings = list(toml.written(text, list(wanted)))
@@ -76,12 +79,18 @@ class ContainerdConfigurationResource(Kind):
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - what was there is in the state
         assert isinstance(want, ContainerdConfiguration)
-        text = f"version = {want.version}\n" if found is None else _text(host, want.path) or ""
+        try:
+            text = f"version = {want.version}\n" if found is None else _text(host, want.path) or ""
+        except toml.NotReadable as fault:
+            raise _cannot_be_edited(want.path, fault) from fault
         _write(host, want.path, _edited(want.path, text, self.wanted(want)))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         path = PureWindowsPath(name)
-        text = _text(host, path)
+        try:
+            text = _text(host, path)
+        except toml.NotReadable as fault:
+            return f"{path} stays as it is: {fault}"
         if before is None:
             return None if text is None else _take_ours(host, path, text, manner)
         names = [field for field in before if field not in _NO_FIELDS]
@@ -120,7 +129,11 @@ def _edited(path: PureWindowsPath, text: str, wanted: State) -> str:
         toml.parsed(text)
         return toml.edited(text, cast("Mapping[str, str | None]", wanted))
     except toml.NotReadable as fault:
-        raise CannotBeSo(f"{path} cannot be edited: {fault}") from fault
+        raise _cannot_be_edited(path, fault) from fault
+
+
+def _cannot_be_edited(path: PureWindowsPath, fault: toml.NotReadable) -> CannotBeSo:
+    return CannotBeSo(f"{path} cannot be edited: {fault}")
 
 
 def _settings(before: State) -> Sequence[toml.Setting]:
@@ -129,11 +142,15 @@ def _settings(before: State) -> Sequence[toml.Setting]:
 
 
 def _text(host: Host, path: PureWindowsPath) -> str | None:
+    """Return the file's text, None where there is none. Raises toml.NotReadable for one that is too large."""
     try:
-        # What is no UTF-8 can be in a comment alone, and stays as it is.
-        return host.files.read(path).decode("utf-8-sig", "surrogateescape")
+        content = host.files.read(path, _LARGEST + 1)
     except NotFound:
         return None
+    if len(content) > _LARGEST:
+        raise toml.NotReadable(f"it is larger than {in_bytes(_LARGEST)}")
+    # What is no UTF-8 can be in a comment alone, and stays as it is.
+    return content.decode("utf-8-sig", "surrogateescape")
 
 
 def _write(host: Host, path: PureWindowsPath, text: str) -> None:

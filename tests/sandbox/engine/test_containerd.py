@@ -214,6 +214,7 @@ UNREADABLE = [
             "several tables": '[[grpc]]\naddress = "a"\n',
         }.items()
     ),
+    pytest.param(f"version = 2\n#{'x' * (1 << 20)}\n", "it is larger than 1,048,576 bytes", id="too large"),
     # What a TOML parser gives up on.
     *(
         pytest.param(
