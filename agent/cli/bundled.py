@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent.cli.scrubbing import Json
+    from agent.engine.target import Record
     from agent.host.port import DiskSpace, Host
+    from agent.spec import Key
 
     Parts = Iterator[tuple[str, Json | str]]
 
@@ -81,6 +83,16 @@ class Bundled:
             return self._scrubber.text(content).encode()
         return json.dumps(self._scrubber.document(content), indent=1).encode()
 
+    def _records(self) -> Mapping[Key, Record]:
+        """Return what wmcb remembers; nothing where a user may have written it: the status says why.
+
+        Otherwise that user could name a file that only administrators may read, as the log of a service.
+        """
+        with suppress(HostError, CannotBeSo):
+            self._folder.check()
+            return Inventory.load(self._folder).records
+        return {}
+
     # What is known to be secret
 
     def _known(self) -> Iterable[str]:
@@ -91,11 +103,10 @@ class Bundled:
                 register_within(text)
         with suppress(HostError):
             yield from _secret_values(self._host.environment.list())
-        with suppress(HostError, CannotBeSo):
-            for record in Inventory.load(self._folder).records.values():
-                for state in (record.target.wanted, record.before or {}):
-                    environment = state.get("environment")
-                    yield from _secret_values(environment if isinstance(environment, dict) else {})
+        for record in self._records().values():
+            for state in (record.target.wanted, record.before or {}):
+                environment = state.get("environment")
+                yield from _secret_values(environment if isinstance(environment, dict) else {})
         for name in self._names():
             with suppress(HostError):
                 installed = self._host.services.read(name)
@@ -105,6 +116,7 @@ class Bundled:
 
     def _state(self) -> Parts:
         folder = self._folder
+        folder.check()
         for path in (folder.inventory, folder.inventory_copy, folder.following, folder.pause):
             yield from self._document(path)
         yield from self._document(hand_over_memory(self._host))
@@ -146,7 +158,8 @@ class Bundled:
 
     def _logs(self) -> Parts:
         logs = self._folder.path / "logs"
-        with suppress(NotFound):
+        with suppress(NotFound, CannotBeSo):
+            self._folder.check()
             for name in self._host.files.list(logs):
                 yield from self._log(logs / name)
         for path in self._logs_of_services():
@@ -154,9 +167,8 @@ class Bundled:
 
     def _logs_of_services(self) -> Iterable[PureWindowsPath]:
         found = [PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")]
-        with suppress(HostError, CannotBeSo):
-            manners = [record.target.manner for record in Inventory.load(self._folder).records.values()]
-            found += [PureWindowsPath(str(manner["log"])) for manner in manners if "log" in manner]
+        manners = [record.target.manner for record in self._records().values()]
+        found += [PureWindowsPath(str(manner["log"])) for manner in manners if "log" in manner]
         return dict.fromkeys(found)
 
     def _log(self, path: PureWindowsPath) -> Parts:
@@ -175,8 +187,7 @@ class Bundled:
 
     def _names(self) -> Sequence[str]:
         names = list(SERVICES)
-        with suppress(HostError, CannotBeSo):
-            names += [key.name for key in Inventory.load(self._folder).records if key.kind == "service"]
+        names += [key.name for key in self._records() if key.kind == "service"]
         return list(dict.fromkeys(names))
 
     def _service(self, name: str) -> Json:

@@ -18,6 +18,7 @@ from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
+from agent.host.sddl import SecurityDescriptor
 from agent.records import replaced
 from agent.spec import EnvironmentVariable, File, Inline, Key, Service, Specification
 from sandbox.engine import nodes
@@ -262,6 +263,24 @@ def test_a_damaged_machine(
     files = bundle()
     assert _found(planted, files, capsys) == []
     assert {"services.json", "machine.json", "logs/kubelet.log", "logs/wmcb.log"} <= set(files)
+
+
+def test_a_memory_that_a_user_may_have_written_is_not_believed(host: Host, bundle: Read) -> None:
+    """It could name a file that only administrators may read, as the log of a service."""
+    _plant(host, Planted())
+    folder = StateFolder.of(host)
+    memory = json.loads(host.files.read(folder.inventory))
+    private = PureWindowsPath(r"C:\private.txt")
+    host.files.write(private, b"for administrators", PRIVATE_FILE)
+    memory["resources"][0]["manner"] = {"log": str(private)}
+    host.files.write(folder.inventory, json.dumps(memory).encode(), PRIVATE_FILE)
+    assert "logs/private.txt" in bundle()
+    host.files.set_descriptor(folder.path, SecurityDescriptor.parse("O:BAG:BAD:(A;OICI;FA;;;BU)"))
+    files = bundle()
+    assert not [name for name in files if name.startswith("state/") or name == "logs/private.txt"]
+    missing = json.loads(files["about.json"])["missing"]
+    assert missing["state"] == missing["status"]
+    assert "is open to users, so what it holds cannot be trusted" in missing["state"]
 
 
 TEXTS = {
