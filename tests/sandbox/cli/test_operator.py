@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import ExitStack
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -374,6 +375,45 @@ def test_no_other_wmcb_changes_the_machine_while_a_clean_up_removes_imported_cer
     monkeypatch.setattr(SandboxRoots, "remove", remove)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert (done.code, held) == (0, [[True, True]])
+
+
+def test_a_clean_up_while_another_command_is_at_work_does_nothing(
+    operated: Operated, server: ApiServer
+) -> None:
+    assert operated.wmcb(*BOOTSTRAP).code == 0
+    before, patched = operated.picture(), operated.patches(server)
+    exclusive = operated.host.processes.exclusive
+    with exclusive(COMMAND_LOCK) as waits, exclusive(LOCK) as changes:
+        assert (waits, changes) == (True, True)
+        done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert (done.code, done.out, patched) == (1, "", [])
+    assert done.error_lines[-1].endswith(" is at work on this machine: wait until it has ended")
+    assert operated.picture().keys() == before.keys()
+
+
+def test_a_clean_up_leaves_imported_certificates_where_another_command_has_begun_since(
+    operated: Operated, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DATA.parent / "certificates" / "example-root.pem").read_text()
+    (certificate,) = trusted(text)
+    operated.host.roots.add(certificate.encoded)
+    operated.put(r"C:\k\imported-certs.pem", text.encode())
+    patched = operated.patches(server)
+    with ExitStack() as another:
+
+        def begin(*_: object) -> int:
+            assert another.enter_context(operated.host.processes.exclusive(COMMAND_LOCK))
+            return 0
+
+        # It is called when the first part has ended, and has let go of the machine.
+        monkeypatch.setattr("agent.cli.operator._remove_managed", begin)
+        done = operated.wmcb("cleanup", *AS_OPERATOR)
+    assert done.code == 0, done.err
+    (warning,) = [line for line in done.error_lines if "at work on this machine" in line]
+    assert warning.startswith("wmcb: warning: another wmcb command")
+    assert operated.host.roots.read(certificate.key.name) is not None
+    assert operated.host.files.observe(PureWindowsPath(r"C:\k\imported-certs.pem")) is not None
+    assert patched == [{"metadata": {"annotations": {f"{PREFIX}version": None}}}]
 
 
 def test_a_clean_up_goes_on_where_the_list_of_imported_certificates_cannot_be_read(
