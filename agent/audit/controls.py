@@ -146,11 +146,12 @@ def _finding(kubelet: Running, control: str, title: str, judge: Judge) -> Findin
         return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=True)
     except HostError as fault:
         remedy = "run it as an administrator" if fault.code == _ACCESS_DENIED else "see to that first"
-        return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=True)
+        unread = not _is_readable(kubelet)
+        return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=unread)
 
 
 def _with_configuration(kubelet: Running, found: Finding, wrong: Sequence[Finding]) -> Finding:
-    """All that is wrong in one file is put right in one go: each control that has a part in it wants all."""
+    """All that is wrong in one file is repaired in one go: each control that has a part in it wants all."""
     if found not in wrong:
         return found
     wants = settings.repaired(kubelet, [_SETTINGS[each.id] for each in wrong])

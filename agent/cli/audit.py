@@ -183,7 +183,7 @@ def _foresee(request: Request, host: Host, found: Sequence[Finding]) -> None:
     if plans or request.wants_json:
         show_plan(request, host, together(plans), also=_afterwards(others), anyhow=left)
     else:
-        say("\n".join([f"nothing to do: there is nothing that {options.FIX.name} could put right", *left]))
+        say("\n".join([f"nothing to do: there is nothing that {options.FIX.name} could repair", *left]))
 
 
 def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key, str]:

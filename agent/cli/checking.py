@@ -49,7 +49,7 @@ def ignored_checks(request: Request, ids: Sequence[str] = IDS) -> Collection[str
     names = frozenset(name.strip() for name in given.split(",")) if given else frozenset()
     if fault := ignored_checks_fault(tuple(names)):
         raise BadUsage.of(options.IGNORE.name, given, fault)
-    if names == {"all"}:
+    if {name.lower() for name in names} == {"all"}:
         return frozenset(ids)
     for name in names:
         if name not in ids:

@@ -63,8 +63,12 @@ class IgnitionFetch:
             request.url, request.headers, proxies=_proxies(network), authorities=network.authorities
         )
         try:
-            if not address.parse(request.url).secure and request.packing.wanted is None:
-                self._refuse_plain_http(request.url)
+            is_plain = not address.parse(request.url).secure
+        except Failed as fault:
+            raise FetchRefused(str(fault)) from fault
+        if is_plain and request.packing.wanted is None:
+            self._refuse_plain_http(request.url)
+        try:
             yield from self._fetcher.blocks(asked, limits)
         except Failed as failure:
             raise FetchFailed(str(failure)) from failure

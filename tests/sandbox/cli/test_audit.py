@@ -286,7 +286,7 @@ def test_a_fix_is_foreseen_and_does_nothing_then(machine: Machine, by_hand: Host
 
 def test_a_fix_of_what_was_made_here_is_foreseen_too(machine: Machine) -> None:
     machine.wmcb(*machine.node)
-    nothing = "nothing to do: there is nothing that --fix could put right\n"
+    nothing = "nothing to do: there is nothing that --fix could repair\n"
     assert machine.wmcb("audit", "--fix", "--dry-run").out == nothing
     machine.host.files.set_descriptor(PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf"), AS_BELOW_C)
     (change,) = machine.wmcb("audit", "--fix", "--dry-run", "--output=json").document["changes"]
@@ -400,13 +400,29 @@ def test_a_configuration_of_which_no_copy_is_kept_is_repaired_by_the_command_tha
     told = machine.wmcb("audit").out
     assert told.endswith(f"worker nodes: {many(len(wrong), 'failure')}\n"), "none that --fix repairs"
     nothing, *remain = machine.wmcb("audit", "--fix", "--dry-run").out.splitlines()
-    assert nothing == "nothing to do: there is nothing that --fix could put right"
+    assert nothing == "nothing to do: there is nothing that --fix could repair"
     assert len(remain) == len(wrong)
     assert all(line.endswith(named) for line in remain)
     told = machine.wmcb("audit", "--fix").out
     assert f"  {wrong[0]} remains, --fix leaves it to you: {found[wrong[0]]['reason']}; {named}\n" in told
     assert machine.wmcb(*machine.node).code == 0
     assert failing(machine) == []
+
+
+def test_a_link_in_place_of_the_authority_is_no_drift_of_the_configuration(machine: Machine) -> None:
+    machine.wmcb(*machine.node)
+    authority = PureWindowsPath(r"C:\etc\kubernetes\kubelet-ca.crt")
+    place = machine.host.files.native_path(authority)
+    place.unlink()
+    place.symlink_to("kubelet.conf")
+    assert machine.wmcb("audit").out.endswith("worker nodes: 2 failures\n"), "none that --fix repairs"
+    nothing, *left = machine.wmcb("audit", "--fix", "--dry-run").out.splitlines()
+    assert nothing == "nothing to do: there is nothing that --fix could repair"
+    link = f"cannot ask for the protection of {authority}: there is a link"
+    assert [line.partition(" on the way")[0] for line in left] == [
+        f"4.1.7 remains: {link} or junction",
+        f"4.1.8 remains: {link} or junction",
+    ]
 
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")

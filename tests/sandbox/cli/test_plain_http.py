@@ -115,6 +115,15 @@ def test_a_server_that_serves_nothing_is_a_failure_and_no_wrong_input(
     assert windows.picture() == before
 
 
+@each_reference
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999/x", "https:///x", "https://.bad..x/x"])
+def test_a_url_that_is_none_is_wrong_input(
+    windows: Machine, option: str, document: Callable[[dict[str, Any]], str], served: str, url: str
+) -> None:
+    del served
+    assert run(windows, option, document({"source": url}), ALLOWED).code == 2
+
+
 @pytest.mark.parametrize(
     "name", [name for name, (option, *_) in REFERENCES.items() if option == "--ignition"]
 )

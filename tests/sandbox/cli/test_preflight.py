@@ -455,6 +455,11 @@ def test_an_unknown_check_is_not_ignored(machine: Machine) -> None:
     assert all(f" {check}" in line for check in IDS)
 
 
+@pytest.mark.parametrize("given", ["all", "ALL", "All,all"])
+def test_all_checks_are_ignored_in_any_letters(machine: Machine, given: str) -> None:
+    assert machine.wmcb("preflight", "--ignore-preflight-errors", given).code == 0
+
+
 @pytest.mark.parametrize("given", ["all,clock", "clock,ALL"])
 def test_all_checks_and_one_more_are_not_ignored(machine: Machine, given: str) -> None:
     answer = machine.wmcb("preflight", "--ignore-preflight-errors", given)
