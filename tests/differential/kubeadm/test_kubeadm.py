@@ -15,6 +15,7 @@ from differential.kubeadm.comparing import (
     LENIENT_OF_VALIDATION,
     LENIENT_PATCHES,
     STRICTER,
+    STRICTER_OF_VALIDATION,
     STRICTER_PATCHES,
     compare,
 )
@@ -71,6 +72,21 @@ def test_where_we_are_stricter_on_purpose(oracle: KubeadmOracle, words: str) -> 
     outcome = read("join.yaml", text.encode())
     assert outcome.configuration is None
     assert any(words in str(entry) for entry in outcome.report.errors)
+
+
+STRICTER_VALIDATION_THAN_KUBEADMS = {
+    "there is no such phase": f"{GOOD}skipPhases: [nonsense]\n",
+    "all ignores every check": f"{GOOD}nodeRegistration: {{ignorePreflightErrors: [all, Swap]}}\n",
+}
+
+
+@pytest.mark.parametrize("words", STRICTER_OF_VALIDATION)
+def test_where_validation_is_stricter_on_purpose(oracle: KubeadmOracle, words: str) -> None:
+    text = STRICTER_VALIDATION_THAN_KUBEADMS[words].encode()
+    assert oracle.join(text).invalid == ""
+    outcome = read("join.yaml", text, strictly=True)
+    assert any(words in str(entry) for entry in outcome.report.errors)
+    assert read("join.yaml", text).configuration is not None
 
 
 MORE_LENIENT_THAN_KUBEADM = {
