@@ -356,7 +356,7 @@ KUBELET = ("--kubelet", r"C:\given\kubelet.exe")
 LOADING: tuple[tuple[tuple[str, ...], int], ...] = (
     (("version", "--output=json"), 0),
     (("preflight",), 3),
-    (("plan", "--ignition", r"C:\given\pointer.ign", *KUBELET, "--max-time=1"), 2),
+    (("plan", "--ignition", r"C:\given\pointer.ign", *KUBELET, "--max-time=1"), 1),
     (("--ignition", r"C:\given\worker.ign", *KUBELET, "--runtime-service=none"), 0),
     (("status",), 0),
     (("reset",), 0),
