@@ -17,7 +17,8 @@ from agent.secret_patterns import (
     BOOTSTRAP_TOKEN,
     LONGEST_NAME,
     NO_SECRETS,
-    OF_A_WORD,
+    NO_SETTINGS,
+    PASSWORD_OPTIONS,
     PRIVATE_KEY,
     REDACTED,
     SETTING,
@@ -48,30 +49,20 @@ _MOST_SECRETS = 512
 _MOST_CHARACTERS = 1 << 18
 """Of all of them: the resident service registers for months. The oldest are forgotten first."""
 _MOST_NAMES = 1 << 12
+_MOST_WORDS = 12
+"""On each side of a secret that can be of a name with it."""
 _LINE = 16
 """A shorter line of a key says nothing of it."""
 _ORDINARY = frozenset(
     {
         *("access", "administrator", "cluster", "container", "containerd", "default", "disabled", "enabled"),
-        *(
-            "kubeadm",
-            "kubelet",
-            "kubernetes",
-            "localhost",
-            "machine",
-            "manual",
-            "network",
-            "nothing",
-            "number",
-        ),
-        *("password", "private", "process", "program", "required", "restart", "runtime", "secret", "server"),
-        *("service", "services", "status", "string", "system", "version", "windows", "worker"),
+        *("kubeadm", "kubelet", "kubernetes", "localhost", "machine", "manual", "network", "nothing"),
+        *("number", "password", "private", "process", "program", "required", "restart", "runtime", "secret"),
+        *("server", "service", "services", "status", "string", "system", "version", "windows", "worker"),
     }
 )
 """Words that our own texts and names are made of. As a password each is known to every attacker; removed
 everywhere it would leave programs that read JSON without the names in it."""
-_NO_SETTINGS = ("feature-gates", "node-labels", "register-with-taints")
-"""Options of the kubelet whose values are lists of NAME=VALUE with names that are no setting's."""
 _PLACEHOLDERS = (("$(", ")"), ("${", "}"), ("{{", "}}"), ("<", ">"), ("%", "%"), ("*", "*"))
 """How what is filled in later begins and ends: it is no value yet."""
 
@@ -229,12 +220,10 @@ def has_secret(words: Iterable[str]) -> bool:
     rest = list(_words(words, noted))
     urls = pattern_of(URL)
     return bool(named) or any(
-        any(map(any, map(of_url, urls.findall(word)))) or _looks_secret(urls.sub(" ", word)) for word in rest
+        any(map(any, map(of_url, urls.findall(word))))
+        or without_patterns(bare := urls.sub(" ", word)) != bare
+        for word in rest
     )
-
-
-def _looks_secret(text: str) -> bool:
-    return without_patterns(text) != text
 
 
 def redacted(text: str) -> Redacted:
@@ -284,11 +273,9 @@ def _texts(value: object) -> Iterator[str]:
             waiting += each
 
 
-def _hidden(_secret: str) -> str:
-    return REDACTED
-
-
-def redacted_words(words: Iterable[str], instead: Callable[[str], str] = _hidden) -> list[Redacted]:
+def redacted_words(
+    words: Iterable[str], instead: Callable[[str], str] = lambda _: REDACTED
+) -> list[Redacted]:
     """A command line. `instead` gives what is shown in a secret's place."""
     return [redacted(word) for word in _words(words, instead)]
 
@@ -303,7 +290,7 @@ def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]
             yield word
             is_list = False
         else:
-            is_list = word.lstrip("-") in _NO_SETTINGS
+            is_list = word.lstrip("-") in NO_SETTINGS
             name = word.lstrip("-/").replace("-", "").replace("_", "")
             is_secret = word.startswith(("-", "/")) and name.isalnum() and is_secret_name(word)
             yield _without_settings(word, instead)
@@ -319,7 +306,7 @@ def _without_settings(word: str, instead: Callable[[str], str]) -> str:
         if between == ":" and is_place(name, value):
             return found[0]
         inner, equals, inner_value = value.partition("=")
-        is_option = name.lstrip("-") not in _NO_SETTINGS
+        is_option = name.lstrip("-") not in NO_SETTINGS
         if equals and is_option and "/" not in inner and not _names_secret(name):
             # --connection=Password=...
             name, between, value = f"{name}{between}{inner}", "=", inner_value
@@ -344,7 +331,7 @@ def _is_no_secret(value: str) -> bool:
 
 
 def _names_secret(name: str, value: str = "") -> bool:
-    return name in ("/p", "-p") or is_secret_name(name, value)
+    return name in PASSWORD_OPTIONS or is_secret_name(name, value)
 
 
 def _is_ordinary(value: str) -> bool:
@@ -411,15 +398,16 @@ def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
     for begin in range(len(text) - SHORTEST + 1) if forms else ():
         for form in forms.get(text[begin : begin + SHORTEST], ()):
             if text.startswith(form, begin):
-                if not _registry.has_name(_word_around(text, begin, begin + len(form))):
+                if not _is_in_name(text, begin, begin + len(form)):
                     yield begin, begin + len(form)
                 break
 
 
-def _word_around(text: str, begin: int, end: int) -> str:
-    """With the letters beside it, as a resource or a machine may be called."""
-    before = text[max(0, begin - LONGEST_NAME) : begin]
-    after = text[end : end + LONGEST_NAME]
-    begin -= len(before) - len(before.rstrip(OF_A_WORD))
-    end += len(after) - len(after.lstrip(OF_A_WORD))
-    return text[begin:end].rstrip(".")
+def _is_in_name(text: str, begin: int, end: int) -> bool:
+    """Return whether a registered name stands around it, from where a word begins to where one ends."""
+    low, high = max(-1, begin - LONGEST_NAME), min(len(text), end + LONGEST_NAME) + 1
+    begins = [at for at in range(begin, low, -1) if not text[at - 1 : at].isalnum()]
+    ends = [at for at in range(end, high) if not text[at : at + 1].isalnum()]
+    # Those that are nearest: the time does not grow with the number of words.
+    nearest = ((first, last) for first in begins[:_MOST_WORDS] for last in ends[:_MOST_WORDS])
+    return any(_registry.has_name(text[first:last]) for first, last in nearest)

@@ -7,18 +7,14 @@ _OF_A_SECRET = (
     *("apikey", "accesskey", "accountkey", "privatekey", "certificatekey", "keydata"),
 )
 """A name is a secret's wherever it has one of these: PGPASSWORDS is a word, too."""
-_SECRET_WORDS = frozenset({"pwd", "pw", "sig", "cookie", "sas", "creds"})
-_SECRET_AS_LAST = frozenset({"auth", "authorization", "pass", "pat", "signature"})
+_SECRET_WORDS = frozenset({"pwd", "pw", "cookie", "sas", "creds"})
+_SECRET_AS_LAST = frozenset({"auth", "authorization", "pass", "pat", "sig", "signature"})
 """Before another word these say what that is about: SIGNATURE_ALGORITHM, PASS_THROUGH_NETWORK."""
 _SECRET_DESPITE_ITS_END = ("passwordhash", "dockerauthconfig")
 _OF_A_SWITCH = frozenset({"allow", "anonymous", "disable", "enable", "no", "require", "skip"})
 """How names begin that say whether there is to be a signature or an authentication."""
 _NUMBERS = frozenset({"max", "maximum", "min", "minimum"})
-_OF_AN_OPEN_KEY = frozenset(
-    {
-        *("foreign", "label", "partition", "public", "registry", "sort", "topology"),
-    }
-)
+_OF_AN_OPEN_KEY = frozenset({"foreign", "label", "partition", "public", "registry", "sort", "topology"})
 _OF_A_KEY_OR_A_FILE = frozenset({"client", "host", "primary", "ssl", "tls"})
 """A field of this name is a file's, as client-key of a kubeconfig; a variable in capitals is the key itself,
 unless its value is a path."""
@@ -28,23 +24,20 @@ _OF_A_PLACE = frozenset(
         *("directory", "driver", "duration", "enabled", "endpoint", "expiration", "file", "files", "folder"),
         *("hash", "id", "interval", "kubeconfig", "length", "limit", "max", "min", "mode", "name", "names"),
         *("namespace", "namespaces", "path", "plugin", "policy", "provider", "realm", "ref", "refs"),
-        *("seconds", "service", "store", "through", "timeout", "ttl", "type", "uri", "url", "use"),
+        *("seconds", "service", "stdin", "store", "through", "timeout", "ttl", "type", "uri", "url", "use"),
         *("verification", "webhook"),
     }
 )
 """How names end that say where a secret is, how long one is valid, or what is done with it."""
 _LONGEST_NAME = 200
-_LONGEST_LABEL = 63
 
 
 def is_secret_name(name: str, value: str = "") -> bool:
-    """Whether what is called so is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file.
+    """Return whether what has this name is a secret: clientSecret, DB_PASSWORD, --token, but no --token-file.
 
-    The last words decide. A key alone is none: taints and settings have fields of that name. Nor is a label,
-    which all may read who may read a Node: it has a domain before its name. `value` is it, where it is known.
+    The last words decide. A key alone is none: taints and settings have fields of that name. The value, where
+    it is known, tells a key from its file.
     """
-    if "/" in name and _is_label(name, value):
-        return False
     words = _words_of(name[-_LONGEST_NAME:])
     compact = "".join(words)
     if compact.endswith(_SECRET_DESPITE_ITS_END):
@@ -59,23 +52,14 @@ def is_secret_name(name: str, value: str = "") -> bool:
         return True
     # Whole, or as the end of a word: a tokenizer is none, and a largest number of tokens is a number.
     is_number = not _NUMBERS.isdisjoint(words)
-    return any(word.endswith("token" if is_number else ("token", "tokens")) for word in words)
+    return any(word.endswith(("token", "pwd") if is_number else ("token", "tokens", "pwd")) for word in words)
 
 
 def is_path(value: str) -> bool:
-    return value[1:3] in (":\\", ":/") or value.startswith("\\\\")
-
-
-def _is_label(name: str, value: str) -> bool:
-    """Whether it can be one of a Node, or a taint: DOMAIN/NAME=VALUE:EFFECT."""
-    domain, _, rest = name.partition("/")
-    told = value.partition(":")[0]
-    return (
-        "." in domain
-        and all(each.replace("-", "").isalnum() for each in domain.split("."))
-        and all(each.isalnum() or each in "-_." for each in rest + told)
-        and len(told) <= _LONGEST_LABEL
-    )
+    r"""Return whether the value is a file's place on a drive, or on a server: \\SERVER\SHARE."""
+    value = value.strip("\"'")
+    server, _, share = value[2:].partition("\\")
+    return value[1:3] in (":\\", ":/") or (value.startswith("\\\\") and bool(server and share))
 
 
 def _words_of(name: str) -> list[str]:

@@ -21,7 +21,7 @@ LONGEST_NAME = 255
 """Of what stands before a sign, in characters: an image's reference before its tag is as long."""
 
 URL = r"://(?:[^\s\"'<>(]|\((?!hidden, ))*"
-_NEXT_URL = r"[,;)\]](?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)"
+_NEXT_URL = r"([,;)\]])(?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)"
 _END_OF_SENTENCE = ",;:.)]"
 """What stands behind a URL rather than at its end: nothing of a secret is told by it."""
 BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
@@ -32,30 +32,51 @@ _ACCESS_KEY = r"\bAKIA[A-Z0-9]{16}\b"
 _NAMING = r"[:=]|(?<![\w/.-])--?[A-Za-z][\w-]{0,79}[ \t]{1,4}(?![-\s])"
 """What ends a name: a sign, or behind an option a blank."""
 _NAMED = (
-    r"(?!(?:true|false|null|none)\b|\\?[\"']?\(hidden, |\*\*\*(?:[\s\"';,)}\]]|$))"
-    r"(?:\\\"[^\"]*\"?|\"(?:[^\"\\]|\\.)+\"?[^\s\"';,)}\]]*|'[^']+'?[^\s\"';,)}\]]*|[^\s\"';]+)"
+    r"(?:(?:bearer|basic)[ \t]{1,4})?+"
+    r"(?!(?:true|false|null|none)\b|\\{0,15}[\"']?(?:\(hidden, |[a-z0-9]{6}\.\*\*\*(?!\w))"
+    r"|\*\*\*(?:[\s\"';,)}\]]|$))"
+    r"(?:(\\{1,15}[\"'])(?:(?!(?<!\\)\1)[\s\S])*(?:\1)?"
+    r"|([\"'])(?:\\[\s\S]|\2\2|(?!\2)[^\\])+\2?[^\s\"';,)}\]]*|[^\s\"';]+)"
 )
 """Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
-_NAMED_SIGNS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sas", "pat", "/p")
+_IN_BRACKETS = r"[()\n]|([\"'])(?:(?!\1)[^\n])*\1?"
+_NAMED_SIGNS = (
+    *("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sas", "pat"),
+    *("/p:", "-p:"),
+)
 """One of these is in each name that is a secret's."""
-OF_A_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-_OF_A_NAME = f"{OF_A_WORD}@/:"
+_OF_A_SENTENCE = frozenset({"auth", "pass", "pat", "sig", "signature"})
+"""Alone in a text these are words like others."""
+_OF_A_PASSWORD = ("pass", "pw")
+PASSWORD_OPTIONS = ("/p", "-p")
+NO_SETTINGS = ("feature-gates", "node-labels", "register-with-taints")
+"""Options of the kubelet whose values are lists of NAME=VALUE with names that are no setting's."""
+_LIST = r"[ \t]?[\"']?[^\s\"';]*"
+_PORT = r"[0-9]{1,5}(?::[0-9]{1,5})?(?:[/,\"'\s]|[.:;)\]]{1,9}(?:\s|$)|$)"
+_OF_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-@/:"
+_ARTICLES = ("a", "an", "the")
 _PROSE = frozenset(
     {
-        *("a", "alone", "also", "an", "and", "are", "as", "at", "be", "because", "before", "behind"),
-        *("beside", "but", "by", "can", "cannot", "does", "for", "from", "given", "goes", "had", "has"),
-        *("have", "here", "if", "in", "instead", "into", "is", "it", "its", "may", "means", "must", "need"),
-        *("needs", "nor", "not", "of", "on", "only", "option", "or", "over", "says", "set", "should", "so"),
-        *("stands", "takes", "than", "that", "the", "then", "there", "this", "to", "too", "twice"),
-        *("unless", "until", "was", "were", "when", "where", "which", "will", "with", "without"),
+        *(*_ARTICLES, "alone", "also", "and", "are", "as", "at", "be", "because", "before", "behind", "but"),
+        *("by", "can", "cannot", "does", "expects", "for", "from", "given", "goes", "had", "has", "have"),
+        *("here", "if", "in", "instead", "into", "is", "it", "its", "may", "means", "must", "needs", "nor"),
+        *("not", "of", "on", "only", "option", "or", "over", "requires", "says", "set", "should", "so"),
+        *("stands", "takes", "than", "that", "then", "there", "this", "to", "too", "twice", "unless"),
+        *("until", "was", "were", "when", "where", "which", "will", "with", "without"),
     }
 )
 """How a sentence goes on behind an option's name. None of these is a password."""
 SETTING = r"""(^|;)([^;=:]{1,80})([=:])("[^"]*"?|'[^']*'?|\{[^}]*\}?|[^;]*)"""
 _MARKER = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY-----"
 PRIVATE_KEY = "PRIVATE KEY-----"
-_OF_A_KEY = r"(?:\\[nr]|(?:Proc-Type|DEK-Info):[ A-Z0-9,-]{0,80}|[\sA-Za-z0-9+/=])*"
-_OF_A_KEY_BACKWARDS = r"(?:[nr]\\|[\sA-Za-z0-9+/=])*"
+_OF_A_HEADER = r"(?:[ A-Z0-9,]|-(?!-)){0,80}"
+_OF_A_KEY = rf"{_OF_A_HEADER}(?:\\[nr]|(?:Proc-Type|DEK-Info):{_OF_A_HEADER}|[\sA-Za-z0-9+/=])*"
+_OF_A_KEY_BACKWARDS = (
+    r"(?:(?:(?:\s|[nr]\\){1,80}(?:[A-Za-z0-9+/=]{16,4096}(?!\\)|={1,2}[A-Za-z0-9+/]{1,15}(?!\\)"
+    r"|[A-Za-z0-9+/]{1,15}(?=[ \t]{0,80}(?:[\n\"']|[nr]\\|$))))+"
+    r"(?:(?:\s|[nr]\\){1,80}(?<=[\n\\])[A-Za-z0-9+/]{1,15}(?!\\))?\s{0,80})?"
+)
+"""Lines of base64, before which one may be cut off; without such a line a word is none."""
 VEIL = "(hidden, "
 """How a plan shows a secret, so that two can be told apart (agent.resources.kind)."""
 NO_SECRETS = ("true", "false", "null", "none", "")
@@ -79,69 +100,88 @@ def without_patterns(text: str) -> str:
         text = pattern_of(URL).sub(lambda found: _shown_urls(found[0]), text)
     if may_have_token(text):
         text = pattern_of(BOOTSTRAP_TOKEN).sub(rf"\1.{REDACTED}", text)
-    if any(sign in text for sign in ("earer", "asic", "EARER", "ASIC")):
+    lower = text.lower()
+    if "earer" in lower or "asic" in lower:
         text = pattern_of(_SCHEME).sub(rf"\1\2{REDACTED}", text)
     if "eyJ" in text:
         text = pattern_of(_WEB_TOKEN).sub(REDACTED, text)
     if "AKIA" in text:
         text = pattern_of(_ACCESS_KEY).sub(REDACTED, text)
-    return _without(text, named_values(text))
+    # A path is in most lines, and is no PAT.
+    return _without(text, named_values(text)) if _has(lower.replace("path", ""), _NAMED_SIGNS) else text
 
 
 def is_place(name: str, value: str) -> bool:
-    """Whether a name, a colon and a value are a host and its port, or an image and its tag."""
-    is_host = "." in name and value[:1].isdigit()
-    is_image = name[:1] not in ("/", "-") and ("/" in name or _is_version(value))
-    return is_host or is_image
+    """Return whether a name, a colon and a value are a host and its port, or an image and its tag."""
+    if name.startswith("-") or name.rfind("/") == 0:
+        return False
+    if pattern_of(_PORT).match(value):
+        return "://" in name or "." in name or not _has(name, _OF_A_PASSWORD)
+    tag = "".join(value.split(None, 1)[:1]).partition("@")[0].rstrip(_END_OF_SENTENCE)
+    plain = tag.replace(".", "")
+    is_version = "." in tag and plain.isdigit()
+    return is_version or ("/" in name and plain.replace("-", "").replace("_", "").isalnum())
 
 
-def _is_version(text: str) -> bool:
-    return "." in text and text.replace(".", "").isdigit()
+def _has(name: str, parts: Iterable[str]) -> bool:
+    return any(map(name.lower().__contains__, parts))
 
 
 def named_values(text: str) -> Iterator[tuple[int, int]]:
-    """Where the values of secrets stand that are known by their names: token=..., /p:..., --token ..."""
-    lower = text.lower()
-    if not any(sign in text for sign in "=:-") or not any(sign in lower for sign in _NAMED_SIGNS):
-        return
+    """Yield where values stand that are secrets by their names: token=..., /p:..., --token ..."""
     naming, named = pattern_of(_NAMING), pattern_of(_NAMED)
-    at = 0
+    at = end_of_list = 0
     while found := naming.search(text, at):
-        begin, at = at, found.end()
+        at = found.end()
         sign = text[at - 1]
-        is_word = sign in " \t"
-        before = found[0] if is_word else text[max(begin, at - 1 - LONGEST_NAME) : at - 1]
+        before = found[0] if sign in " \t" else text[max(0, at - 1 - LONGEST_NAME) : at - 1]
         before = before.rstrip(" \t\"'\\")
         name = before[len(before.rstrip(_OF_A_NAME)) :]
-        if not _may_name_secret(name) or (is_word and name == "-p"):
-            continue
-        # Bounded: of a list of labels each would be looked through to the list's end.
-        first = text[at : at + LONGEST_NAME].split(None, 1)[:1]
-        is_told = _is_prose if is_word else _is_value_of_all if sign == "=" else _is_tag
-        if not is_told(name, *first) and (value := named.match(text, at)):
-            yield value.span()
-            at = value.end()
+        if name.lstrip("-") in NO_SETTINGS and (values := pattern_of(_LIST).match(text, at)):
+            end_of_list = values.end()
+        elif (
+            _may_name_secret(name, sign)
+            and (at > end_of_list or _has(name, (*_OF_A_PASSWORD, "credential")))
+            and not _is_known(text, name, at)
+            and (value := named.match(text, at))
+        ):
+            at = _end_of_brackets(text, at) if value[0].startswith(("(", "$(")) else value.end()
+            yield value.start(), at
 
 
-def _may_name_secret(name: str) -> bool:
-    return name in ("/p", "-p") or is_secret_name(name.rpartition("/")[2].rpartition(":")[2])
+def _may_name_secret(name: str, sign: str) -> bool:
+    """Return whether the last part of a name, which may be a host's or an image's, can be a secret's."""
+    last = name.rpartition("/")[2].rpartition(":")[2].rpartition("@")[2]
+    if not _has(last, _NAMED_SIGNS):
+        return sign == ":" and name in PASSWORD_OPTIONS
+    return last.lstrip("-").lower() not in _OF_A_SENTENCE and is_secret_name(last)
 
 
-def _is_prose(name: str, value: str = "") -> bool:
-    """Whether a sentence goes on there, or it says what the option needs: --token TOKEN."""
-    word = value.rstrip(_END_OF_SENTENCE).lower()
-    return word in _PROSE or len(word) <= 1 or (value.isupper() and word in name.lower())
+def _is_known(text: str, name: str, at: int) -> bool:
+    """Return whether a port or a tag follows, a key's file, more of a sentence, or what an option needs."""
+    # Bounded: behind each of many names the whole text would be looked through.
+    value, following = (*text[at : at + LONGEST_NAME].split(None, 2), "", "")[:2]
+    word = value.strip(f"({_END_OF_SENTENCE}")
+    if text[at - 1] == ":":
+        return text[at - 2] in _OF_A_NAME and is_place(name, text[at : at + LONGEST_NAME])
+    if text[at - 1] == "=":
+        return not is_secret_name(name, word.partition(",")[0])
+    return (
+        word.lower() in _PROSE
+        or len(word) <= 1
+        or (value.isupper() and word.lower() in name.lower())
+        or (following in _ARTICLES and word.islower() and word.replace("/", "").isalpha())
+    )
 
 
-def _is_value_of_all(name: str, value: str = "") -> bool:
-    """Whether all may know it: a label, or the place of a file."""
-    return not is_secret_name(name, value.partition(",")[0].rstrip(_END_OF_SENTENCE))
-
-
-def _is_tag(name: str, value: str = "") -> bool:
-    """Whether it is an image's tag, or a host's port."""
-    tag = value.partition("@")[0].rstrip(_END_OF_SENTENCE)
-    return tag.replace(".", "").replace("-", "").replace("_", "").isalnum() and is_place(name, tag)
+def _end_of_brackets(text: str, begin: int) -> int:
+    """Return where the brackets end that open there, or else the line."""
+    depth = 0
+    for found in pattern_of(_IN_BRACKETS).finditer(text, begin):
+        depth += (found[0] == "(") - (found[0] == ")")
+        if not depth or found[0] == "\n":
+            return found.end() - (found[0] == "\n")
+    return len(text)
 
 
 def may_have_token(text: str) -> bool:
@@ -154,13 +194,8 @@ def may_have_token(text: str) -> bool:
 
 
 def _shown_urls(urls: str) -> str:
-    """One URL, or several as in a list."""
-    parts: list[str] = []
-    at = 0
-    for found in pattern_of(_NEXT_URL).finditer(urls):
-        parts += (_shown_url(urls[at : found.start()]), found[0])
-        at = found.end()
-    return "".join([*parts, _shown_url(urls[at:])])
+    """Return what is shown of one URL, or of several as in a list."""
+    return "".join(map(_shown_url, pattern_of(_NEXT_URL).split(urls)))
 
 
 def _shown_url(url: str) -> str:
@@ -211,34 +246,33 @@ def _without(text: str, secrets: Iterable[tuple[int, int]]) -> str:
     at = 0
     for begin, end in secrets:
         parts += (text[at:begin], REDACTED)
-        at = end
+        at = max(at, end)
     return "".join([*parts, text[at:]])
 
 
 def private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Keys in PEM form, as lines or as one with \\n in it; of one without an end, or without a beginning, all
-    that may be of it.
+    """Yield where keys in PEM form stand, as lines or as one with \\n in it. Of one without an end or a
+    beginning it is all that may be of it.
     """
     begun: tuple[int, int] | None = None
     at = 0
     for marker in pattern_of(_MARKER).finditer(text):
         if marker[1] == "END":
-            yield begun[0] if begun else _begin_of_key(text, at, marker.start()), marker.end()
+            before = text[at : marker.start()][::-1]
+            length = marker.start() - begun[0] if begun else _length_of_key(_OF_A_KEY_BACKWARDS, before)
+            if length:
+                yield marker.start() - length, marker.end()
             begun = None
         else:
             if begun:
-                yield begun[0], _end_of_key(text, begun[1])
+                yield begun[0], begun[1] + _length_of_key(_OF_A_KEY, text[begun[1] : marker.start()])
             begun = marker.span()
         at = marker.end()
     if begun:
-        yield begun[0], _end_of_key(text, begun[1])
+        yield begun[0], begun[1] + _length_of_key(_OF_A_KEY, text[begun[1] :])
 
 
-def _end_of_key(text: str, begin: int) -> int:
-    found = pattern_of(_OF_A_KEY).match(text, begin)
-    return found.end() if found else begin
-
-
-def _begin_of_key(text: str, least: int, end: int) -> int:
-    found = pattern_of(_OF_A_KEY_BACKWARDS).match(text[least:end][::-1])
-    return end - found.end() if found else end
+def _length_of_key(pattern: str, text: str) -> int:
+    """Return how many characters may be of a key from where the text begins."""
+    found = pattern_of(pattern).match(text)
+    return found.end() if found else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re._parser as parser  # type: ignore[import-untyped, import-not-found, unused-ignore]
 from pathlib import PureWindowsPath
@@ -44,6 +45,7 @@ KEY = "\n".join(
         "",
     ]
 )
+BEGIN, END = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
 ENCRYPTED_KEY = "\n".join(
     [
         "-----BEGIN RSA PRIVATE KEY-----",
@@ -102,10 +104,16 @@ def test_of_a_secret_that_is_short_on_one_line_that_line_is_none() -> None:
     assert redacted("x a b y") == "x a b y"
 
 
+def test_what_is_no_share_is_registered() -> None:
+    register(r"\\hunter2secret")
+    assert redacted(r"see \\hunter2secret") == "see ***"
+
+
 NOT_REGISTERED = {
     "a short one": "abcde",
     "a word of ours": "Kubelet",
     "a path": r"C:\k\password",
+    "a share": r"\\server\password",
     "a placeholder of a shell": "${PASSWORD}",
     "a placeholder of a template": "{{ ds.meta_data.token }}",
     "a placeholder of a person's": "<password>",
@@ -168,6 +176,41 @@ SHOWN = {
     "a setting with a name of several words": ("AZURE_STORAGE_KEY=abc", "AZURE_STORAGE_KEY=***"),
     "a key of a variable": ("PRIMARY_KEY=abc CLIENT_KEY=abc", "PRIMARY_KEY=*** CLIENT_KEY=***"),
     "JSON in JSON": (r'"{\"token\":\"a b\"}"', r'"{\"token\":***}"'),
+    "a token's id behind an option": ("--token abcdef.0123456789abcdef -v", "--token abcdef.*** -v"),
+    "a command in brackets": (
+        'it -Password (ConvertTo-SecureString "a)b" -AsPlainText) -Force',
+        "it -Password *** -Force",
+    ),
+    "brackets in brackets": (
+        'it -Credential (New-It("u", (Secure "a b"))) -Force',
+        "it -Credential *** -Force",
+    ),
+    "brackets without an end": ('it -Password (Secure "a b"\n-Force', "it -Password ***\n-Force"),
+    "doubled quotes": ("it -Password 'it''s a' -Force", "it -Password *** -Force"),
+    "escaped quotes": (r"password='it\'s a' x", "password=*** x"),
+    "escaped quotes in JSON in JSON": (
+        r"{\"password\":\"a\\\"secret\",\"user\":\"me\"}",
+        r"{\"password\":***,\"user\":\"me\"}",
+    ),
+    "JSON in JSON in JSON": (r"{\\\"token\\\":\\\"a b\\\"}", r"{\\\"token\\\":***}"),
+    "a scheme without a blank before it": ("Authorization:Bearer geheim -v", "Authorization:*** -v"),
+    "a name that ends as a password's does": ("dbpwd=abc SQLPWD=abc", "dbpwd=*** SQLPWD=***"),
+    "a name that ends so, and quotes": ('userpwd:abc mypwd="a b"', "userpwd:*** mypwd=***"),
+    "a password of digits": ("password:12345 -Token:12345", "password:*** -Token:***"),
+    "a folder's name before a password": ("conf.d/password=geheim", "conf.d/password=***"),
+    "a file's name before a password": ('{"app.conf/password":"geheim"}', '{"app.conf/password":***}'),
+    "an address before a password": ("10.0.0.1/db_password=geheim", "10.0.0.1/db_password=***"),
+    "a label that no option gives": ("a label (example.com/token=enabled)", "a label (example.com/token=***"),
+    "a password among labels": (
+        "--node-labels=a/token=b,a/password=c,d=e",
+        "--node-labels=a/token=b,a/password=***",
+    ),
+    "an option behind labels": (
+        '["--node-labels=a/token=b","--token=c"]',
+        '["--node-labels=a/token=b","--token=***"]',
+    ),
+    "what is no path, but begins as one": (r"TLS_KEY=\\geheim", "TLS_KEY=***"),
+    "one in a header of another": (f"{BEGIN}\nProc-Type: {BEGIN} -,-,- MIIGeheim", "******"),
     "a label that cannot be one": ("example.com/token=geheim+1", "example.com/token=***"),
     "a path of a URL": ("GET https://example.com/token=abc", "GET https://example.com/token=***"),
 }
@@ -194,11 +237,25 @@ STAYS = {
     "what an option needs": "--token needs a value: --token TOKEN or --token T, --token ..., --tls-key KEY",
     "a folder": "mkdir -p /run/cluster-api",
     "a label": "--node-labels=example.com/token=enabled,example.com/secret=x",
-    "a label in brackets": "a label (example.com/token=enabled)",
-    "a taint": "example.com/token=enabled:NoSchedule",
+    "a label behind a blank": '--node-labels "example.com/token=enabled"',
+    "a taint": "--register-with-taints=example.com/token=enabled:NoSchedule",
     "a file of a key": r"TLS_KEY=C:\own.key CLIENT_KEY=\\share\own.key client-key=own.key",
+    "a file of a key in quotes": r"TLS_KEY='C:\own.key'",
     "an image": "pull registry/app-token:1.2.3, then registry.io:5000/secret:ltsc2022 and secret:3.9",
+    "an image by its digest": f"registry.io/app-token:1.2.3@sha256:{64 * 'a'} app-token@sha256:{64 * 'a'}",
+    "an image of a host with a port": "secrets.example.com:5000/pause:3.9",
     "a host": "dial token.example.com:6443",
+    "a host and a path": "https://secrets.example.com:8443/tools/kubelet.exe",
+    "a host in a URL": "https://token.example.com:8443/p https://auth:8443 https://passwords:8443/x",
+    "a host of one word": "my-auth:8443 keycloak-auth:8443/x, then auth:8443,sig:8080",
+    "a host in an error": "dial tcp my-auth:8443: connection refused (auth:8443)",
+    "a line of a file": "token.go:12:5: undefined",
+    "a letter's path": "C:/p:x",
+    "a word like others": 'pass:3 pass=2 --auth webhook <settings pass="specialize">',
+    "an image of a group": "sig-windows:v1",
+    "a sentence about an option": "-Password requires a value, or it expects one: --token names the file",
+    "one of two verbs": "-Password requires/expects a value",
+    "the name of a key's last line": "The last line is -----END PRIVATE KEY-----",
     "a version": "wmcb 0.1.0 (from source)\nPython 3.11.7, OpenSSL 3.0.19",
 }
 
@@ -235,7 +292,10 @@ COMMANDS = {
     ),
     "switches": Words((GATES, *GATES.split("=", 1)), [GATES, *GATES.split("=", 1)]),
     "labels": Words((LABELS, *LABELS.split("=", 1)), [LABELS, *LABELS.split("=", 1)]),
-    "a label alone": Words(("example.com/token=enabled",), ["example.com/token=enabled"]),
+    "a label alone": Words(("example.com/token=enabled",), ["example.com/token=***"]),
+    "a host's port": Words(
+        ("auth:8443", "my-auth:8443/x", "pass:12345"), ["auth:8443", "my-auth:8443/x", "pass:***"]
+    ),
     "a key's variable": Words(
         ("CLIENT_KEY=abc", r"CLIENT_KEY=C:\own.key"), ["CLIENT_KEY=***", r"CLIENT_KEY=C:\own.key"]
     ),
@@ -301,6 +361,10 @@ NAMES |= dict.fromkeys(
         "accesstoken",
         "password1",
         "RequiredToken",
+        "dbpwd",
+        "SQLPWD",
+        "example.com/token",
+        "conf.d/password",
     ],
     True,
 )
@@ -338,8 +402,8 @@ NAMES |= dict.fromkeys(
         "primaryKey",
         "foreign_key",
         "PUBLIC_KEY",
-        "example.com/token",
         "partitionKey",
+        "--password-stdin",
         "sort-key",
         "PATH",
     ],
@@ -456,8 +520,9 @@ def test_a_name_with_a_secret_in_it_by_chance_stays_whole(name: str) -> None:
     register("agent-west")
     assert redacted(f"create {name}") != f"create {name}"
     register_name(name)
-    shown = redacted(f"create {name}: C:\\{name}\\x, agent-west-3 of {name}.")
-    assert shown == f"create {name}: C:\\{name}\\x, ***-3 of {name}."
+    files = f"C:\\{name}\\x, {name}.example.com, {name}.conf, kubelet-{name}.log"
+    shown = redacted(f"create {name}: {files}, agent-west-3 of x{name}x, {name}.")
+    assert shown == f"create {name}: {files}, ***-3 of {f'x{name}x'.replace('agent-west', '***')}, {name}."
 
 
 def test_names_have_a_bound_and_the_latest_stay() -> None:
@@ -519,6 +584,22 @@ def test_a_veil_garbles_nothing_of_a_url_and_what_follows(url: str) -> None:
 # Its time
 
 
+HOSTILE_KEYS = {
+    "begun keys": BEGIN,
+    "begun keys with a header": f"{BEGIN}\nProc-Type: ",
+    "keys' ends": END,
+    "base64 between keys' ends": f"\n{'a' * 64}\n{END}",
+}
+
+
+@pytest.mark.parametrize("part", HOSTILE_KEYS.values(), ids=HOSTILE_KEYS)
+def test_no_letter_is_of_two_keys(part: str) -> None:
+    """So each is read once: a key's end is looked for no further than where the next one begins."""
+    spans = list(secret_patterns.private_keys(part * 100))
+    assert all(begin < end for begin, end in spans)
+    assert all(former <= begin for (_, former), (begin, _) in itertools.pairwise(spans))
+
+
 PATTERNS = (
     "URL",
     "_NEXT_URL",
@@ -528,6 +609,9 @@ PATTERNS = (
     "_ACCESS_KEY",
     "_NAMING",
     "_NAMED",
+    "_IN_BRACKETS",
+    "_LIST",
+    "_PORT",
     "SETTING",
     "_MARKER",
     "_OF_A_KEY",
