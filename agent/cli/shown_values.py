@@ -63,10 +63,11 @@ def shown(target: Target, field: str, value: Value) -> str:
 
 
 def both_shown(target: Target, difference: Difference) -> tuple[str, str]:
-    """What was found and what is wanted, so that they can be told apart also where a secret alone differs."""
-    found, wanted = difference.found, difference.wanted
-    before, after = (shown(target, difference.field, value) for value in (found, wanted))
-    if redacted(before) == redacted(after):
+    """Return the value that was found and the wanted one, with marks where a hidden part alone differs."""
+    field, found, wanted = difference.field, difference.found, difference.wanted
+    before, after = shown(target, field, found), shown(target, field, wanted)
+    is_hidden = redacted(before) != before or (_are_words(found) and _without_secrets(found) != list(found))
+    if is_hidden and redacted(before) == redacted(after):
         return f"{before} {veiled(found)}", f"{after} {veiled(wanted)}"
     return before, after
 
@@ -90,10 +91,10 @@ def _other_words(found: Sequence[str], wanted: Sequence[str], quoted: Callable[[
     """Of a command line with fifty flags the one that differs."""
     before, after = (Counter(zip(words, _without_secrets(words), strict=True)) for words in (found, wanted))
     gone, new = before - after, after - before
-    alike = {told for _, told in gone} & {told for _, told in new}
+    alike = {hidden for _, hidden in gone} & {hidden for _, hidden in new}
     for sign, words in (("-", gone), ("+", new)):
-        for word, told in words.elements():
-            yield f"{sign} {quoted(told)}" + (f" {veiled(word)}" if told in alike else "")
+        for word, hidden in words.elements():
+            yield f"{sign} {quoted(hidden)}" + (f" {veiled(word)}" if hidden in alike else "")
 
 
 def _are_words(value: Value) -> TypeGuard[Sequence[str]]:
@@ -101,18 +102,18 @@ def _are_words(value: Value) -> TypeGuard[Sequence[str]]:
 
 
 def _without_secrets(words: Sequence[str]) -> list[str]:
-    """A command line, the values of flags that are called a token, a password or a key veiled."""
+    """Return a command line, the values of flags that are called a token, a password or a key veiled."""
     from agent.sources.kubelet import flags
 
-    told = []
+    known = []
     is_secret = False
     for word in words:
         name, equals, value = word.partition("=")
         if word.startswith("--"):
             is_secret = flags.is_secret(name[2:])
-            told.append(f"{name}={veiled(value)}" if is_secret and equals else word)
+            known.append(f"{name}={veiled(value)}" if is_secret and equals else word)
             is_secret = is_secret and not equals
         else:
-            told.append(veiled(word) if is_secret else word)
+            known.append(veiled(word) if is_secret else word)
             is_secret = False
-    return list(redacted_words(told, veiled))
+    return list(redacted_words(known, veiled))

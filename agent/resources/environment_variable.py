@@ -9,7 +9,7 @@ from agent.host.errors import NotFound
 from agent.host.port import RegistryKind
 from agent.host.variables import KEY
 from agent.resources.kind import Kind, holds_secret, veiled
-from agent.secret_names import is_secret_name
+from agent.secret_names import is_path, is_secret_name
 from agent.spec import EnvironmentVariable
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ABSENT: State = {"value": None}
 """As it is wanted, and as it is found then. One that is no text has a type."""
+_UNLESS_A_PATH = "unless a path"
+"""Of a variable such as TLS_KEY, which is a key or its file."""
 
 
 class EnvironmentVariableResource(Kind):
@@ -31,10 +33,14 @@ class EnvironmentVariableResource(Kind):
 
     def manner(self, want: Want) -> State:
         assert isinstance(want, EnvironmentVariable)
-        return {"secret": True} if want.secret or is_secret_name(want.name, want.value or "") else {}
+        if want.secret or is_secret_name(want.name, "C:\\"):
+            return {"secret": True}
+        return {"secret": _UNLESS_A_PATH} if is_secret_name(want.name) else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
-        if value is not None and (manner.get("secret") or holds_secret(value)):
+        secret = manner.get("secret")
+        is_place = secret == _UNLESS_A_PATH and is_path(str(value))
+        if value is not None and ((secret and not is_place) or holds_secret(value)):
             return veiled(value)
         return super().shown(field, value, manner)
 

@@ -179,6 +179,28 @@ def test_a_number_is_shown_whatever_its_name_is(host: Host, kind: RegistryType, 
     assert list(lines) == ["data: 1 -> 0"]
 
 
+LOOK_ALIKE = {
+    "a text and a number": (Stored(RegistryKind.STRING, "5"), RegistryType.NUMBER, 5, "5"),
+    "a text and a list of texts": (
+        Stored(RegistryKind.STRING, "a, b"),
+        RegistryType.STRINGS,
+        ("a", "b"),
+        "a, b",
+    ),
+}
+
+
+@pytest.mark.parametrize(("there", "kind", "data", "shown"), LOOK_ALIKE.values(), ids=LOOK_ALIKE)
+def test_what_looks_alike_has_no_mark_of_a_secret(
+    host: Host, there: Stored, kind: RegistryType, data: int | tuple[str, ...], shown: str
+) -> None:
+    host.registry.write(DEEP, "Level", there)
+    want = RegistryValue(DEEP, "Level", kind, data)
+    (change,) = [each for each in preview(host, specified(want)).changes if each.target.key == want.key]
+    pairs = {each.field: shown_values.both_shown(change.target, each) for each in change.differences}
+    assert pairs["data"] == (shown, shown)
+
+
 def test_a_plan_names_them_as_a_person_would(host: Host) -> None:
     host.registry.write(DEEP, "Level", Stored(RegistryKind.STRING, "two"))
     run(host, specified(VALUE))

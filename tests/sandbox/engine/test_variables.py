@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,6 +56,34 @@ def test_one_that_somebody_sets_again_is_drift(host: Host) -> None:
     assert lines[0].endswith(" -> nothing")
     assert run(host, specified(None)) == [(Action.CHANGE, NAME)]
     assert host.environment.get(NAME) is None
+
+
+SHOWN = {
+    "a key's file": ("TLS_KEY", "Geheim777wort", r"C:\k\key.pem", r"value: (hidden) -> C:\k\key.pem"),
+    "the key instead of its file": (
+        "TLS_KEY",
+        r"C:\k\key.pem",
+        "Geheim777wort",
+        r"value: C:\k\key.pem -> (hidden)",
+    ),
+    "a password that begins as a path": (
+        "DB_PASSWORD",
+        r"C:\k\key.pem",
+        "abc",
+        "value: (hidden) -> (hidden)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "before", "wanted", "line"), SHOWN.values(), ids=SHOWN)
+def test_a_key_is_hidden_and_its_file_is_shown(
+    host: Host, name: str, before: str, wanted: str, line: str
+) -> None:
+    host.environment.set(name, before)
+    planned = preview(host, Specification.of([EnvironmentVariable(name, wanted)]))
+    (change,) = planned.changes
+    lines = shown_values.lines(change.target, change.differences, is_there=True, details=False)
+    assert [re.sub(r"\(hidden, \w+\)", "(hidden)", each) for each in lines] == [line]
 
 
 @pytest.mark.parametrize("before", [None, "own"])
