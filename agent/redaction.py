@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from agent.secret_names import is_path, is_secret_name
+from agent.secret_names import LONGEST_NAME, is_path, is_secret_name
 from agent.secret_patterns import (
     BOOTSTRAP_TOKEN,
-    LONGEST_NAME,
     NO_SECRETS,
     NO_SETTINGS,
     PASSWORD_OPTIONS,
@@ -30,6 +29,7 @@ from agent.secret_patterns import (
     of_url,
     pattern_of,
     private_keys,
+    without,
     without_patterns,
 )
 
@@ -50,7 +50,7 @@ _MOST_CHARACTERS = 1 << 18
 """Of all of them: the resident service registers for months. The oldest are forgotten first."""
 _MOST_NAMES = 1 << 12
 _MOST_WORDS = 12
-"""On each side of a secret that can be of a name with it."""
+"""On each side of a secret that can be of a name with it: the nearest, so that long texts take no longer."""
 _LINE = 16
 """A shorter line of a key says nothing of it."""
 _ORDINARY = frozenset(
@@ -134,8 +134,8 @@ def register(*secrets: str) -> None:
 
 
 def register_name(name: str) -> None:
-    """A resource or a machine is called so, or lies in a folder that is: a secret that is the same word, or a
-    part of it, is not searched for there. Removed, it would leave no text that says what it is about.
+    """Register the name of a resource or a machine, and each folder's in it: a secret that is the same word,
+    or a part of it, is not searched for there. Removed, it would leave no text that says what it is about.
     """
     for element in {name, *name.split("\\")}:
         if len(element) >= SHORTEST:
@@ -219,18 +219,16 @@ def has_secret(words: Iterable[str]) -> bool:
 
     rest = list(_words(words, noted))
     urls = pattern_of(URL)
-    return bool(named) or any(
-        any(map(any, map(of_url, urls.findall(word))))
-        or without_patterns(bare := urls.sub(" ", word)) != bare
-        for word in rest
-    )
+    in_urls = (any(map(any, map(of_url, urls.findall(word)))) for word in rest)
+    others = [urls.sub(" ", word) for word in rest]
+    return bool(named) or any(in_urls) or [*map(without_patterns, others)] != others
 
 
 def redacted(text: str) -> Redacted:
     """The text without secrets. Its time grows with its length, and with nothing else of it."""
     if isinstance(text, Redacted):
         return text
-    return Redacted(without_patterns(_without_registered(text, _registry.forms())))
+    return Redacted(without_patterns(without(text, _spans(text, _registry.forms()))))
 
 
 def redacted_name(name: str) -> Redacted:
@@ -252,7 +250,7 @@ def redacted_document(value: object) -> object:
         if isinstance(value, Redacted):
             return value
         if isinstance(value, str):
-            return Redacted(without_patterns(_without_registered(value, forms)))
+            return Redacted(without_patterns(without(value, _spans(value, forms))))
         if isinstance(value, dict):
             names = (redacted_name(key) if isinstance(key, str) else key for key in value)
             return dict(zip(names, map(shown, value.values()), strict=True))
@@ -381,16 +379,6 @@ def _by_beginning(forms: Iterable[str]) -> Forms:
     return found
 
 
-def _without_registered(text: str, forms: Forms) -> str:
-    parts: list[str] = []
-    at = end = 0
-    for begin, its_end in _spans(text, forms):
-        if begin >= end:
-            parts += (text[at:begin], REDACTED)
-        at = end = max(end, its_end)
-    return "".join([*parts, text[at:]])
-
-
 def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
     """Where a registered secret begins and ends, in their order; two may overlap. It takes as long whatever
     their number is.
@@ -406,8 +394,6 @@ def _spans(text: str, forms: Forms) -> Iterator[tuple[int, int]]:
 def _is_in_name(text: str, begin: int, end: int) -> bool:
     """Return whether a registered name stands around it, from where a word begins to where one ends."""
     low, high = max(-1, begin - LONGEST_NAME), min(len(text), end + LONGEST_NAME) + 1
-    begins = [at for at in range(begin, low, -1) if not text[at - 1 : at].isalnum()]
-    ends = [at for at in range(end, high) if not text[at : at + 1].isalnum()]
-    # Those that are nearest: the time does not grow with the number of words.
-    nearest = ((first, last) for first in begins[:_MOST_WORDS] for last in ends[:_MOST_WORDS])
-    return any(_registry.has_name(text[first:last]) for first, last in nearest)
+    begins = [at for at in range(begin, low, -1) if not text[at - 1 : at].isalnum()][:_MOST_WORDS]
+    ends = [at for at in range(end, high) if not text[at : at + 1].isalnum()][:_MOST_WORDS]
+    return any(_registry.has_name(text[first:last]) for first in begins for last in ends)

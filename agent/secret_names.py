@@ -29,7 +29,8 @@ _OF_A_PLACE = frozenset(
     }
 )
 """How names end that say where a secret is, how long one is valid, or what is done with it."""
-_LONGEST_NAME = 200
+LONGEST_NAME = 255
+"""Of what is judged as a name, in characters: an image's reference is as long."""
 
 
 def is_secret_name(name: str, value: str = "") -> bool:
@@ -38,7 +39,7 @@ def is_secret_name(name: str, value: str = "") -> bool:
     The last words decide. A key alone is none: taints and settings have fields of that name. The value, where
     it is known, tells a key from its file.
     """
-    words = _words_of(name[-_LONGEST_NAME:])
+    words = _words_of(name[-LONGEST_NAME:])
     compact = "".join(words)
     if compact.endswith(_SECRET_DESPITE_ITS_END):
         return True

@@ -5,7 +5,7 @@ Each pattern takes time that grows with the text alone: what could fail after a 
 
 from __future__ import annotations
 
-from agent.secret_names import is_secret_name
+from agent.secret_names import LONGEST_NAME, is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ REDACTED = "***"
 
 _LONG_USER = 16
 """A user's name in a URL that is as long is a token in its place, more often than not."""
-
-LONGEST_NAME = 255
-"""Of what stands before a sign, in characters: an image's reference before its tag is as long."""
 
 URL = r"://(?:[^\s\"'<>(]|\((?!hidden, ))*"
 _NEXT_URL = r"([,;)\]])(?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)"
@@ -40,28 +37,25 @@ _NAMED = (
 )
 """Without a blank behind the colon: `token: ...` is how a message about one begins, too."""
 _IN_BRACKETS = r"[()\n]|([\"'])(?:(?!\1)[^\n])*\1?"
-_NAMED_SIGNS = (
-    *("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sas", "pat"),
-    *("/p:", "-p:"),
-)
+PASSWORD_OPTIONS = ("/p", "-p")
+_SIGNS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sas", "pat", "/p:", "-p:")
 """One of these is in each name that is a secret's."""
 _OF_A_SENTENCE = frozenset({"auth", "pass", "pat", "sig", "signature"})
-"""Alone in a text these are words like others."""
-_OF_A_PASSWORD = ("pass", "pw")
-PASSWORD_OPTIONS = ("/p", "-p")
+"""Alone in a text these are words like others, unless JSON has them as a field's name."""
+_IN_JSON = ('":"', "':'", '":\\')
+_OF_A_PASSWORD = ("pass", "passwd", "password", "passwords", "passphrase", "pwd", "pw")
 NO_SETTINGS = ("feature-gates", "node-labels", "register-with-taints")
 """Options of the kubelet whose values are lists of NAME=VALUE with names that are no setting's."""
 _LIST = r"[ \t]?[\"']?[^\s\"';]*"
 _PORT = r"[0-9]{1,5}(?::[0-9]{1,5})?(?:[/,\"'\s]|[.:;)\]]{1,9}(?:\s|$)|$)"
 _OF_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-@/:"
-_ARTICLES = ("a", "an", "the")
 _PROSE = frozenset(
     {
-        *(*_ARTICLES, "alone", "also", "and", "are", "as", "at", "be", "because", "before", "behind", "but"),
+        *("a", "alone", "also", "an", "and", "are", "as", "at", "be", "because", "before", "behind", "but"),
         *("by", "can", "cannot", "does", "expects", "for", "from", "given", "goes", "had", "has", "have"),
         *("here", "if", "in", "instead", "into", "is", "it", "its", "may", "means", "must", "needs", "nor"),
         *("not", "of", "on", "only", "option", "or", "over", "requires", "says", "set", "should", "so"),
-        *("stands", "takes", "than", "that", "then", "there", "this", "to", "too", "twice", "unless"),
+        *("stands", "takes", "than", "that", "the", "then", "there", "this", "to", "too", "twice", "unless"),
         *("until", "was", "were", "when", "where", "which", "will", "with", "without"),
     }
 )
@@ -95,7 +89,7 @@ def pattern_of(pattern: str) -> re.Pattern[str]:
 def without_patterns(text: str) -> str:
     """What no text of ours has is looked for by its sign first: most have none of them."""
     if PRIVATE_KEY in text:
-        text = _without(text, private_keys(text))
+        text = without(text, private_keys(text))
     if "://" in text:
         text = pattern_of(URL).sub(lambda found: _shown_urls(found[0]), text)
     if may_have_token(text):
@@ -108,19 +102,22 @@ def without_patterns(text: str) -> str:
     if "AKIA" in text:
         text = pattern_of(_ACCESS_KEY).sub(REDACTED, text)
     # A path is in most lines, and is no PAT.
-    return _without(text, named_values(text)) if _has(lower.replace("path", ""), _NAMED_SIGNS) else text
+    return without(text, named_values(text)) if _has(lower.replace("path", ""), _SIGNS) else text
 
 
 def is_place(name: str, value: str) -> bool:
     """Return whether a name, a colon and a value are a host and its port, or an image and its tag."""
-    if name.startswith("-") or name.rfind("/") == 0:
+    host = name.rpartition(":")[2]
+    if name.startswith("-") or host.rfind("/") == 0:
         return False
+    is_password = host.lower().rstrip("0123456789").endswith(_OF_A_PASSWORD)
     if pattern_of(_PORT).match(value):
-        return "://" in name or "." in name or not _has(name, _OF_A_PASSWORD)
+        return host.rfind("/") == 1 or not is_password
     tag = "".join(value.split(None, 1)[:1]).partition("@")[0].rstrip(_END_OF_SENTENCE)
     plain = tag.replace(".", "")
     is_version = "." in tag and plain.isdigit()
-    return is_version or ("/" in name and plain.replace("-", "").replace("_", "").isalnum())
+    is_image = "/" in host and not is_password
+    return is_version or (is_image and plain.replace("-", "").replace("_", "").isalnum())
 
 
 def _has(name: str, parts: Iterable[str]) -> bool:
@@ -134,43 +131,43 @@ def named_values(text: str) -> Iterator[tuple[int, int]]:
     while found := naming.search(text, at):
         at = found.end()
         sign = text[at - 1]
-        before = found[0] if sign in " \t" else text[max(0, at - 1 - LONGEST_NAME) : at - 1]
+        before = found[0] if sign in " \t" else text[max(0, at - LONGEST_NAME) : at - 1]
         before = before.rstrip(" \t\"'\\")
         name = before[len(before.rstrip(_OF_A_NAME)) :]
-        if name.lstrip("-") in NO_SETTINGS and (values := pattern_of(_LIST).match(text, at)):
+        last = name.rpartition("/")[2].rpartition(":")[2].rpartition("@")[2]
+        is_list = at > end_of_list and name.lstrip("-") in NO_SETTINGS
+        if is_list and (values := pattern_of(_LIST).match(text, at)):
             end_of_list = values.end()
         elif (
-            _may_name_secret(name, sign)
-            and (at > end_of_list or _has(name, (*_OF_A_PASSWORD, "credential")))
-            and not _is_known(text, name, at)
+            (_may_name_secret(last, text[at - 2 : at + 1]) or (sign == ":" and name in PASSWORD_OPTIONS))
+            and (at > end_of_list or "/" not in name or _has(last, (*_OF_A_PASSWORD, "credential")))
+            and not _is_known(text, name if sign == ":" else last, at)
             and (value := named.match(text, at))
         ):
             at = _end_of_brackets(text, at) if value[0].startswith(("(", "$(")) else value.end()
             yield value.start(), at
 
 
-def _may_name_secret(name: str, sign: str) -> bool:
-    """Return whether the last part of a name, which may be a host's or an image's, can be a secret's."""
-    last = name.rpartition("/")[2].rpartition(":")[2].rpartition("@")[2]
-    if not _has(last, _NAMED_SIGNS):
-        return sign == ":" and name in PASSWORD_OPTIONS
-    return last.lstrip("-").lower() not in _OF_A_SENTENCE and is_secret_name(last)
+def _may_name_secret(name: str, between: str) -> bool:
+    """Return whether a name in a text, without the host or the folder before it, can be a secret's."""
+    is_word = name.lstrip("-").lower() in _OF_A_SENTENCE and between not in _IN_JSON
+    return not is_word and _has(name, _SIGNS) and is_secret_name(name)
 
 
 def _is_known(text: str, name: str, at: int) -> bool:
     """Return whether a port or a tag follows, a key's file, more of a sentence, or what an option needs."""
     # Bounded: behind each of many names the whole text would be looked through.
     value, following = (*text[at : at + LONGEST_NAME].split(None, 2), "", "")[:2]
-    word = value.strip(f"({_END_OF_SENTENCE}")
+    word = value.strip(f"(`{_END_OF_SENTENCE}")
     if text[at - 1] == ":":
         return text[at - 2] in _OF_A_NAME and is_place(name, text[at : at + LONGEST_NAME])
     if text[at - 1] == "=":
-        return not is_secret_name(name, word.partition(",")[0])
+        return not is_secret_name(name, value.partition(",")[0].rstrip(_END_OF_SENTENCE))
     return (
         word.lower() in _PROSE
         or len(word) <= 1
         or (value.isupper() and word.lower() in name.lower())
-        or (following in _ARTICLES and word.islower() and word.replace("/", "").isalpha())
+        or (following in ("a", "an", "the") and word.islower() and word.replace("/", "").isalpha())
     )
 
 
@@ -241,11 +238,13 @@ def _of_one_url(url: str) -> Iterator[str]:
             yield from {value, unquote(value)}
 
 
-def _without(text: str, secrets: Iterable[tuple[int, int]]) -> str:
+def without(text: str, secrets: Iterable[tuple[int, int]]) -> str:
+    """Return the text without what stands at these places, which are in order and may overlap."""
     parts: list[str] = []
     at = 0
     for begin, end in secrets:
-        parts += (text[at:begin], REDACTED)
+        if begin >= at:
+            parts += (text[at:begin], REDACTED)
         at = max(at, end)
     return "".join([*parts, text[at:]])
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 _ABSENT: State = {"value": None}
 """As it is wanted, and as it is found then. One that is no text has a type."""
-_UNLESS_A_PATH = "unless a path"
-"""Of a variable such as TLS_KEY, which is a key or its file."""
+_UNLESS_A_PATH = "unless a path"  # of TLS_KEY and its like, each a key or its file
 
 
 class EnvironmentVariableResource(Kind):
@@ -38,9 +37,8 @@ class EnvironmentVariableResource(Kind):
         return {"secret": _UNLESS_A_PATH} if is_secret_name(want.name) else {}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
-        secret = manner.get("secret")
-        is_place = secret == _UNLESS_A_PATH and is_path(str(value))
-        if value is not None and ((secret and not is_place) or holds_secret(value)):
+        is_place = manner.get("secret") == _UNLESS_A_PATH and is_path(str(value))
+        if value is not None and ((manner.get("secret") and not is_place) or holds_secret(value)):
             return veiled(value)
         return super().shown(field, value, manner)
 

@@ -22,6 +22,7 @@ UNENDING = {
     "ends of keys": "-----END PRIVATE KEY-----",
     "begun brackets": "-Token (",
     "ports": "auth:8443,",
+    "labels in labels": "--node-labels=",
     "labels with a secret's name": "example.com/token=x,",
     "options in a sentence": "--token is ",
     "begun quotes": 'token="\\',
