@@ -115,8 +115,6 @@ class Asking(Protocol):
 
     def proxies(self) -> Proxies: ...
     def tell(self) -> None: ...
-    def rest(self) -> None:
-        """The thread that asked is going to wait for long."""
 
 
 class AsKubelet:
@@ -139,9 +137,6 @@ class AsKubelet:
 
     def tell(self) -> None:
         self._signals.put(Signal(self._source))
-
-    def rest(self) -> None:
-        self._host.processes.rest()
 
 
 class Cluster(AsKubelet):
@@ -277,7 +272,6 @@ class Watcher:
                     if self._over.is_set():
                         return
                     self._take(identity[0], state)
-                self._cluster.rest()
                 is_seen = True
         except Forbidden:
             if not is_seen:

@@ -256,7 +256,6 @@ class Keeping:
         self._end_bereft_containers()
         if Errand.COPIES in due:
             put_by(self._host)
-            self._host.processes.rest()
         self._put_down_what_comes_again(due)
         self._do_what_is_wanted(due)
         self._report(is_paused=False)

@@ -128,9 +128,6 @@ class OperatorCluster:
     def tell(self) -> None:
         self._signals.put(Signal(Source.CLUSTER))
 
-    def rest(self) -> None:
-        self._host.processes.rest()
-
     def _take_restricted(self, line: str) -> None:
         self.restricted = line
         self.tell()

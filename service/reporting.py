@@ -83,10 +83,8 @@ def withdraw(host: Host, inventory: Inventory) -> None:
 class Postman(Generic[T]):
     """Delivers the latest of what is put, by any thread; again and again until that is done."""
 
-    def __init__(self, deliver: Callable[[T], None], rest: Callable[[], None]) -> None:
-        """`rest` is called by a thread that ends or waits: what it held of memory may outlive it."""
+    def __init__(self, deliver: Callable[[T], None]) -> None:
         self._deliver = deliver
-        self._rest = rest
         self._waiting = queue.SimpleQueue[T]()
         self._beginning = threading.Lock()
         self._works = False
@@ -103,10 +101,8 @@ class Postman(Generic[T]):
         while (what := self._next()) is not None:
             pause = _FIRST_PAUSE_SECONDS
             while not self._is_delivered(what):
-                self._rest()
                 # Whoever watches the same server tells of that.
                 what, pause = self._newer(what, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
-            self._rest()
 
     def _is_delivered(self, what: T) -> bool:
         try:
@@ -137,7 +133,7 @@ class Marks:
         self._cluster = cluster
         self._untold: Mapping[str, str | None] = {}
         self._telling = threading.Lock()
-        self._postman = Postman(self._write, cluster.rest)
+        self._postman = Postman(self._write)
 
     def put(self, annotations: Mapping[str, str | None]) -> None:
         """None for one that is not to be there."""
@@ -161,7 +157,7 @@ class Reports:
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
         self._cluster = cluster
         self._clock = clock
-        self._postman = Postman(self._tell, cluster.rest)
+        self._postman = Postman(self._tell)
         self._put: tuple[Report, str] | None = None
         """To which Node, by its uid: one that was made anew knows nothing of it."""
         self._told: tuple[Mapping[str, str | None], str] | None = None

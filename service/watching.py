@@ -34,9 +34,8 @@ class Watches:
     def __init__(self, host: Host, signals: Signals) -> None:
         self._host = host
         self._signals = signals
-        rest = host.processes.rest
-        self._services = _Follower(host.services.watch, self._tell_of_service, rest)
-        self._places = _Follower(self._watch_places, self._tell_of_place, rest)
+        self._services = _Follower(host.services.watch, self._tell_of_service)
+        self._places = _Follower(self._watch_places, self._tell_of_place)
 
     def follow(
         self,
@@ -126,11 +125,9 @@ class _Follower:
         self,
         watch: Callable[[Sequence[Any]], Watch[Any]],
         tell: Callable[[Any], None],
-        rest: Callable[[], None],
     ) -> None:
         self._open = watch
         self._tell = tell
-        self._rest = rest
         self._followed: Sequence[Any] = ()
         self._watch: Watch[Any] | None = None
         self._thread: threading.Thread | None = None
@@ -164,7 +161,6 @@ class _Follower:
         self._followed = subjects
 
     def _run(self, watch: Watch[Any]) -> None:
-        self._rest()
         try:
             while news := watch.wait(_LONG_SECONDS):
                 for each in news:

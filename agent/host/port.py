@@ -869,9 +869,6 @@ class Processes(Protocol):
     def holder(self, name: str) -> int | None:
         """Return the process that has that lock; None where none has it, or the caller may not know."""
 
-    def rest(self) -> None:
-        """For the calling thread, which is going to wait for long: gives back memory that only work took."""
-
 
 class Clock(Protocol):
     def now(self) -> float:

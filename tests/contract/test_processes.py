@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -259,20 +258,3 @@ def test_time(world: World) -> None:
 def test_a_boot_is_known_by_one_name_to_all_who_ask(world: World) -> None:
     told = world.host.processes.run(world.other_process("print(host.clock.boot())"), seconds=60)
     assert int(told.output) == world.host.clock.boot() > 0
-
-
-def test_a_thread_that_has_rested_works_on(world: World) -> None:
-    def depth(left: int) -> int:
-        return 1 + max(map(depth, [left - 1])) if left else 0  # by way of C, and so of its stack
-
-    deepest = []
-
-    def work() -> None:
-        for _ in range(3):
-            deepest.append(depth(200))
-            world.host.processes.rest()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert deepest == [200, 200, 200]

@@ -143,9 +143,6 @@ class SandboxProcesses:
     def holder(self, name: str) -> int | None:
         return self._state.holder(f"exclusive-{name}")
 
-    def rest(self) -> None:
-        """Other systems see to that themselves."""
-
     def _file(self, program: str) -> str:
         """A path with a drive is the sandbox's, any other the operating system's own."""
         path = PureWindowsPath(program)

@@ -25,7 +25,6 @@ from agent.host.windows.api.processes import (
     image_path,
     snapshot,
 )
-from agent.host.windows.api.stack import give_back_stack
 from agent.host.windows.failure import Win32Failure, telling
 from agent.host.windows.walking import opened
 
@@ -134,9 +133,6 @@ class WindowsProcesses:
                 return int(files.read(file, _PID_DIGITS)) if is_held else None
         except (HostError, ValueError):
             return None
-
-    def rest(self) -> None:
-        give_back_stack()
 
 
 def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:

@@ -17,7 +17,6 @@ from agent.host.errors import HostError
 from agent.host.port import ENDING, Control, ServiceState
 from agent.host.windows.api import service_dispatch
 from agent.host.windows.api.service_dispatch import Handler, ServiceMain, Status
-from agent.host.windows.api.stack import give_back_stack
 from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ def serve(name: str, program: ServiceProgram) -> int:
     """Services.serve: runs `program` as the service `name`; its exit code."""
     service = _Service(name, program)
     main = ServiceMain(service.main)
-    give_back_stack()  # this thread only waits from now on
     with telling("run", f"service {name}", "start it as a service"):
         service_dispatch.dispatch(name, main)
     if service.failure is not None:
@@ -75,7 +73,6 @@ class _Service:
             arguments = texts[1:count]
             self._controls = controls = _Controls(arguments)
             controls.report_to(service_dispatch.register(self._name, self._handler))
-            give_back_stack()  # Wine writes to a megabyte of it before a thread begins
         except BaseException as failure:  # noqa: BLE001 - told by serve(); here nobody would see it
             self.failure = failure
             return
