@@ -793,7 +793,6 @@ class Power(Protocol):
     def reboot(self, reason: str, seconds: int) -> None:
         """Announce a reboot, planned, that other programs cannot hold up."""
 
-    def cancel_reboot(self) -> None: ...
     def rename(self, name: str) -> None:
         """Another DNS host name from the next start on. NetBIOS gets the first 15 of its characters."""
 

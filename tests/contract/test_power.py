@@ -64,10 +64,6 @@ def test_what_needs_no_reboot_asks_for_none(world: World, key: str, name: str, v
         assert list(world.host.power.reboot_pending()) == before
 
 
-def test_a_reboot_that_nobody_asked_for_can_be_cancelled(world: World) -> None:
-    world.host.power.cancel_reboot()
-
-
 def test_a_new_name_waits_for_the_next_start(world: World) -> None:
     name, power = world.host.facts.host_name(), world.host.power
     before = list(power.reboot_pending())

@@ -40,10 +40,6 @@ class SandboxPower:
                 raise host_error("reboot", "the machine", _SHUTDOWN_IN_PROGRESS)
             document["asked"] = {"reason": reason, "seconds": seconds, "at": time.time()}
 
-    def cancel_reboot(self) -> None:
-        with self._state.changing(POWER) as document:
-            document.pop("asked", None)
-
     def rename(self, name: str) -> None:
         for names, keys in ((_names(self._facts.host_name()), 0), (_names(name), 1)):
             for (key, value), said in zip((pair[keys] for pair in NAMES), names, strict=True):

@@ -9,14 +9,12 @@ assert sys.platform == "win32"
 from typing import TYPE_CHECKING
 
 from agent.host.reboot_reasons import reboot_reasons
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.host.port import Registry
-
-_NOTHING_TO_CANCEL = 1116
 
 
 class WindowsPower:
@@ -37,13 +35,3 @@ class WindowsPower:
 
         with telling("rename", "this machine"):
             set_dns_host_name(name)
-
-    def cancel_reboot(self) -> None:
-        from agent.host.windows.api import shutdown
-
-        with telling("cancel the reboot of", "this machine"):
-            try:
-                shutdown.abort()
-            except Win32Failure as failure:
-                if failure.code != _NOTHING_TO_CANCEL:
-                    raise

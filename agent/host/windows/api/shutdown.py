@@ -8,7 +8,7 @@ assert sys.platform == "win32"
 
 from ctypes import wintypes
 
-from agent.host.windows.api.binding import coded, dll, succeeding
+from agent.host.windows.api.binding import coded, dll
 from agent.host.windows.api.security import SHUTDOWN, enable_privileges
 
 _FORCE_OTHERS = 0x1
@@ -24,14 +24,8 @@ _initiate = coded(
     wintypes.LPCWSTR, wintypes.LPCWSTR, wintypes.DWORD, wintypes.DWORD, wintypes.DWORD,
 )
 # fmt: on
-_abort = succeeding(_advapi32, "AbortSystemShutdownW", wintypes.BOOL, wintypes.LPCWSTR)
 
 
 def announce_reboot(reason: str, seconds: int) -> None:
     enable_privileges(SHUTDOWN)
     _initiate(None, reason, seconds, _FORCE_OTHERS | _FORCE_SELF | _RESTART, _PLANNED_RECONFIGURATION)
-
-
-def abort() -> None:
-    enable_privileges(SHUTDOWN)
-    _abort(None)

@@ -124,5 +124,3 @@ def test_a_reboot_is_asked_for_once(sandbox: Sandbox) -> None:
     with pytest.raises(HostError) as refused:
         power.reboot("because", 30)
     assert refused.value.code == 1115
-    power.cancel_reboot()
-    power.reboot("because", 30)

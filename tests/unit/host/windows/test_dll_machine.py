@@ -18,7 +18,7 @@ from agent.host.windows.api import event_log, machine, pipes, shutdown, windows
 from agent.host.windows.failure import Win32Failure
 from agent.host.windows.walking import opened
 
-NO_SHUTDOWN, IN_PROGRESS, DENIED = 1116, 1115, 5
+IN_PROGRESS, DENIED = 1115, 5
 
 
 class Recorded:
@@ -58,14 +58,6 @@ def test_a_reboot_that_is_refused_is_told(
     with pytest.raises(kind) as failure:
         open_windows().power.reboot("x", 0)
     assert failure.value.code == code
-
-
-def test_only_a_reboot_that_is_not_there_is_cancelled_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutdown, "_abort", Recorded(NO_SHUTDOWN))
-    open_windows().power.cancel_reboot()
-    monkeypatch.setattr(shutdown, "_abort", Recorded(DENIED))
-    with pytest.raises(AccessDenied):
-        open_windows().power.cancel_reboot()
 
 
 def test_running_programs_are_told_of_variables_without_waiting_for_them(
