@@ -254,9 +254,6 @@ class Principal(enum.Enum):
 
 
 class Access(Protocol):
-    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
-        """The access mask that Windows' own AccessCheck grants at most."""
-
     def is_administrator(self) -> bool:
         """Whether this process may change the machine (an elevated administrator, or SYSTEM)."""
 

@@ -14,6 +14,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.port import Control, EventLevel
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sandbox.events import LOG
 from agent.host.sandbox.machine import Machine
@@ -25,6 +26,9 @@ from contract.world import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from agent.host.port import Principal
+    from agent.host.sddl import SecurityDescriptor
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 _LOCKS = {Sharing.NOTHING: fcntl.LOCK_EX, Sharing.READING: fcntl.LOCK_SH}
@@ -40,6 +44,9 @@ class SandboxWorld:
         self._directory = directory
         self._drive = Drive(directory)
         self.host.files.make_directory(self.folder, PRIVATE_DIRECTORY)
+
+    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
+        return descriptor.granted(SIDS[principal])
 
     def outside(self, path: PureWindowsPath) -> pathlib.Path:
         return pathlib.Path(self._drive.locate("find", path).file)

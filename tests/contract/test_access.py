@@ -48,11 +48,11 @@ WRITING = FILE_WRITE & ~FILE_READ
 
 
 def check(world: World, found: SecurityDescriptor, wanted: SecurityDescriptor) -> None:
-    granted = world.host.access.granted(found, Principal.USER)
-    allowed = world.host.access.granted(wanted, Principal.USER)
+    granted = world.granted(found, Principal.USER)
+    allowed = world.granted(wanted, Principal.USER)
     # Permission bits know Everyone but no Users: Wine gives these less.
     assert granted & ~allowed & (FILE_READ | WRITING) == 0
-    assert world.host.access.granted(found, Principal.ADMINISTRATOR) & FILE_READ == FILE_READ
+    assert world.granted(found, Principal.ADMINISTRATOR) & FILE_READ == FILE_READ
     assert world.under_wine or found.equivalent(wanted)
 
 
@@ -130,7 +130,7 @@ def test_what_others_make_in_our_folders_is_as_protected(world: World, folder: S
     for path in (world.folder / "folder" / "below", world.folder / "folder" / "below" / "file"):
         found = world.host.files.descriptor(path)
         for principal in Principal:
-            assert world.host.access.granted(found, principal) == world.host.access.granted(folder, principal)
+            assert world.granted(found, principal) == world.granted(folder, principal)
 
 
 @wine_cannot(MODE_BITS)
@@ -140,7 +140,7 @@ def test_what_the_kubelet_makes_for_pods_can_be_read_and_added_to(world: World) 
     world.plant_folder(pods / "volume")
     world.plant_file(pods / "volume" / "token", b"x")
     granted = [
-        world.host.access.granted(world.host.files.descriptor(path), Principal.USER)
+        world.granted(world.host.files.descriptor(path), Principal.USER)
         for path in (pods, pods / "volume", pods / "volume" / "token")
     ]
     assert granted == [READ_RUN, READ_RUN | FILE_ADD, READ_RUN]
@@ -175,7 +175,7 @@ def test_what_a_descriptor_grants(
 ) -> None:
     # AccessCheck wants a group, and asks it nothing.
     descriptor = replaced(SecurityDescriptor.parse(sddl), group=SYSTEM)
-    granted = {principal: world.host.access.granted(descriptor, principal) for principal in Principal}
+    granted = {principal: world.granted(descriptor, principal) for principal in Principal}
     assert granted == {
         Principal.SYSTEM: system,
         Principal.ADMINISTRATOR: administrator,
@@ -215,7 +215,7 @@ def test_access_is_judged_by_windows_rules_as_we_know_them(
     world: World, owner: str, aces: tuple[Ace, ...], principal: Principal
 ) -> None:
     descriptor = SecurityDescriptor(NOBODYS if world.under_wine else owner, SYSTEM, aces)
-    assert world.host.access.granted(descriptor, principal) == descriptor.granted(GROUPS[principal])
+    assert world.granted(descriptor, principal) == descriptor.granted(GROUPS[principal])
 
 
 def test_the_suite_runs_as_an_administrator(world: World) -> None:

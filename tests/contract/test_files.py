@@ -359,7 +359,7 @@ def test_a_file_has_its_descriptor_before_its_content(world: World) -> None:
 
     files.write(world.folder / "file", content(), PRIVATE_FILE)
     for descriptor in seen:
-        assert world.host.access.granted(descriptor, Principal.USER) == 0
+        assert world.granted(descriptor, Principal.USER) == 0
         assert world.under_wine or descriptor.equivalent(PRIVATE_FILE)
     assert len(seen) == 2
 

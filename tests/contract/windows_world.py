@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 from agent.host.port import Control, EventLevel
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.windows import open_windows
-from agent.records import replaced
 from contract.world import Sharing, runs_under_wine
 from lab.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from agent.host.port import Principal
+    from agent.host.sddl import SecurityDescriptor
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -47,12 +49,15 @@ class WindowsWorld:
     def __init__(self) -> None:
         self.host = open_windows()
         self.under_wine = runs_under_wine()
-        if self.under_wine:
-            from contract.wine_access import TokenAccess
-
-            self.host = replaced(self.host, access=TokenAccess(_own_sid()))
         # Right below C:, where no link of the machine's own is on the way.
         self.folder = PureWindowsPath(f"C:\\wmcb-contract-{secrets.token_hex(4)}")
+
+    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
+        if self.under_wine:  # which does not have Authz
+            from contract.wine_access import granted
+        else:
+            from contract.windows_access import granted
+        return granted(descriptor, principal)
 
     def outside(self, path: PureWindowsPath) -> Path:
         return Path(path)
@@ -156,16 +161,6 @@ class WindowsWorld:
         finally:
             win32service.CloseServiceHandle(handle)
             win32service.CloseServiceHandle(manager)
-
-
-def _own_sid() -> str:
-    import win32api
-    import win32con
-    import win32security
-
-    token = win32security.OpenProcessToken(win32api.GetCurrentProcess(), win32con.TOKEN_QUERY)
-    sid, _ = win32security.GetTokenInformation(token, win32security.TokenUser)
-    return str(win32security.ConvertSidToStringSid(sid))
 
 
 def _remove(folder: PureWindowsPath) -> None:

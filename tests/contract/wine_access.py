@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from agent.host.port import Principal
 from agent.host.principals import SIDS
 from agent.host.sddl import FILE_ALL, FILE_EXECUTE, FILE_READ, FILE_WRITE, SecurityDescriptor
-from agent.host.windows.access import WindowsAccess, judgeable
 from agent.host.windows.api.binding import dll, judged, succeeding
-from agent.host.windows.api.security import binary_descriptor, binary_sid
+from agent.host.windows.api.security import account_of_this_process, binary_descriptor
+from contract.windows_access_checks import binary_sid, judgeable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,22 +73,19 @@ _access_check = succeeding(
 # fmt: on
 
 
-class TokenAccess(WindowsAccess):
-    def __init__(self, own_sid: str) -> None:
-        self._own_sid = own_sid
-
-    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
-        if descriptor.aces is None:
-            return FILE_ALL
-        user, *groups = SIDS[principal]
-        if principal is Principal.ADMINISTRATOR:
-            # Whom Wine runs as: it writes the files' owner where Windows has Administrators.
-            user = self._own_sid
-        with ExitStack() as made:
-            token = _token(made, user, groups)
-            address = made.enter_context(binary_descriptor(str(judgeable(descriptor))))
-            rights = (1 << bit for bit in range(32) if FILE_ALL & 1 << bit)
-            return sum(right for right in rights if _allows(address, token, right))
+def granted(descriptor: SecurityDescriptor, principal: Principal) -> int:
+    """Return the access mask that Wine grants at most."""
+    if descriptor.aces is None:
+        return FILE_ALL
+    user, *groups = SIDS[principal]
+    if principal is Principal.ADMINISTRATOR:
+        # Wine runs as this account, and writes the files' owner where Windows has Administrators.
+        user = account_of_this_process()
+    with ExitStack() as made:
+        token = _token(made, user, groups)
+        address = made.enter_context(binary_descriptor(str(judgeable(descriptor))))
+        rights = (1 << bit for bit in range(32) if FILE_ALL & 1 << bit)
+        return sum(right for right in rights if _allows(address, token, right))
 
 
 def _allows(descriptor: int, token: wintypes.HANDLE, right: int) -> bool:

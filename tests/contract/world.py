@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import PureWindowsPath
 
-    from agent.host.port import Control, EventLevel, Host
+    from agent.host.port import Control, EventLevel, Host, Principal
+    from agent.host.sddl import SecurityDescriptor
 
 wine_cannot = pytest.mark.wine_cannot
 """`@wine_cannot("why")`: Wine cannot show this case; there it is reported as not shown.
@@ -37,6 +38,9 @@ class World(Protocol):
 
     folder: PureWindowsPath
     """Made for this case and empty; its descriptor is PRIVATE_DIRECTORY."""
+
+    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
+        """Return the access mask that the machine's own access check grants at most."""
 
     def outside(self, path: PureWindowsPath) -> pathlib.Path:
         """Where the file lies for the system that the test runs on: to look at it without the host."""

@@ -9,6 +9,7 @@ from pathlib import Path, PureWindowsPath
 
 from agent.cli import main
 from agent.host.port import Host, Principal, ServiceDefinition
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
@@ -75,7 +76,7 @@ def show_who_may_do_what(host: Host) -> None:
 
 
 def what_is_granted(host: Host, path: PureWindowsPath, principal: Principal) -> str:
-    mask = host.access.granted(host.files.descriptor(path), principal)
+    mask = host.files.descriptor(path).granted(SIDS[principal])
     rights = {"reads": FILE_READ, "writes": FILE_WRITE}
     return " and ".join(name for name, bits in rights.items() if mask & bits == bits) or "nothing"
 

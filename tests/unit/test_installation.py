@@ -9,6 +9,7 @@ import pytest
 
 from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host, Principal, RecoveryAction, ServiceState, StartType
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
@@ -67,7 +68,7 @@ def test_users_may_run_it_and_never_write(host: Host) -> None:
         INSTALLED / "wmcb.exe",
         INSTALLED / "runtime" / "_ssl.pyd",
     ):
-        granted = host.access.granted(host.files.descriptor(path), Principal.USER)
+        granted = host.files.descriptor(path).granted(SIDS[Principal.USER])
         assert granted == FILE_READ | FILE_EXECUTE, path
 
 
@@ -134,7 +135,7 @@ def test_kubeadm_is_laid_out_where_that_is_asked_for(host: Host) -> None:
     assert host.files.observe(kubeadm) is None
     installation.install(host, PROGRAM, as_kubeadm=True)
     assert host.files.read(kubeadm) == b"program 1"
-    granted = host.access.granted(host.files.descriptor(kubeadm), Principal.USER)
+    granted = host.files.descriptor(kubeadm).granted(SIDS[Principal.USER])
     assert granted == FILE_READ | FILE_EXECUTE
     unpack(host, "2")
     installation.install(host, PROGRAM)
@@ -199,7 +200,7 @@ def test_a_file_that_is_as_it_should_be_is_not_written_again(host: Host) -> None
     installation.install(host, PROGRAM)
     assert host.files.observe(library) == before
     assert host.files.read(INSTALLED / "wmcb.exe") == b"program 2"
-    assert host.access.granted(host.files.descriptor(library), Principal.USER) == FILE_READ | FILE_EXECUTE
+    assert host.files.descriptor(library).granted(SIDS[Principal.USER]) == FILE_READ | FILE_EXECUTE
 
 
 def test_the_installed_program_leaves_its_own_removal_to_the_next_start(host: Host) -> None:

@@ -28,9 +28,6 @@ class SandboxAccess:
         self._facts = facts
         self._descriptors = descriptors
 
-    def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
-        return descriptor.granted(SIDS[principal])
-
     def is_administrator(self) -> bool:
         return self._facts.is_administrator()
 
@@ -64,4 +61,4 @@ class SandboxAccess:
 
     def _grants(self, descriptor: SecurityDescriptor, mask: int) -> bool:
         caller = Principal.ADMINISTRATOR if self.is_administrator() else Principal.USER
-        return self.granted(descriptor, caller) & mask == mask
+        return descriptor.granted(SIDS[caller]) & mask == mask

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.host.port import Principal
+from agent.host.principals import SIDS
 from agent.host.sddl import ADMINISTRATORS, SYSTEM, SecurityDescriptor
 from sandbox.cli.given import Machine, program
 from unit.fetch.authority import issue, serving
@@ -149,7 +150,7 @@ def test_former_folders_and_keys_in_them_are_for_administrators(windows: Machine
     assert join(windows, cluster).code == 0
     for path in (*folders, *keys):
         descriptor = files.descriptor(path)
-        assert windows.host.access.granted(descriptor, Principal.USER) == 0, path
+        assert descriptor.granted(SIDS[Principal.USER]) == 0, path
         assert all(ace.sid in (SYSTEM, ADMINISTRATORS) for ace in descriptor.aces or ()), path
     assert windows.wmcb("status").code == 0
     assert windows.wmcb("reset").code == 0

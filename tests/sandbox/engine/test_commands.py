@@ -11,6 +11,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.errors import NotFound, TimedOut
 from agent.host.port import Principal
+from agent.host.principals import SIDS
 from agent.records import replaced
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Command, File, Inline, Shell, Specification, Want
@@ -44,7 +45,7 @@ class Shells:
         assert seconds == COMMAND.within_seconds
         script = PureWindowsPath(words[-1])
         for secret in (script, log):
-            assert not self._real.access.granted(self._real.files.descriptor(secret), Principal.USER)
+            assert not self._real.files.descriptor(secret).granted(SIDS[Principal.USER])
         self.words.append(words)
         self.scripts.append(self._real.files.read(script))
         return self._exit_code

@@ -14,6 +14,7 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.port import Principal, ServiceDefinition, ServiceState
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.replacing import PATIENCE_SECONDS
 from agent.host.sandbox import held
@@ -72,8 +73,8 @@ GRANTED = {
 def test_users_may_do_no_more_than_they_are_to(host: Host, path: PureWindowsPath, granted: int) -> None:
     run(host, nodes.node())
     descriptor = host.files.descriptor(path)
-    assert host.access.granted(descriptor, Principal.USER) & (READING | WRITING) == granted
-    assert host.access.granted(descriptor, Principal.ADMINISTRATOR) & WRITING == WRITING
+    assert descriptor.granted(SIDS[Principal.USER]) & (READING | WRITING) == granted
+    assert descriptor.granted(SIDS[Principal.ADMINISTRATOR]) & WRITING == WRITING
 
 
 def test_everything_is_born_with_its_protection(host: Host) -> None:

@@ -10,6 +10,7 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, preview, reset, status
 from agent.host.port import Principal
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.records import replaced
@@ -48,7 +49,7 @@ def node() -> Specification:
 
 
 def granted(host: Host, path: PureWindowsPath) -> int:
-    return host.access.granted(host.files.descriptor(path), Principal.USER)
+    return host.files.descriptor(path).granted(SIDS[Principal.USER])
 
 
 @pytest.mark.parametrize("opened", OPENED.values(), ids=OPENED)

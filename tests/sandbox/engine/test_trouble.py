@@ -27,6 +27,7 @@ from agent.host.port import (
     ServiceDefinition,
     ServiceState,
 )
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
@@ -221,7 +222,7 @@ def test_nothing_is_read_of_a_folder_that_users_can_fill(host: Host) -> None:
     host.files.make_directory(STATE, OPEN)
 
     def read(path: PureWindowsPath, *given: Any) -> bytes:
-        assert not host.access.granted(host.files.descriptor(STATE), Principal.USER)
+        assert not host.files.descriptor(STATE).granted(SIDS[Principal.USER])
         return host.files.read(path, *given)
 
     run(changed(host, files={"read": read}), nodes.node())
@@ -439,7 +440,7 @@ def test_what_users_could_write_stays_closed_when_a_reset_is_taken_back(host: Ho
     with pytest.raises(TakenBack):
         reset(full_for_the_inventory(host), "test", Silent())
     descriptor = host.files.descriptor(nodes.K / "version.dll")
-    assert not host.access.granted(descriptor, Principal.USER) & FILE_WRITE & ~FILE_READ
+    assert not descriptor.granted(SIDS[Principal.USER]) & FILE_WRITE & ~FILE_READ
 
 
 def test_a_memory_that_is_held_keeps_no_failed_run_from_being_taken_back(host: Host) -> None:

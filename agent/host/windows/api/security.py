@@ -1,4 +1,4 @@
-"""Security descriptors, tokens and access checks (advapi32, authz)."""
+"""Security descriptors and tokens (advapi32)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ _to_text = succeeding(
     _advapi32, "ConvertSecurityDescriptorToStringSecurityDescriptorW", _BOOL,
     _POINTER, _DWORD, _DWORD, ctypes.POINTER(_POINTER), ctypes.POINTER(_DWORD),
 )
-_sid_from_text = succeeding(_advapi32, "ConvertStringSidToSidW", _BOOL, _TEXT, ctypes.POINTER(_POINTER))
 _get_object_security = succeeding(
     _advapi32, "GetKernelObjectSecurity", _BOOL, _HANDLE, _DWORD, _POINTER, _DWORD, ctypes.POINTER(_DWORD)
 )
@@ -88,17 +87,6 @@ def binary_descriptor(text: str) -> Iterator[int]:
     """The address of a self-relative descriptor, valid inside the block."""
     address = _POINTER()
     _from_text(text, _SDDL_REVISION, address, None)
-    try:
-        yield address.value or 0
-    finally:
-        _free(address)
-
-
-@contextmanager
-def binary_sid(text: str) -> Iterator[int]:
-    """The address of a SID, valid inside the block."""
-    address = _POINTER()
-    _sid_from_text(text, address)
     try:
         yield address.value or 0
     finally:

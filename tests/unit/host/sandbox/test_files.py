@@ -13,6 +13,7 @@ import pytest
 
 from agent.host.errors import AccessDenied, BadName, NotFound
 from agent.host.port import Principal
+from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.descriptors import Descriptors
@@ -33,7 +34,7 @@ posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs permissio
 
 def may(host: Host, path: PureWindowsPath) -> int:
     """What a plain user may do with it."""
-    return host.access.granted(host.files.descriptor(path), Principal.USER)
+    return host.files.descriptor(path).granted(SIDS[Principal.USER])
 
 
 def test_a_new_sandbox_looks_like_a_new_windows(sandbox: Sandbox) -> None:

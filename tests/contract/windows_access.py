@@ -1,4 +1,4 @@
-"""Access checks for whom nobody has a token of (authz)."""
+"""Access judged by Windows for accounts of which there is no token (authz)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from contextlib import ExitStack
 from ctypes import wintypes
 from typing import TYPE_CHECKING
 
+from agent.host.principals import SIDS
+from agent.host.sddl import FILE_ALL, SecurityDescriptor
 from agent.host.windows.api.binding import dll, judged, succeeding
-from agent.host.windows.api.security import binary_descriptor, binary_sid
+from agent.host.windows.api.security import binary_descriptor
+from contract.windows_access_checks import binary_sid, judgeable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from agent.host.port import Principal
 
 _NO_AUDIT = 0x1
 _SKIP_TOKEN_GROUPS = 0x2
@@ -87,8 +92,11 @@ _check = succeeding(
 # fmt: on
 
 
-def granted(descriptor: str, user: str, groups: Sequence[str]) -> int:
-    """The most that this user in these groups is granted."""
+def granted(descriptor: SecurityDescriptor, principal: Principal) -> int:
+    """Return the access mask that Windows grants at most."""
+    if descriptor.aces is None:
+        return FILE_ALL
+    user, *groups = SIDS[principal]
     with ExitStack() as made:
         manager = _POINTER()
         _make_manager(_NO_AUDIT, None, None, None, None, manager)
@@ -97,7 +105,7 @@ def granted(descriptor: str, user: str, groups: Sequence[str]) -> int:
         mask, audit, error = _DWORD(), _DWORD(), _DWORD()
         request = _Request(desired=_MAXIMUM_ALLOWED)
         reply = _Reply(1, ctypes.pointer(mask), ctypes.pointer(audit), ctypes.pointer(error))
-        address = made.enter_context(binary_descriptor(descriptor))
+        address = made.enter_context(binary_descriptor(str(judgeable(descriptor))))
         _check(0, context, request, None, address, None, 0, reply, None)
         return mask.value
 
