@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from exebuild import assembly, signing
@@ -62,16 +61,9 @@ def _vulnerabilities(given: argparse.Namespace) -> str:
     from releasing import vulnerabilities
 
     files = vulnerabilities.lock_files(LOCKS)
-    packages = vulnerabilities.locked(files)
-    if given.advisories:
-        from releasing import advisories
-
-        told = advisories.told_of(packages, Path(given.advisories))
-    else:
-        told = vulnerabilities.ask(files)
-    verdict = vulnerabilities.judged(packages, told, datetime.now(UTC).date())
+    verdict = vulnerabilities.judged(vulnerabilities.locked(files), vulnerabilities.ask(files))
     text = vulnerabilities.report(verdict)
-    if verdict.known or (given.must_answer and not verdict.is_answer):
+    if verdict.known or (given.must_answer and verdict.unanswered):
         raise ReleaseError(text)
     return text
 
@@ -92,12 +84,7 @@ def arguments() -> argparse.ArgumentParser:
     collect.add_argument("address", metavar="URL", help="where its files will be")
     collect.set_defaults(run=_collect)
     known = commands.add_parser("vulnerabilities", help="known ones of all that packaging/locks pins")
-    known.add_argument(
-        "--must-answer", action="store_true", help="fail where a package is not told of, or by old news"
-    )
-    known.add_argument(
-        "--advisories", metavar="FOLDER", help="a copy of OSV's or PyPA's, where there is no network"
-    )
+    known.add_argument("--must-answer", action="store_true", help="fail where a package is not told of")
     known.set_defaults(run=_vulnerabilities)
     return parser
 

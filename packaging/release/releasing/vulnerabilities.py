@@ -1,4 +1,4 @@
-"""Known vulnerabilities of everything that is locked, as pip-audit finds them or advisories tell them.
+"""Known vulnerabilities of everything that is locked, as pip-audit finds them.
 
 pip-audit says "no known vulnerabilities" also where it could ask nobody: a package that its index does not
 know is skipped, and that is no error to it. Here each locked package has to have been answered for.
@@ -16,15 +16,13 @@ from releasing import ReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import date
     from pathlib import Path
+
+    Told = Mapping["Package", tuple["Advisory", ...]]
 
 _PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)", re.MULTILINE)
 _NONE, _SOME = 0, 1
 """What pip-audit ends with when it has answers."""
-
-OLDEST_DAYS = 30
-"""A copy of advisories that is older is no answer where there has to be one."""
 
 
 class Package(NamedTuple):
@@ -45,26 +43,11 @@ class Advisory(NamedTuple):
         return f"{names}, fixed in {', '.join(self.fixed)}" if self.fixed else f"{names}, not fixed yet"
 
 
-class Told(NamedTuple):
-    """What somebody says of packages; of one that is not in it nothing could be learned."""
-
-    advisories: Mapping[Package, tuple[Advisory, ...]]
-    until: date | None = None
-    """Where a copy says it: the day of what it knows last."""
-
-
 class Verdict(NamedTuple):
     known: tuple[tuple[Package, Advisory], ...]
     clean: tuple[Package, ...]
     unanswered: tuple[Package, ...]
     """Those of which nothing could be learned."""
-    until: date | None
-    days: int
-    """How old the copy is."""
-
-    @property
-    def is_answer(self) -> bool:
-        return not self.unanswered and self.days <= OLDEST_DAYS
 
 
 def lock_files(folder: Path) -> list[Path]:
@@ -86,11 +69,11 @@ def normalized(name: str) -> str:
 
 
 def ask(files: Iterable[Path]) -> Told:
-    """What pip-audit says of these lock files."""
-    return Told({package: found for file in files for package, found in _asked(file).items()})
+    """What pip-audit says of these lock files; of a package that is not in it nothing could be learned."""
+    return {package: found for file in files for package, found in _asked(file).items()}
 
 
-def _asked(file: Path) -> dict[Package, tuple[Advisory, ...]]:
+def _asked(file: Path) -> Told:
     """Nothing where nobody could be asked."""
     # The packages themselves are not looked at: hashes say which they are, and others are for another system.
     options = ["--disable-pip", "--require-hashes", "--format", "json", "--progress-spinner", "off"]
@@ -101,7 +84,7 @@ def _asked(file: Path) -> dict[Package, tuple[Advisory, ...]]:
     return answers(done.stdout) if done.returncode in (_NONE, _SOME) and done.stdout else {}
 
 
-def answers(text: str) -> dict[Package, tuple[Advisory, ...]]:
+def answers(text: str) -> Told:
     """Out of pip-audit's own document."""
     try:
         return {
@@ -117,16 +100,14 @@ def _answer(entry: dict[str, Any]) -> Advisory:
     return Advisory(entry["id"], tuple(entry.get("aliases", ())), tuple(entry.get("fix_versions", ())))
 
 
-def judged(packages: Iterable[Package], told: Told, today: date) -> Verdict:
+def judged(packages: Iterable[Package], told: Told) -> Verdict:
     """What this says of these packages."""
     wanted = sorted(packages)
-    known = [(package, advisory) for package in wanted for advisory in told.advisories.get(package, ())]
+    known = [(package, advisory) for package in wanted for advisory in told.get(package, ())]
     return Verdict(
         tuple(known),
-        tuple(package for package in wanted if told.advisories.get(package) == ()),
-        tuple(package for package in wanted if package not in told.advisories),
-        told.until,
-        (today - told.until).days if told.until else 0,
+        tuple(package for package in wanted if told.get(package) == ()),
+        tuple(package for package in wanted if package not in told),
     )
 
 
@@ -139,10 +120,4 @@ def report(verdict: Verdict) -> str:
     else:
         lines += [f"{package}: nobody told of it" for package in verdict.unanswered]
         lines.append(f"{len(verdict.known)} known vulnerabilities in {count} packages")
-    if verdict.until:
-        lines.append(f"the copy's newest advisory is of {verdict.until}, {verdict.days} days ago")
-    if verdict.days > OLDEST_DAYS:
-        lines.append(
-            f"a copy older than {OLDEST_DAYS} days is no answer: what became known since is not in it"
-        )
     return "\n".join(lines)
