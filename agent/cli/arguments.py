@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent.cli.given import GivenFile
-    from agent.cli.join_cluster import Search
 
 
 class Option:
@@ -92,7 +91,7 @@ class Command:
 class Request:
     """What was asked for. `command` is None when help is wanted for several, or all."""
 
-    __slots__ = ("command", "files", "off", "operand", "search", "values", "words")
+    __slots__ = ("command", "files", "off", "operand", "values", "words")
 
     def __init__(
         self,
@@ -110,8 +109,6 @@ class Request:
         """Names of the switches that were given as `--name=false`."""
         self.files: dict[str, GivenFile] = {}
         """Those that it names and somebody has asked for, by option: agent.cli.given."""
-        self.search: Search | None = None
-        """For the cluster to join, where that was begun early: agent.cli.beginning."""
 
     def has(self, option: Option) -> bool:
         return option.name in self.values

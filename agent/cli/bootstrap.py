@@ -51,8 +51,8 @@ MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""
 
 
-def run(request: Request, host: Host | None = None) -> int:
-    """Makes this machine a node, or shows what that would take. `host` is the machine, if it is open."""
+def run(request: Request) -> int:
+    """Makes this machine a node, or shows what that would take."""
     if request.has(options.ROLLBACK):
         return _take_back(request)
     if given_document(request) is options.USER_DATA:
@@ -62,7 +62,7 @@ def run(request: Request, host: Host | None = None) -> int:
         return user_data.run(request)
     if request.has(options.DRY_RUN):
         return plan(request)
-    host = host or open_machine(request)
+    host = open_machine(request)
     check_restart(request, host)
     if request.has(options.NODE_CONFIG):
         return _configured(request, host)

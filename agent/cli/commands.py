@@ -10,7 +10,7 @@ COMMANDS = (
         "",
         "make this machine a node, by --ignition and --kubelet",
         shown="(none)",
-        run="agent.cli.beginning:make_node",
+        run="agent.cli.bootstrap:run",
         options=(
             *options.NODE,
             *options.CONFIGURATION,

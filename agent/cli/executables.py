@@ -6,11 +6,7 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from agent.cli.meanwhile import begun
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agent.cli.arguments import Request
     from agent.cli.given import GivenFile
     from agent.host.port import Completed, Host
@@ -54,8 +50,8 @@ def fault_of_program(head: bytes, *, of_this_system: bool) -> str | None:
     return None
 
 
-def begin_to_ask(host: Host, program: GivenFile) -> Callable[[], Completed]:
-    """For its version, since it takes its time to start. The answer raises HostError."""
+def version_of(host: Host, program: GivenFile) -> Completed:
+    """Return what the program says when it is run with --version. Raises HostError."""
     command = (program.absolute, "--version")
     environment = {**os.environ, **_FOR_A_WORD}
-    return begun(lambda: host.processes.run(command, seconds=_SECONDS_FOR_VERSION, environment=environment))
+    return host.processes.run(command, seconds=_SECONDS_FOR_VERSION, environment=environment)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.machine import is_sandbox
-from agent.cli.meanwhile import begun
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound, WrongKind
 from agent.host.port import FileKind
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agent.cli.arguments import Option, Request
-    from agent.host.port import Completed, Host
+    from agent.host.port import Host
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 18
@@ -32,9 +31,6 @@ class GivenFile:
     def __init__(self, option: str, shown: str) -> None:
         self.option = option
         self.shown = shown
-        self.version: Callable[[], Completed] | None = None
-        """What it says when it is run for that, where that was begun early (agent.cli.beginning)."""
-        self._digest: Callable[[], str] = self._hashed
         self._neighbours: dict[str, GivenFile | None] = {}
 
     def blocks(self) -> Iterator[bytes]:
@@ -58,14 +54,8 @@ class GivenFile:
             return block[:size]
         return b""
 
-    def begin_to_hash(self) -> None:
-        self._digest = begun(self._hashed)
-
     @cached_property
     def sha256(self) -> str:
-        return self._digest()
-
-    def _hashed(self) -> str:
         digest = new_sha256()
         for block in self.blocks():
             digest.update(block)

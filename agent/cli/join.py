@@ -56,8 +56,8 @@ def node_to_join(
     patches = read_patches(_patch_files(request, host, configuration.patches_directory))
     endpoint = runtime_endpoint_of(request, host, configuration)
     name = name_of(configuration, host)
-    wished = wish()  # while the cluster is still being asked
-    cluster = _cluster(request, host, asking, name)
+    wished = wish()
+    cluster = find_cluster(configuration, name, host, discovery_file(request, host), asking.notice)
     found = _found(cluster, asking)
     _check(cluster, found, wished, asking)
     node = replaced(wished.node, runtime_endpoint=endpoint)
@@ -92,13 +92,6 @@ def _waits(request: Request, configuration: JoinConfiguration) -> bool:
 def _of(asking: Asking) -> JoinConfiguration:
     assert asking.join is not None, "it was asked to join"
     return asking.join
-
-
-def _cluster(request: Request, host: Host, asking: Asking, name: str) -> JoinCluster:
-    configuration, begun = _of(asking), request.search
-    if begun is not None and begun.is_for(configuration, name):
-        return begun.found(asking.notice)
-    return find_cluster(configuration, name, host, discovery_file(request, host), asking.notice)
 
 
 def _found(cluster: JoinCluster, asking: Asking) -> Found:

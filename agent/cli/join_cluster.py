@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from agent import node_credentials
 from agent.amounts import in_seconds
 from agent.cli.failure import BadInput, Failure
-from agent.cli.meanwhile import begun_quietly
 from agent.fetch.proxies import of_environment
 from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
@@ -81,24 +80,6 @@ def find_cluster(
             found = _asked(client, used, name, joins=own is None)
             _compare_clocks(client, notice)
             return found
-
-
-@frozen
-class Search:
-    """For a cluster, in a thread, while what is made of the answer is being imported."""
-
-    configuration: JoinConfiguration
-    name: str
-    found: Callable[[Notice], JoinCluster]
-    """What is to be said of it is said when this is called. Raises Failure."""
-
-    @classmethod
-    def begun(cls, configuration: JoinConfiguration, name: str, host: Host, given: Given) -> Search:
-        found = begun_quietly(lambda notice: find_cluster(configuration, name, host, given, notice))
-        return cls(configuration, name, found)
-
-    def is_for(self, configuration: JoinConfiguration, name: str) -> bool:
-        return (self.configuration, self.name) == (configuration, name)
 
 
 def own_kubeconfig(host: Host) -> Kubeconfig | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.command_line import called, option_here, words_of
-from agent.cli.executables import HEAD, begin_to_ask, fault_of_program, kubelet_in_place
+from agent.cli.executables import HEAD, fault_of_program, kubelet_in_place, version_of
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
@@ -40,7 +40,7 @@ class KubeletProgram:
 
     @property
     def release(self) -> Kubelet:
-        """As it says itself: waited for where it has not answered yet. Raises BadUsage."""
+        """As it says itself. Raises BadUsage."""
         return self.ask()
 
 
@@ -89,7 +89,7 @@ def said_release(request: Request) -> Kubelet | None:
 
 
 def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Callable[[], Kubelet]:
-    """It is asked at once, since a program takes its time to start, and heard when somebody wants to know."""
+    """Return what asks the program for its release, once."""
     can_run = sys.platform == "win32" and not is_sandbox(request)
     if not can_run:
         advice = (
@@ -97,12 +97,11 @@ def _asked(request: Request, host: Host, file: GivenFile, asking: Asking) -> Cal
         )
         asking.warn(f"kubelet.exe cannot be asked for its version here; 1.{NEWEST} is assumed ({advice})")
         return Kubelet
-    answer = file.version or begin_to_ask(host, file)
-    return cache(lambda: release_of(answer, file, asking))
+    return cache(lambda: release_of(lambda: version_of(host, file), file, asking))
 
 
 def release_of(result: Callable[[], Completed], file: GivenFile, asking: Asking) -> Kubelet:
-    """What the program says, when it has answered. Raises BadUsage for one that is no kubelet."""
+    """What the program says. Raises BadUsage for one that is no kubelet."""
     try:
         answer = result()
     except HostError as fault:

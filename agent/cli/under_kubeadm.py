@@ -22,9 +22,9 @@ _SECONDS = 60.0
 
 
 def join(request: Request) -> int:
-    from agent.cli.beginning import make_node
+    from agent.cli import bootstrap
 
-    return make_node(as_worker(request, _tell))
+    return bootstrap.run(as_worker(request, _tell))
 
 
 def preflight(request: Request) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from agent.cli import options
 from agent.cli.arguments import Request
 from agent.cli.failure import BadInput
 from agent.cli.given import given_file
-from agent.cli.meanwhile import begun
 from agent.host.sandbox import open_sandbox
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ def test_a_file_is_read_and_hashed_once(tmp_path: Path) -> None:
     program.write_bytes(b"MZ 1")
     request = Request((), None, {options.KUBELET.name: str(program)})
     host = open_sandbox(tmp_path / "c")
-    given_file(request, options.KUBELET, host).begin_to_hash()
     first = given_file(request, options.KUBELET, host).sha256
     program.write_bytes(b"MZ 2")
     assert first == sha256(b"MZ 1").hexdigest()
@@ -36,18 +33,3 @@ def test_one_that_is_missing_is_told_each_time(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(BadInput):
             given_file(request, options.KUBELET, open_sandbox(tmp_path / "c"))
-
-
-def test_what_was_begun_goes_on_meanwhile() -> None:
-    go_on = threading.Event()
-    result = begun(lambda: go_on.wait(10))
-    go_on.set()
-    assert result()
-    assert result()
-
-
-def test_a_fault_is_raised_where_it_is_waited_for() -> None:
-    result = begun(lambda: 1 / 0)
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError):
-            result()
