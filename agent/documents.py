@@ -13,12 +13,12 @@ import codecs
 import json
 import math
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
 from agent.json_faults import json_fault
-from agent.records import field, frozen
 from agent.redaction import register_document
 from agent.yaml_events import MOST_VALUES, Builder, Place
 from agent.yaml_faults import yaml_fault
@@ -53,7 +53,7 @@ class NotReadable(Exception):
         self.at = at
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Document:
     value: dict[str, Value]
     positions: Mapping[Place, Position] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Document:
     """The same of each key, by the place of its value."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Reading:
     value: Value
     positions: Mapping[Place, Position] = field(default_factory=dict)

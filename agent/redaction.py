@@ -1,9 +1,9 @@
 """The one function through which all goes that leaves this process, so that no secret does.
 
 Secrets are registered by value where they are parsed: tokens, keys, fields with a secret's name, and fields
-of records that are not shown. `redacted` finds these wherever they stand and however they are written:
-escaped, quoted, encoded. Patterns come second, for what was never parsed, as a token that was given to a
-wrong option. What is registered is held in memory alone, and never written.
+that a dataclass leaves out of its repr. `redacted` finds these wherever they stand and however they are
+written: escaped, quoted, encoded. Patterns come second, for what was never parsed, as a token that was given
+to a wrong option. What is registered is held in memory alone, and never written.
 
 Every command imports this, so it imports next to nothing itself.
 """

@@ -5,10 +5,9 @@ from __future__ import annotations
 import binascii
 import ipaddress
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
-
-from agent.records import frozen
 
 _COMMON_NAME, _ORGANISATION, _UNIT = b"\x55\x04\x03", b"\x55\x04\x0a", b"\x55\x04\x0b"
 _NAME_PARTS = {_COMMON_NAME: "CN", _ORGANISATION: "O", _UNIT: "OU"}
@@ -30,7 +29,7 @@ _LONGEST = 100
 _MOMENT = re.compile("([0-9]{4})" + 5 * "([0-9]{2})" + "Z")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Certificate:
     subject: str
     issuer: str

@@ -6,11 +6,10 @@ is, and how it is refused, differs from one format to another.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import yaml
-
-from agent.records import field, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +24,7 @@ _MERGE = "<<"
 _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@mutable
+@dataclass(slots=True)
 class _Open(Generic[Made]):
     """A mapping or list that has not ended yet."""
 

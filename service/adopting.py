@@ -6,13 +6,13 @@ What cannot be read, is not signed, or cannot be made leaves all as it is. Only 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy
 from agent.engine.run import TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration import LOG_RUNNER, compile_node, turn
 from agent.spec import Specification
@@ -556,8 +556,8 @@ class Adopting:
         self._telling.tell_once(_NOT_DONE, Event.FAILED, line)
         self._stand(state=State.FAILED, error=text, turn=None, failed_by=text)
 
-    def _stand(self, **changes: object) -> None:
-        now = replaced(self._standing, **changes)
+    def _stand(self, **changes: Any) -> None:
+        now = replace(self._standing, **changes)
         if now != self._standing:
             self._standing = now
             standing.write(self._host, now)

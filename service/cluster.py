@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +23,6 @@ from agent.kube.client import Client, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following
 from agent.kube.pins import pins_in
-from agent.records import field, frozen
 from agent.spec import Service
 from service.signals import Signal, Source
 
@@ -51,13 +51,13 @@ _RIGHTS = "packaging/manifests/following, with its namespace and name in it,"
 _NODE = re.compile(r"CN=system:node:([^,]+)")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Seen:
     thing: Object | None = None
     """None where there is none of that name."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Node:
     """As much of it as counts here: a kubelet changes it every few minutes."""
 

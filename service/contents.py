@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
-from agent.records import replaced
 from agent.sources.node_configuration import Unobtainable
 from service.signals import Signal, Source
 
@@ -149,7 +149,7 @@ class Contents:
 def _as_asked(artifacts: Sequence[Artifact]) -> Sequence[Artifact]:
     """Without what is known only when it has come."""
     return [
-        replaced(artifact, files=None, digest="" if artifact.checksums else artifact.digest)
+        replace(artifact, files=None, digest="" if artifact.checksums else artifact.digest)
         for artifact in artifacts
     ]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, MarkedForDeletion, NotFound
 from agent.host.port import ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
-from agent.records import frozen
 from service import installation
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SERVICE = "wmcb-continue"
 COMMAND = "continue"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Put:
     arguments: Sequence[str]
     folder: str

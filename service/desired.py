@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
 from agent.kube.answers import at, text_at
-from agent.records import frozen, replaced
 from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
 from agent.sources.signatures import Refused as NotSigned
 from agent.sources.signatures import bound, public_key, signing_command, verified
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Labels = Mapping[str, str]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Desired:
     content: str
     """A hash of all that the ConfigMap holds."""
@@ -45,7 +45,7 @@ class Desired:
 
     def only(self, documents: tuple[NodeConfiguration, ...]) -> Desired:
         """These of its documents."""
-        return replaced(self, documents=documents, digest=_digest(documents))
+        return replace(self, documents=documents, digest=_digest(documents))
 
     @property
     def with_program(self) -> NodeConfiguration | None:

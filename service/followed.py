@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ class NoConfigMap(ValueError):
     """The text names none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Followed:
     namespace: str
     name: str

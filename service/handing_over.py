@@ -8,12 +8,12 @@ in the place, whole.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
 from agent.host.errors import HostError, NotFound
 from agent.host.port import ServiceState
-from agent.records import replaced
 from agent.redaction import redacted
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
@@ -66,7 +66,7 @@ class HandingOver:
                 self._put(known, trial)
                 self._try(trial)
             except (Unfit, HostError) as fault:
-                trial = replaced(trial, why=" ".join(str(fault).split()))
+                trial = replace(trial, why=" ".join(str(fault).split()))
             else:
                 self._end(Succession(installed=trial.sha256))
                 text = f"wmcb {trial.version} has taken the place of {succession.own_version()}"
@@ -78,7 +78,7 @@ class HandingOver:
         """Raises Unfit, HostError."""
         if trial.times == _MOST_CUT_OFF:
             raise Unfit(f"it was cut off {trial.times} times")
-        self._write(known, replaced(trial, stage=Stage.PUTTING, times=trial.times + 1))
+        self._write(known, replace(trial, stage=Stage.PUTTING, times=trial.times + 1))
         self._stop()
         succession.take_word_back(self._host)
         program = str(succession.successor(self._host))
@@ -88,7 +88,7 @@ class HandingOver:
             last = next((line.strip() for line in reversed(said) if line.strip()), "nothing")
             raise Unfit(f"its installation ended with {done.exit_code}, and said: {last[-300:]}")
         self._stop()  # where Windows, whose recovery was due, has started the one before meanwhile
-        self._write(known, replaced(trial, stage=Stage.TRYING, times=trial.times + 1))
+        self._write(known, replace(trial, stage=Stage.TRYING, times=trial.times + 1))
 
     def _try(self, trial: Trial) -> None:
         """Raises Unfit, HostError, Asked."""
@@ -121,7 +121,7 @@ class HandingOver:
             raise Asked
 
     def _return(self, known: Succession, trial: Trial) -> None:
-        self._write(known, replaced(trial, stage=Stage.RETURNING))
+        self._write(known, replace(trial, stage=Stage.RETURNING))
         self._stop()
         program = succession.former(self._host) / installation.PROGRAM
         installation.install(self._host, program, trial.arguments)
@@ -138,7 +138,7 @@ class HandingOver:
         stop(self._host, installation.SERVICE, _STOP_SECONDS)
 
     def _write(self, known: Succession, trial: Trial) -> None:
-        succession.write(self._host, replaced(known, trial=trial))
+        succession.write(self._host, replace(known, trial=trial))
 
     def _end(self, known: Succession) -> None:
         """It has happened. Who runs now is told, so that it goes by this."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from agent.amounts import in_seconds
 from agent.engine.target import NODE
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
-from agent.records import frozen, replaced
 from agent.resources.kind import NotWell
 from agent.spec import HealthCheck
 
@@ -32,7 +32,7 @@ _SOONEST_SECONDS = 0.1
 """What is left by a clock's fractions alone is not asked for over and over."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Hung:
     how: str
     """In which way, and for how long."""
@@ -144,7 +144,7 @@ class Soundness:
                 continue
             if (lack := _lack(self._host, check)) is None:
                 within = min(check.within_seconds, _start_seconds(record))
-                self._well.append((key, replaced(check, within_seconds=within)))
+                self._well.append((key, replace(check, within_seconds=within)))
             else:
                 self.lack = f"{key}: {lack}"
 

@@ -7,6 +7,7 @@ under Program Files, where users may run it and only administrators may write, a
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from agent.host.port import (
     SidType,
 )
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.records import frozen
 from agent.resources.stopping import ask_to_stop
 from service.program import STOP_SECONDS
 
@@ -62,7 +62,7 @@ def definition(host: Host, arguments: Sequence[str] = ()) -> ServiceDefinition:
     )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Installed:
     unsupported: Sequence[str]
     """What this Windows would not keep of the registration."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
-from agent.records import field, frozen
 from agent.redaction import redacted
 from agent.release import RELEASE, build
 from agent.resources.kind import CannotBeSo
@@ -33,13 +33,13 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Sample:
     value: float
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Metric:
     name: str
     kind: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.engine.machine_lock import Busy, held_by_service
@@ -16,7 +17,6 @@ from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.kube.answers import at, items_at, text_at
-from agent.records import frozen, replaced
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from agent.spec import EnvironmentVariable
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
@@ -73,7 +73,7 @@ _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
 _RESTRICTED, _IMPORTED = "restricted kubeconfig", "imported certificates"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One thing as a whole, since a Node may ask for another version at any moment."""
 
@@ -155,7 +155,7 @@ class OperatorCluster:
             self._of_config_map = Watcher(self, lambda _: (path, name), take)
 
     def _take_config_map(self, asked: Asked, thing: Object | None) -> None:
-        self.asked = replaced(asked, config_map=Seen(thing))
+        self.asked = replace(asked, config_map=Seen(thing))
         self.tell()
 
 

@@ -6,11 +6,11 @@ run. Each stage is a run of the engine, all of them about one part.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.engine.run import make_so
 from agent.host.errors import HostError, TimedOut
-from agent.records import replaced
 from agent.sources.services_configmap import compile_services, read, scripts, stages
 from agent.spec import Specification
 from service.refusing import Refused, told
@@ -119,7 +119,7 @@ def believed_by(host: Host, bundle: PureWindowsPath | None) -> Sequence[TrustedC
 
 def only_services(configuration: ServicesConfigMap) -> ServicesConfigMap:
     """Without its variables."""
-    return replaced(configuration, environment={}, watched=())
+    return replace(configuration, environment={}, watched=())
 
 
 def other_files(host: Host, configuration: ServicesConfigMap) -> Iterator[str]:

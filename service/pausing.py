@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from agent.host.port import Host
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _FORMAT = 1
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Pause:
     until: float | None = None
     """Seconds since 1970; None until somebody ends it."""

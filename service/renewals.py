@@ -5,11 +5,11 @@ One that started anew while nobody looked is known by its time: whoever told it 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
-from agent.records import frozen, replaced
 from agent.resources import kind_named
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _MAY_HAVE_STARTED_IT_SECONDS = 5.0
 """Windows starts such a service when a program asks it for the first time, soon after that began itself."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Bereft:
     """Of our services, one that has not been restarted yet."""
 
@@ -83,7 +83,7 @@ class Renewals:
 
     def put_off(self, key: Key, until: float) -> None:
         if key in self._bereft:
-            self._bereft[key] = replaced(self._bereft[key], not_before=until)
+            self._bereft[key] = replace(self._bereft[key], not_before=until)
 
     def has_forgotten(self, name: str, processes: Callable[[], Iterable[int]]) -> bool:
         """Whether that service knows nothing of what these processes have told it."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
-from agent.records import frozen
 from agent.redaction import redacted
 from service.cluster import Unknown, identity, kubeconfig_of, proxies_of
 
@@ -47,7 +47,7 @@ _REASONS = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Report:
     subject: str
     """What is followed."""

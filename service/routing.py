@@ -6,13 +6,13 @@ part of its own of what is on the machine. While the cluster cannot be reached a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
 from agent.kube.answers import at, items_at, text_at
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
 from agent.spec import Specification
@@ -252,4 +252,4 @@ class _LeftOut:
 def _without(wanted: Specification, keys: Iterable[Key]) -> Specification:
     left = set(keys)
     wants = tuple(want for want in wanted.wants if want.key not in left)
-    return replaced(wanted, wants=wants)
+    return replace(wanted, wants=wants)

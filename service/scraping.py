@@ -10,9 +10,8 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +29,7 @@ _REASONS |= {500: "Internal Server Error", 503: "Service Unavailable"}
 _PLAIN = "text/plain; charset=utf-8"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Answer:
     status: int
     body: str

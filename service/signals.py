@@ -5,9 +5,8 @@ from __future__ import annotations
 import enum
 import queue
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +32,7 @@ class Source(enum.Enum):
     END = "end"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Signal:
     source: Source
     subject: str = ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotFound
 from agent.host.protection import PRIVATE_FILE
-from agent.records import frozen
 from agent.redaction import redacted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class State(enum.Enum):
     """There is none. What it made stays."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Standing:
     followed: str = ""
     """Its namespace and name."""

@@ -7,11 +7,11 @@ can stop this one, and put it back.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
 from agent.host.protection import PROGRAM_FILE
-from agent.records import frozen, replaced
 from agent.sources.node_configuration import Unobtainable, turn
 from agent.spec import Artifact
 from service import installation, succession
@@ -35,7 +35,7 @@ _SOON_SECONDS = 5.0
 _LONGEST_SECONDS = 600.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Lag:
     """Why another program than the wanted one keeps the node."""
 
@@ -104,10 +104,10 @@ class Succeeding:
         if not isinstance(version, Version):
             why = f"the wmcb.exe with sha256 {program.sha256[:12]} does not say what it is ({version})"
             self._telling.tell(Event.WENT_BACK, f"{why}; not tried until the ConfigMap is another")
-            self._forget_file(replaced(known, refusal=Refusal(program.sha256, content, why)))
+            self._forget_file(replace(known, refusal=Refusal(program.sha256, content, why)))
             return Lag(State.FAILED, why)
         if version == succession.own_version():
-            self._forget_file(replaced(known, installed=program.sha256, refusal=None))
+            self._forget_file(replace(known, installed=program.sha256, refusal=None))
             return None
         arguments = tuple(installation.arguments(self._host))
         trial = Trial(program.sha256, version, content, program.within_seconds, arguments)

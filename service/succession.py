@@ -9,12 +9,12 @@ from __future__ import annotations
 import enum
 import json
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import InUse, MarkedForDeletion, NotFound, ServiceAlreadyRunning
 from agent.host.port import Recovery, RecoveryAction, ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
-from agent.records import frozen, replaced
 from agent.release import RELEASE, build
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
@@ -34,7 +34,7 @@ _RESTART_AFTER_MILLISECONDS = 5_000
 _STOP_SECONDS = 10.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Version:
     release: str
     commit: str | None = None
@@ -52,7 +52,7 @@ class Stage(enum.Enum):
     """The old one is being put back."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Trial:
     sha256: str
     """Of the shipped file."""
@@ -70,7 +70,7 @@ class Trial:
     """The old one is put back."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Refusal:
     sha256: str
     content: str
@@ -78,7 +78,7 @@ class Refusal:
     why: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Succession:
     installed: str = ""
     """The sha256 of the shipped file of what runs, where a ConfigMap wanted it."""
@@ -189,7 +189,7 @@ def begin(host: Host, known: Succession, trial: Trial) -> None:
     """
     program = installation.place(host) / installation.PROGRAM
     installation.lay_out_at(host.files, program, former(host))
-    write(host, replaced(known, trial=trial))
+    write(host, replace(known, trial=trial))
     go_on(host)
 
 

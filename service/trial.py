@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -20,7 +19,7 @@ _KEPT_SECONDS = 900.0
 """It is called hung only when it has been ill for longer than it may be."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Trial:
     wanted: Desired
     former: Desired | None

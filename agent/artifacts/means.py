@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +20,7 @@ class NoMirror(ValueError):
     """The text says why."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Mirror:
     """What begins with the one is had from the other."""
 
@@ -32,7 +31,7 @@ class Mirror:
         return f"{self.original}={self.instead}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Means:
     mirrors: tuple[Mirror, ...] = ()
     folder: str = ""

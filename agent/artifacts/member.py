@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,11 +19,12 @@ class Nature(enum.Enum):
     OTHER = "device, or something else that no Windows file is"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Member:
     name: str
     """As it was written."""
     nature: Nature
     size: int
     """As the archive says."""
-    content: Callable[[], Iterator[bytes]] = field(compared=False, shown=False)
+    content: Callable[[], Iterator[bytes]] = field(compare=False, repr=False)

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
@@ -19,7 +20,6 @@ from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request, TooLa
 from agent.fetch.proxies import of_environment
 from agent.host.errors import NoSpace, NotFound
 from agent.host.protection import PRIVATE_FILE
-from agent.records import frozen, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -49,7 +49,7 @@ class Unseen:
     def tried_again(self, name: str, why: str, /) -> None: ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Part:
     """Where it lies while it comes."""
 
@@ -99,7 +99,7 @@ class Receiving:
         end = time.monotonic() + self._means.most
         for beginning in range(1, _MOST_BEGINNINGS + 1):
             is_resumed = self._begun().received > 0
-            limits = replaced(_LIMITS, size=self._artifact.size_limit)
+            limits = replace(_LIMITS, size=self._artifact.size_limit)
             limits = self._within(limits, max(end - time.monotonic(), 0.0))
             fetch = partial(self._fetcher.blocks, request, limits)
             try:
@@ -124,7 +124,7 @@ class Receiving:
         return Unusable(f"{fault}; if that is right, let its maxSize say more")
 
     def _within(self, limits: Limits, seconds: float) -> Limits:
-        return replaced(limits, patience=self._means.patience, total=min(limits.total, seconds))
+        return replace(limits, patience=self._means.patience, total=min(limits.total, seconds))
 
     def _proxies(self) -> Proxies:
         """As the machine has them now: this process may have begun before it was given them."""

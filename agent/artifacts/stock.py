@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.artifacts.failure import Unusable
@@ -19,7 +20,6 @@ from agent.artifacts.supplying import Supplying, identity, of_one_file
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NoSpace, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.records import replaced
 from agent.resources.artifact import known
 from agent.resources.trees import remove_tree
 from agent.spec import File, Lying, Unpacking
@@ -149,7 +149,7 @@ class Stock:
         with suppress(NotFound, ValueError, KeyError, TypeError):
             found = json.loads(self._host.files.read(self._note_of(artifact)))
             files = {str(path): str(sha256) for path, sha256 in found["files"].items()}
-            return replaced(artifact, digest=str(found["digest"]), files=files)
+            return replace(artifact, digest=str(found["digest"]), files=files)
         return None
 
     def _note_of(self, artifact: Artifact) -> PureWindowsPath:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +13,6 @@ from agent.artifacts.receiving import Part, Receiving
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
 from agent.host.protection import PRIVATE_FILE
-from agent.records import replaced
 from agent.spec import Unpacking
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Supplying:
             self._shelf.note(artifact, of_one_file(artifact, digest, sha256))
         elif before is None or before.files is None:
             files = self._unpacked(artifact.place, body, None)
-            self._shelf.note(artifact, replaced(artifact, digest=digest, files=files))
+            self._shelf.note(artifact, replace(artifact, digest=digest, files=files))
         else:
             missing = {path for path, sha256 in before.files.items() if sha256 in needed}
             self._unpacked(artifact.place, body, missing)
@@ -143,7 +143,7 @@ class Supplying:
 
 def of_one_file(artifact: Artifact, digest: str, sha256: str) -> Artifact:
     assert isinstance(artifact.place, PureWindowsPath)
-    return replaced(artifact, digest=digest, files={str(artifact.place): sha256})
+    return replace(artifact, digest=digest, files={str(artifact.place): sha256})
 
 
 def identity(artifact: Artifact) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent import documents
@@ -10,7 +11,6 @@ from agent.audit.finding import Finding, Result
 from agent.audit.running import PROXY, local_path, running
 from agent.host.errors import HostError, NotFound
 from agent.host.port import FileKind
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -156,4 +156,4 @@ def _with_configuration(kubelet: Running, found: Finding, wrong: Sequence[Findin
         return found
     wants = settings.repaired(kubelet, [_SETTINGS[each.id] for each in wrong])
     by_flag = _SETTINGS[found.id].flag in kubelet.flags
-    return found if by_flag else replaced(found, wants=wants)
+    return found if by_flag else replace(found, wants=wants)

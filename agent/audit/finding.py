@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from agent.spec import Want
@@ -23,7 +24,8 @@ class Result(enum.Enum):
     """On Windows."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One of a control; ids and their order are the benchmark's."""
 
@@ -33,7 +35,7 @@ class Finding:
     reason: str
     remedy: str = ""
     """Empty for what passes."""
-    wants: tuple[Want, ...] = field(default=(), shown=False)
+    wants: tuple[Want, ...] = field(default=(), repr=False)
     """What puts it right; none where only a person can."""
     is_unread: bool = False
     """Whether the kubelet's configuration, or another file that the control is about, could not be read."""

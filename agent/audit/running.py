@@ -6,6 +6,7 @@ The service may run it itself, under a log runner, or by NSSM and a script, as P
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent import command_lines, documents
 from agent.host.errors import HostError
 from agent.host.port import FileKind
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,15 +47,16 @@ _FLAG = re.compile(
 )
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Running:
-    host: Host = field(shown=False)
-    installed: InstalledService = field(shown=False)
+    host: Host = field(repr=False)
+    installed: InstalledService = field(repr=False)
     programs: tuple[PureWindowsPath, ...]
     """What the service runs, the scripts among them."""
     flags: Mapping[str, str]
     """The last one of each name; a flag without a value is "true"."""
-    read: Callable[[PureWindowsPath], Mapping[str, Value]] = field(shown=False)
+    read: Callable[[PureWindowsPath], Mapping[str, Value]] = field(repr=False)
     """One file of its configuration. Raises HostError, documents.NotReadable."""
 
     @property

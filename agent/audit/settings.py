@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.audit.finding import Result
-from agent.records import frozen
 from agent.sources.kubeadm import durations
 from agent.spec import File, Inline, Protection
 
@@ -23,7 +23,7 @@ _STRONG = re.compile(r"TLS_((ECDHE_(ECDSA|RSA)|RSA)_WITH_)?(AES_\d+_GCM|CHACHA20
 """As the benchmark has it, which takes RSA's own key exchange with AES-GCM for strong enough."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Setting:
     name: str
     """Its path in the configuration."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.failure import BadInput, Failure
 from agent.cli.streams import tell
-from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -33,7 +33,7 @@ def _nothing(notice: Notice) -> AbstractContextManager[None]:  # noqa: ARG001 - 
     return nullcontext()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Asking:
     ignored: Collection[str] = ()
     """Ids of checks whose errors are no more than warnings."""
@@ -41,7 +41,7 @@ class Asking:
     kubelet: Option = options.KUBELET
     notice: Notice = _tell
     """Takes a line for a person."""
-    fetched: list[str] = field(default_factory=list, compared=False)
+    fetched: list[str] = field(default_factory=list, compare=False)
     """What was asked for over a network while a document was read: each time it may be something else."""
     join: JoinConfiguration | None = None
     """Of a cluster that kubeadm made; None where an Ignition says all."""
@@ -49,7 +49,7 @@ class Asking:
     """All else that wmcb made here stays, and what that was made from goes on to be told."""
     is_openshift_layout: bool = False
     """Whether the kubelet's files and service are to be as OpenShift's own bootstrapper leaves them."""
-    aside: Aside = field(default=_nothing, compared=False)
+    aside: Aside = field(default=_nothing, compare=False)
     """What is done in the cluster meanwhile; gives what comes before a node that is there is stopped."""
 
     def warn(self, text: str) -> None:

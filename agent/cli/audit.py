@@ -7,6 +7,7 @@ For programs: {"format": 1, "benchmark", "passed", "controls": [{"id", "title", 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.audit.controls import BENCHMARK, audited
@@ -21,7 +22,6 @@ from agent.cli.machine import open_as_administrator, open_to_look
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.host.errors import AccessDenied
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _within_reach(
         if request.has(options.FIX):
             raise
         tell(f"wmcb: warning: {fault}")
-        return [replaced(each, wants=()) for each in found]
+        return [replace(each, wants=()) for each in found]
     return [_but_lost(each, commands) for each in found]
 
 
@@ -109,7 +109,7 @@ def _with_own_configuration(host: Host, kubelet: Running, found: Sequence[Findin
     if path is None:
         return found
     with_file = [
-        replaced(each, wants=(File(path, None, Protection.PRIVATE),)) if each.is_unread else each
+        replace(each, wants=(File(path, None, Protection.PRIVATE),)) if each.is_unread else each
         for each in found
     ]
     own, _ = _shared(host, [each for each in with_file if each.is_unread])
@@ -138,7 +138,7 @@ def _but_lost(found: Finding, commands: Mapping[Key, str]) -> Finding:
     if not lost:
         return found
     wants = tuple(want for want in found.wants if want.key not in lost)
-    return replaced(found, wants=wants, remedy="; ".join(commands[key] for key in lost))
+    return replace(found, wants=wants, remedy="; ".join(commands[key] for key in lost))
 
 
 def _is_about_content(found: Finding, want: Want) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -36,7 +37,6 @@ from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.engine import run as engine
 from agent.engine.target import NODE
-from agent.records import replaced
 from agent.release import RELEASE
 
 if TYPE_CHECKING:
@@ -125,10 +125,10 @@ def _make_so(request: Request, host: Host, recipe: str) -> int:
 
 def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Done:
     notices = Notices(host, also_known=request.has(VERBOSE))
-    asking = replaced(asking, notice=notices)
+    asking = replace(asking, notice=notices)
     specification = fit_for(request, host, asking)
     if asking.beside:
-        specification = replaced(specification, title="")
+        specification = replace(specification, title="")
 
     def foresee(host: Host, plan: Plan) -> Foreseen:
         if plan.changes:
@@ -140,7 +140,7 @@ def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Don
         asking.aside(told.remark) as prepare,
     ):
         told.found(notices.lines)
-        confirm = confirmation(request, host, replaced(asking, notice=told.remark))
+        confirm = confirmation(request, host, replace(asking, notice=told.remark))
         known = "" if asking.fetched else recipe
         return engine.make_so(
             host,

@@ -42,13 +42,14 @@ def run(request: Request) -> int:
 
 def means_of_service(request: Request, host: Host) -> Means:
     """By which the resident service fetches: its command line says most, a private file the rest."""
+    from dataclasses import replace
+
     from agent.artifacts.means import mirror
     from agent.cli.means import means_of
-    from agent.records import replaced
     from service.elsewhere import private_mirrors
 
     found = means_of(request, host, is_checked=False)
-    return replaced(found, mirrors=(*found.mirrors, *map(mirror, private_mirrors(host))))
+    return replace(found, mirrors=(*found.mirrors, *map(mirror, private_mirrors(host))))
 
 
 def served(
@@ -308,7 +309,8 @@ def _given(request: Request, host: Host | None = None) -> Followed | None:
             text = f"{options.PUBLIC_KEY.name} goes with {options.CONFIG_MAP.name}"
             raise BadUsage(text, where=options.PUBLIC_KEY.name)
         return None
-    from agent.records import replaced
+    from dataclasses import replace
+
     from service.followed import NoConfigMap, followed
 
     place = request.value(options.CONFIG_MAP, "")
@@ -316,7 +318,7 @@ def _given(request: Request, host: Host | None = None) -> Followed | None:
         found = followed(place)
     except NoConfigMap as fault:
         raise BadUsage.of(options.CONFIG_MAP.name, place, str(fault)) from fault
-    return replaced(found, key=_key(request, host)) if request.has(options.PUBLIC_KEY) else found
+    return replace(found, key=_key(request, host)) if request.has(options.PUBLIC_KEY) else found
 
 
 def _key(request: Request, host: Host | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli.daemon import tell_of_change
@@ -12,7 +13,6 @@ from agent.engine.machine_lock import Busy
 from agent.engine.run import TakenBack, Unfinished
 from agent.host.errors import HostError
 from agent.host.port import EventLevel
-from agent.records import frozen
 from agent.resources.kind import CannotBeSo, NotWell
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Foresight = Callable[[Host, Plan], "Foreseen"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Foreseen:
     """Of a plan, before it is carried out."""
 

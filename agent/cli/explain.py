@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli import options
 from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.streams import say
-from agent.records import frozen
 from agent.sources.forms import LONGEST_TEXT, Fields, Flag, Form, ListOf, MapOf, Number, Text
 from agent.sources.node_configuration import API, KIND
 from agent.sources.node_configuration.published import json_schema_of
@@ -25,7 +25,7 @@ _WIDTH = 78
 _INDENT = "    "
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Field:
     form: Form
     path: tuple[str, ...] = ()

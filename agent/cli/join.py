@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
@@ -13,7 +14,6 @@ from agent.cli.inputs import UPGRADE, USER_DATA, refuse_node_of_ignition, title_
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
-from agent.records import replaced
 from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
@@ -44,7 +44,7 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     refuse_node_of_ignition(request, host)
     # What user data made is not the join's to take away: the same user data would be carried out once more.
     by_user_data = title_of(host).startswith(USER_DATA)
-    return replaced(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)
+    return replace(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)
 
 
 def node_to_join(
@@ -60,7 +60,7 @@ def node_to_join(
     cluster = find_cluster(configuration, name, host, discovery_file(request, host), asking.notice)
     found = _found(cluster, asking)
     _check(cluster, found, wished, asking)
-    node = replaced(wished.node, runtime_endpoint=endpoint)
+    node = replace(wished.node, runtime_endpoint=endpoint)
     made = compile_join(configuration, found, patches, node, wished.release, wished.placement)
     tell_report(made.report, asking)
     assert made.specification is not None, "a report without errors comes with a specification"
@@ -164,9 +164,7 @@ def _check(cluster: JoinCluster, found: Found, wished: Wishes, asking: Asking) -
 
 def _without_waiting(specification: Specification) -> Specification:
     """Where no program runs, none gets itself admitted either."""
-    wants = [
-        replaced(want, makes=None) if isinstance(want, Service) else want for want in specification.wants
-    ]
+    wants = [replace(want, makes=None) if isinstance(want, Service) else want for want in specification.wants]
     return Specification.of(wants, specification.notes, specification.title)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent import node_credentials
@@ -21,7 +22,7 @@ from agent.kube.kept import Kept
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, pin, pins_in
 from agent.private_keys import key_files
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm.places import KUBELET_CONF
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ _FIRST_PAUSE_SECONDS = 0.005
 _LONGEST_PAUSE_SECONDS = 0.1
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class JoinCluster:
     """What there is to know before anything on the machine changes."""
 
@@ -55,15 +57,15 @@ class JoinCluster:
     ready: bool
     """A Node of this name is there, and its kubelet is well."""
     server: str
-    authority: bytes = field(shown=False)
+    authority: bytes = field(repr=False)
     """PEM."""
     version: str
     """Of the API server that answered."""
     kubelet_configuration: str
     cluster_configuration: str
-    bootstrap_user: Mapping[str, Value] = field(default_factory=dict, shown=False)
+    bootstrap_user: Mapping[str, Value] = field(default_factory=dict, repr=False)
     """What the kubelet gets its first certificate with; empty on a machine that is a node already."""
-    on_the_way: Mapping[str, Value] = field(default_factory=dict, shown=False)
+    on_the_way: Mapping[str, Value] = field(default_factory=dict, repr=False)
     """What else a kubeconfig says of how the server is reached."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
 from agent.host.errors import HostError
-from agent.records import frozen
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ CHECK = "kubelet"
 """Its id among those of the preflight checks."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KubeletProgram:
     file: GivenFile
     ask: Callable[[], Kubelet]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from agent.cli.wording import many
 from agent.engine.planning import Action, differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind
-from agent.records import field, frozen
 from agent.resources.kind import field_in_words
 from agent.resources.trees import inside, of_others
 from agent.spec import Directory, File, Key
@@ -30,7 +30,7 @@ _KNOWN_BY_PATH = (Directory.kind, File.kind, "containerd_configuration")
 _TYPES = {File.kind: FileKind.FILE.value, Directory.kind: FileKind.DIRECTORY.value}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Data:
     """What a node's programs have put into one of its folders."""
 
@@ -48,7 +48,7 @@ class Data:
         return f"{self.folder} with the node's own data in it: {number} ({named})"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Losses:
     data: Sequence[Data]
     changed: Sequence[tuple[Change, Sequence[Difference]]]

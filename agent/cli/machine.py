@@ -163,10 +163,11 @@ def _sandbox_to_look(request: Request) -> Host:
 
 def _as_called(request: Request, host: Host) -> Host:
     """Who tells of a command elsewhere than here knows the machine alone."""
-    from agent.cli.command_line import called
-    from agent.records import replaced
+    from dataclasses import replace
 
-    return replaced(host, called=called(request))
+    from agent.cli.command_line import called
+
+    return replace(host, called=called(request))
 
 
 def _is_a_file(directory: Path) -> BadUsage:

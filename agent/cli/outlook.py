@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli.arguments import VERBOSE
@@ -16,7 +17,6 @@ from agent.engine import run as engine
 from agent.engine.machine_lock import LOCK
 from agent.engine.planning import Action, hidden_fields, together
 from agent.engine.target import NODE
-from agent.records import frozen
 from agent.resources.kind import field_in_words
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent.spec import Key, Specification
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Outlook:
     losses: Losses
     remarks: Sequence[str]

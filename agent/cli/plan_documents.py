@@ -54,13 +54,13 @@ What a run shows of these on standard output is all of it: warnings and progress
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
 from agent.cli.outstanding import outstanding
 from agent.cli.shown_values import both_shown, shown
 from agent.engine.run import together
-from agent.records import replaced
 from agent.redaction import redacted_name
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def user_data_document(
 ) -> str:
     """`notes` are those of the user data itself."""
     done = together(made)
-    plan = replaced(done.plan, notes=(*notes, *done.plan.notes))
+    plan = replace(done.plan, notes=(*notes, *done.plan.notes))
     return document(
         **_of_plan(plan),
         left=list(done.left),

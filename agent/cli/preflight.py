@@ -7,6 +7,7 @@ For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import kubelet_program as programs
@@ -31,7 +32,6 @@ from agent.cli.streams import say
 from agent.cli.wanted import wanted_node, wishes
 from agent.cli.wording import many
 from agent.preflight import Finding, Verdict
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
     if not request.has(asking.kubelet) and asking.join is None:
         return None, _not_given(programs.CHECK, asking.kubelet.name)
     try:
-        program = kubelet_program(request, host, replaced(asking, ignored=()))
+        program = kubelet_program(request, host, replace(asking, ignored=()))
         is_for_windows = fault_of_program(program.file.head(HEAD), of_this_system=False) is None
         kind = "a Windows program for x86-64" if is_for_windows else "a program of this system"
         told = f"{kind}, Kubernetes 1.{program.release.minor}"
@@ -106,7 +106,7 @@ def _forgiven(
     if finding.check not in asking.ignored:
         return None, finding
     try:
-        program = kubelet_program(request, host, replaced(asking, notice=lambda _: None))
+        program = kubelet_program(request, host, replace(asking, notice=lambda _: None))
     except BadUsage:
         return None, finding
     return program, finding.forgiven()

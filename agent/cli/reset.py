@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli import options
@@ -18,7 +19,6 @@ from agent.cli.streams import say, tell
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
 from agent.host.errors import HostError
-from agent.records import replaced
 from agent.release import RELEASE
 from agent.resources.command import effects_stay
 from agent.spec import Command, Key, Specification
@@ -70,10 +70,10 @@ def run(request: Request) -> int:
             *leaving.left(),
             *_resident(request, host),
         )
-        done = replaced(done, left=(*done.left, *elsewhere))
+        done = replace(done, left=(*done.left, *elsewhere))
     elif staying:
-        done = replaced(done, left=(*done.left, *leaving.pods_left()))
-    done = replaced(done, left=(*staying, *done.left))
+        done = replace(done, left=(*done.left, *leaving.pods_left()))
+    done = replace(done, left=(*staying, *done.left))
     if request.wants_json:
         from agent.cli import plan_documents
 
@@ -112,14 +112,14 @@ def _leave(request: Request, host: Host, leaving: Leaving, told: Told) -> Done:
     try:
         return engine.reset(host, RELEASE, told, leaving.when_stopped, manners, but)
     except engine.TakenBack as failure:
-        undone = replaced(failure.undone, left=(*failure.undone.left, *leaving.lost()))
+        undone = replace(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__
 
 
 def _without(done: Done, staying: Collection[Key]) -> Done:
     """What was to go and did not is told by what is left."""
     changes = tuple(change for change in done.plan.changes if change.target.key not in staying)
-    return replaced(done, plan=replaced(done.plan, changes=changes))
+    return replace(done, plan=replace(done.plan, changes=changes))
 
 
 def _without_commands_not_run(request: Request, done: Done) -> Done:
@@ -129,7 +129,7 @@ def _without_commands_not_run(request: Request, done: Done) -> Done:
         return done
     stays = {effects_stay(name) for name in names}
     line = "nothing of its commands stays: a sandbox has none of Windows' shells, and did not run them"
-    return replaced(done, left=(line, *(each for each in done.left if each not in stays)))
+    return replace(done, left=(line, *(each for each in done.left if each not in stays)))
 
 
 def _unread(host: Host, done: Done) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.cli.asking import last_of
@@ -16,7 +17,6 @@ from agent.cli.progress import display
 from agent.engine import run as engine
 from agent.engine.parts import Taken
 from agent.host.errors import HostError
-from agent.records import field, frozen
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Key, Specification
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent.spec import Artifact
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Stage:
     part: str
     what: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.host.errors import HostError
 from agent.host.port import ServiceState
-from agent.records import replaced
 from agent.redaction import redacted
 from service import pausing
 
@@ -81,10 +81,10 @@ def observed(request: Request, host: Host) -> Status:
     """
     status = engine.status(host)
     origins = {
-        part: replaced(origin, command=here(request, origin.command))
+        part: replace(origin, command=here(request, origin.command))
         for part, origin in status.origins.items()
     }
-    return replaced(status, origins=origins)
+    return replace(status, origins=origins)
 
 
 def repairing_commands(request: Request, host: Host, keys: Collection[Key]) -> Mapping[Key, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,6 @@ from agent.cli.streams import say, tell
 from agent.cli.under_kubeadm import as_worker
 from agent.engine import run as engine
 from agent.host.reboot_reasons import is_renamed
-from agent.records import replaced
 from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
@@ -127,7 +127,7 @@ class _Run:
         )
         if self._request.has(options.KUBELET) or not may_be_brought:
             ignored = ignored_checks(self._request)
-            quietly = replaced(self._asking, ignored=ignored, notice=lambda _: None)
+            quietly = replace(self._asking, ignored=ignored, notice=lambda _: None)
             kubelet_file(self._request, self._host, quietly, place)
 
     def _stages(self, told: Told, raw: bytes, data: UserData, title: str) -> int:
@@ -278,12 +278,12 @@ class _Run:
         if join.configuration is not None:
             values[CONFIG.name] = str(join.configuration)
         request = asked.with_values(values)
-        asking = replaced(asking_for(request, self._host), notice=self._asking.notice)
+        asking = replace(asking_for(request, self._host), notice=self._asking.notice)
         if asking.join is not None and asking.join.dry_run:
             raise BadInput(
                 "a JoinConfiguration with dryRun: true joins nothing; leave that out", where="dryRun"
             )
-        specification = replaced(fit_for(request, self._host, asking), title=title)
+        specification = replace(fit_for(request, self._host, asking), title=title)
         confirm = confirmation(request, self._host, asking)
         self._make_so(told, specification, confirm)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
@@ -14,7 +15,6 @@ from agent.cli.kubelet_program import said_release
 from agent.cli.log_running import log_runner
 from agent.cli.platform_identity import platform_identity
 from agent.cli.run_log import SOURCE
-from agent.records import frozen, replaced
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.kubelet.placement import Placement
 from agent.spec import EventSource, Specification
@@ -32,7 +32,7 @@ _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
 _CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Wishes:
     """What is wanted whatever a document says."""
 
@@ -51,8 +51,8 @@ def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram
     ask = program.ask if program else lambda: said_release(request) or Kubelet()
     node, placement = _node(request, host), _placement(request, host, asking, program)
     if asking.is_openshift_layout:
-        node = replaced(node, install_directory=str(placement.install_directory))
-        placement = replaced(placement, description=_OPENSHIFT_DESCRIPTION)
+        node = replace(node, install_directory=str(placement.install_directory))
+        placement = replace(placement, description=_OPENSHIFT_DESCRIPTION)
     return Wishes(ask, node, placement)
 
 
@@ -110,7 +110,7 @@ def _node(request: Request, host: Host) -> Node:
         runtime_endpoint=values.endpoint(request, options.RUNTIME_ENDPOINT, RUNTIME_ENDPOINT),
     )
     identity = platform_identity(request, host)  # last: it may ask the network
-    return replaced(said, name=said.name or identity.name, provider_id=identity.provider_id)
+    return replace(said, name=said.name or identity.name, provider_id=identity.provider_id)
 
 
 def _found_addresses(host: Host) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.engine.target import NODE, Record
-from agent.records import field, frozen
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
 from agent.resources.sealing import is_secret, sealed, unsealed
@@ -25,7 +25,7 @@ _WITHOUT_PARTS = 1
 """Written where it says all: a wmcb that knows no parts would take another's for the node's own."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Of a part."""
 
@@ -37,7 +37,7 @@ class Origin:
     """How somebody asked for it, for a person; empty where that is not known. Without secrets."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Inventory:
     records: Mapping[Key, Record] = field(default_factory=dict)
     """In the order in which they were made."""

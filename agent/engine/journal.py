@@ -9,12 +9,12 @@ from __future__ import annotations
 import enum
 import json
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from agent.engine.inventory import check_format, check_kinds, written_format
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
-from agent.records import frozen
 from agent.resources.kind import CannotBeSo
 from agent.resources.sealing import sealed, unsealed
 
@@ -32,7 +32,7 @@ class Deed(enum.Enum):
     RESUME = "resume"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Step:
     deed: Deed
     key: Key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.engine.journal import Deed, Step
@@ -10,7 +11,6 @@ from agent.engine.looking import seen_at_once
 from agent.engine.planning import Action, Change, differences, plan
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
-from agent.records import replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, NotWell, field_in_words, pausable
 from agent.spec import Specification
@@ -82,7 +82,7 @@ class Making:
                 self._resume(change)
         for change in planned.changes:
             if change.target.key in self.put_off and change.target in planned.pauses:
-                self._resume(replaced(change, before=change.found))
+                self._resume(replace(change, before=change.found))
 
     def _in_turn(self, planned: Plan) -> Iterator[Change]:
         """As planned; and before what is wanted anew, what went with that which was not wanted."""

@@ -13,12 +13,12 @@ may want it otherwise. A kubelet.exe is upgraded; a ConfigMap changes what a fil
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.engine.planning import Action, Change, differences
 from agent.engine.target import NODE, Record, Target
-from agent.records import field, frozen, replaced
 from agent.resources.confinement import closed_folder, confined, confined_state
 from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Directory, File
@@ -69,7 +69,7 @@ class Taken(CannotBeSo):
         super().__init__(text, {key: text})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Share:
     """What a run is about."""
 
@@ -120,27 +120,27 @@ def share(
     folders = _closed_folders(specification, staying)
     if folders:
         wants = tuple(confined(want, folders) for want in specification.wants)
-        specification = replaced(specification, wants=wants)
+        specification = replace(specification, wants=wants)
         wanted = specification.by_key()
     mine, others, met = {}, {}, set()
     for key, record in records.items():
         want, left = wanted.get(key), lefts[key]
         if want is None and (beside or left):
-            others[key] = record if beside else replaced(record, parts=left)
+            others[key] = record if beside else replace(record, parts=left)
         elif want is None or _is_replaced(want, record, part, beside=beside):
             mine[key] = record
         elif _gives_way(want, record, part, beside=beside):
-            others[key] = record if part in record.parts else replaced(record, parts=(*left, str(part)))
+            others[key] = record if part in record.parts else replace(record, parts=(*left, str(part)))
             met.add(key)
         else:
             _check(host, want, record, inventory, str(part))
-            others[key] = replaced(record, parts=(*left, str(part)))
+            others[key] = replace(record, parts=(*left, str(part)))
             met.add(key)
     if part is not None:
         _refuse_anothers_files(specification, others, inventory, part)
     wants = tuple(want for want in specification.wants if want.key not in met)
     changed = dict(_confined(others, folders))
-    return Share(replaced(specification, wants=wants), mine, {**others, **changed}, changed)
+    return Share(replace(specification, wants=wants), mine, {**others, **changed}, changed)
 
 
 def _closed_folders(specification: Specification, staying: Iterable[Record]) -> Sequence[ClosedFolder]:
@@ -170,7 +170,7 @@ def _confined(others: Mapping[Key, Record], folders: Sequence[ClosedFolder]) -> 
     for key, record in others.items():
         wanted = confined_state(key, record.target.wanted, folders)
         if wanted != record.target.wanted:
-            yield key, replaced(record, target=replaced(record.target, wanted=wanted))
+            yield key, replace(record, target=replace(record.target, wanted=wanted))
 
 
 def confining(host: Host, mine: Share) -> Iterator[Change]:
@@ -187,11 +187,11 @@ def as_confined(host: Host, mine: Share) -> Share:
     """Remember these files as this run has left them."""
     found = {key: record.target.observe(host) or {} for key, record in mine.confined.items()}
     settled = {
-        key: replaced(record, settled={**(record.settled or {}), _DESCRIPTOR: found[key].get(_DESCRIPTOR)})
+        key: replace(record, settled={**(record.settled or {}), _DESCRIPTOR: found[key].get(_DESCRIPTOR)})
         for key, record in mine.confined.items()
         if record.settled is not None
     }
-    return replaced(mine, others={**mine.others, **settled})
+    return replace(mine, others={**mine.others, **settled})
 
 
 def _refuse_anothers_files(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.engine.looking import seen_at_once
 from agent.engine.target import Target
 from agent.host.errors import HostError
-from agent.records import field, frozen
 from agent.resources.kind import CannotBeSo, pausable
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ class Action(enum.Enum):
     """It is no longer wanted, and was otherwise before wmcb."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Difference:
     field: str
     found: Value
     wanted: Value
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Change:
     action: Action
     target: Target
@@ -61,7 +61,7 @@ class Change:
         return self.action is Action.REMOVE and self.target.want is not None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Match:
     """As wanted."""
 
@@ -74,7 +74,7 @@ class Match:
         return self.found is None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Plan:
     pauses: tuple[Target, ...]
     """What must not run meanwhile, in the order in which it is stopped, should it run."""

@@ -7,6 +7,7 @@ back: they lead to how things were when a run had ended well. What cannot be rep
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,6 @@ from agent.engine.state_folder import StateFolder
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.records import field, frozen, replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, NotWell, pausable
 
@@ -54,7 +54,7 @@ _LARGEST_MADE = 1 << 20
 _BATCH = 8
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Drift:
     """A resource that is not as it was made."""
 
@@ -69,14 +69,14 @@ class Drift:
         return self.fields == (_STATE,)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Found:
     drifts: tuple[Drift, ...] = ()
     unseen: Mapping[Key, str] = field(default_factory=dict)
     """What could not be looked at, and why."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Repaired:
     left: tuple[Drift, ...] = ()
     """What still is not as it was made."""
@@ -96,7 +96,7 @@ def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
     return Found(tuple(look.drifts()), look.unseen)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """What a repair would do now."""
 
@@ -218,8 +218,8 @@ class _Look:
 
 
 def _without_health(record: Record) -> Record:
-    target = replaced(record.target, wanted=_but_health(record.target.wanted))
-    return replaced(record, target=target, settled=record.settled and _but_health(record.settled))
+    target = replace(record.target, wanted=_but_health(record.target.wanted))
+    return replace(record, target=target, settled=record.settled and _but_health(record.settled))
 
 
 def _but_health(state: State) -> State:
@@ -282,12 +282,12 @@ def _within_reach(host: Host, folder: StateFolder, each: Change | Match) -> Chan
     left = tuple(one for one in each.differences if one.field != _CONTENT)
     if now is None or not left:
         return Match(each.target, each.found)
-    return replaced(each, differences=left, before={**each.before, _CONTENT: now})
+    return replace(each, differences=left, before={**each.before, _CONTENT: now})
 
 
 def _hurried(target: Target) -> Target:
     kind = pausable(target.kind)
-    return target if kind is None else replaced(target, manner=kind.hurried(target.manner))
+    return target if kind is None else replace(target, manner=kind.hurried(target.manner))
 
 
 def _has_changed(change: Change) -> bool:

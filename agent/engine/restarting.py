@@ -7,11 +7,11 @@ and no reason for a further restart.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.engine.planning import differences
 from agent.engine.target import Target
-from agent.records import replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, field_in_words
 
@@ -49,9 +49,9 @@ def without(share: Share, keys: Collection[Key]) -> Share:
         return share
     wants = tuple(want for want in share.specification.wants if want.key not in keys)
     waiting = {key: record for key, record in share.remembered.items() if key in keys}
-    return replaced(
+    return replace(
         share,
-        specification=replaced(share.specification, wants=wants),
+        specification=replace(share.specification, wants=wants),
         remembered={key: record for key, record in share.remembered.items() if key not in keys},
         others={**share.others, **waiting},
     )
@@ -91,5 +91,5 @@ def asked(host: Host, records: Mapping[Key, Record], waiting: Collection[Key]) -
     """`records`, and that a restart has been asked for by now."""
     boot = host.clock.boot() if waiting else None
     return {
-        key: replaced(record, asked_in=boot) if key in waiting else record for key, record in records.items()
+        key: replace(record, asked_in=boot) if key in waiting else record for key, record in records.items()
     }

@@ -7,6 +7,7 @@ back at once; what was cut off is finished by the next run, or taken back if tha
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent.engine import planning, restarting
@@ -21,7 +22,6 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.engine.undoing import tidy, undone
 from agent.host.errors import AccessDenied, HostError
-from agent.records import field, frozen, replaced
 from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Specification
 
@@ -56,7 +56,7 @@ class TakenBack(Exception):
         self.at = at
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Done:
     plan: Plan
     left: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None)
     stopped = _stopped_by(journal)
     planned = plan(host, mine.specification, mine.remembered, seen, others=others, stopped=stopped)
     changes = (*planned.changes, *confining(host, mine))
-    return mine, replaced(planned, changes=changes, stays=unseen)
+    return mine, replace(planned, changes=changes, stays=unseen)
 
 
 def _with_what_stays(
@@ -122,20 +122,20 @@ def _with_what_stays(
     """It is remembered as before, but that nobody keeps it any more; and of which parts something is left."""
     if not stays:
         return mine, but
-    left = {key: replaced(mine.others[key], is_leaving=True) for key in stays}
+    left = {key: replace(mine.others[key], is_leaving=True) for key in stays}
     parts = {part for record in left.values() for part in record.parts}
-    return replaced(mine, others={**mine.others, **left}), {*but, *parts}
+    return replace(mine, others={**mine.others, **left}), {*but, *parts}
 
 
 def _but(planned: Plan, stays: Mapping[Key, str]) -> Plan:
     changes = tuple(change for change in planned.changes if change.target.key not in stays)
-    return replaced(planned, changes=changes, stays={**planned.stays, **stays})
+    return replace(planned, changes=changes, stays={**planned.stays, **stays})
 
 
 def _with(regained: Sequence[Change], planned: Plan) -> Plan:
     keys = {change.target.key for change in regained}
     unchanged = tuple(match for match in planned.unchanged if match.target.key not in keys)
-    return replaced(planned, changes=(*planned.changes, *regained), unchanged=unchanged)
+    return replace(planned, changes=(*planned.changes, *regained), unchanged=unchanged)
 
 
 def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
@@ -349,7 +349,7 @@ def _in_manner(records: Mapping[Key, Record], manners: Mapping[str, State]) -> M
 def _taken_back(record: Record, manner: State | None) -> Record:
     if manner is None:
         return record
-    return replaced(record, target=replaced(record.target, manner={**record.target.manner, **manner}))
+    return replace(record, target=replace(record.target, manner={**record.target.manner, **manner}))
 
 
 def forget(host: Host, waiting: Callable[[str], None]) -> None:
@@ -360,7 +360,7 @@ def forget(host: Host, waiting: Callable[[str], None]) -> None:
         folder.clear()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Standing:
     """One resource of ours, now."""
 
@@ -373,7 +373,7 @@ class Standing:
     """To whoever asks; others can tell."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Status:
     title: str
     resources: tuple[Standing, ...]
@@ -638,5 +638,5 @@ def _end(folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
         journal.end()
     except HostError:
         if not _is_over(journal, inventory):
-            replaced(inventory, run=journal.run).save(folder)
+            replace(inventory, run=journal.run).save(folder)
             folder.copy_inventory()

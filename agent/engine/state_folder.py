@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
@@ -12,7 +13,6 @@ from agent.host.errors import AlreadyExists, HostError, InUse, NoSpace, NotEmpty
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others, trusted_owners
 from agent.host.replacing import is_leftover
-from agent.records import frozen, replaced
 from agent.resources.kind import CannotBeSo
 from agent.resources.own_folder import own_folder
 from agent.resources.trees import are_on_one_drive, remove_tree
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.host.port import Examined, Host
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StateFolder:
     """Contents that may have to come back are files named by their hash, in `kept`."""
 
@@ -285,7 +285,7 @@ class StateFolder:
             pass
 
     def at_step(self, run: str, step: int) -> StateFolder:
-        return replaced(self, run=run, step=step)
+        return replace(self, run=run, step=step)
 
     def aside(self, folder: PureWindowsPath) -> PureWindowsPath:
         # With the run: what another one moved may still lie there, since a program runs from it.

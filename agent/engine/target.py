@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from agent.records import field, frozen
 from agent.redaction import register, register_document, register_name, register_words
 from agent.resources import kind_named
 from agent.spec import Key
@@ -21,13 +21,13 @@ NODE = ""
 """The part of what makes the machine a node: bootstrap, join, user data."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Target:
     key: Key
     wanted: State
     manner: State
     uses: tuple[Key, ...]
-    want: Want | None = field(default=None, compared=False)
+    want: Want | None = field(default=None, compare=False)
     """None for what is only remembered: it can be judged and taken back, not made so."""
 
     @classmethod
@@ -65,7 +65,7 @@ class Target:
         return target
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Record:
     """A resource that wmcb put on this machine, or took over."""
 

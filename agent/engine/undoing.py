@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agent.engine.journal import Deed
 from agent.host.errors import HostError
-from agent.records import frozen
 from agent.resources import kind_named
 from agent.resources.kind import pausable
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.spec import Key
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Undone:
     """What became of the steps of a run that was taken back."""
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from urllib.parse import unquote, urljoin, urlsplit
 
 from agent.fetch.failure import Failed
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_LABEL = 63
 _NOT_IN_A_REQUEST_LINE = re.compile(r"[^\x21-\x7e]")
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Address:
     scheme: str
     """http or https"""
     host: str
     """As DNS has it, in lower case; an address without brackets."""
     port: int
-    target: str = field(shown=False)
+    target: str = field(repr=False)
     """Path and query."""
-    credentials: str | None = field(shown=False)
+    credentials: str | None = field(repr=False)
     """user:password"""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from agent.fetch.failure import Failed
 from agent.fetch.messages import Headers, basic, described, request_head
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.route import Route
-from agent.records import field, frozen, mutable
 from agent.release import RELEASE
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     import ssl
@@ -41,19 +42,20 @@ _FOR_EVERY_HOST = {"accept", "accept-encoding", "user-agent"}
 """Headers that say what is wanted, not who wants it: they alone go along with a redirect."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Request:
-    url: str = field(shown=False)
-    headers: Headers = field(default=(), shown=False)
+    url: str = field(repr=False)
+    headers: Headers = field(default=(), repr=False)
     """For that URL alone: with a redirect go only those that say what kind of answer is wanted."""
     method: str = "GET"
     """Redirects are followed for GET alone."""
     proxies: Proxies = DIRECT
-    authorities: tuple[bytes, ...] = field(default=(), shown=False)
+    authorities: tuple[bytes, ...] = field(default=(), repr=False)
     """PEM, in addition to those of the system."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Limits:
     """In seconds, but for the last two."""
 
@@ -70,7 +72,7 @@ class Limits:
     redirects: int = 10
 
 
-@mutable
+@dataclass(slots=True)
 class Begun:
     """What there is of a body: the rest may come later, from another process, too."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.fetch import address
 from agent.fetch.failure import Failed
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +22,12 @@ _HOST_AND_PORT = re.compile(r"\[([^\[\]]*)\]:([^:]*)|([^:\[\]]*):([^:]*)")
 _NETWORK = re.compile(r"[^/]+/\d{1,3}")
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Proxies:
-    http: str = field(default="", shown=False)
+    http: str = field(default="", repr=False)
     """For http URLs; empty for none."""
-    https: str = field(default="", shown=False)
+    https: str = field(default="", repr=False)
     """For https URLs. The one for http is not used for them."""
     bypass: tuple[str, ...] = ()
     """What is reached directly: addresses, networks, names with all below them; `*` for everything."""

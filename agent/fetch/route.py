@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.fetch import authorities, mistrust
 from agent.fetch.failure import Failed
 from agent.fetch.messages import Headers, basic, begun, described, request_head
 from agent.fetch.wire import Tls, connected
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ _PROXY_CREDENTIALS_WANTED = 407
 _SERVER_ERRORS = 500
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Route:
     there: Address
     proxy: Address | None

@@ -4,9 +4,8 @@ who has neither loads nothing of it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +14,7 @@ HNS = "hns"
 """The service that keeps the networks."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Subnet:
     prefix: str
     gateway: str | None = None
@@ -23,14 +22,14 @@ class Subnet:
     """The number by which an overlay keeps networks apart: its VSID."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NetworkPolicy:
     type: str
     settings: str
     """A JSON object, its keys in order and without blanks: two that mean the same are the same."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ContainerNetwork:
     id: str
     """A GUID, in lower case."""
@@ -44,7 +43,7 @@ class ContainerNetwork:
     """Others than that of the adapter."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NetworkEndpoint:
     id: str
     name: str
@@ -61,7 +60,7 @@ class NetworkEndpoint:
     """One of another machine, which a proxy has told HNS of."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LoadBalancer:
     """A policy list: what a proxy makes of a Service."""
 
@@ -95,7 +94,7 @@ class Networks(Protocol):
     def delete_load_balancer(self, load_balancer: str) -> None: ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Route:
     """IPv4."""
 

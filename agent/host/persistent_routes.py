@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ipaddress
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
 from agent.host.networks import Route
 from agent.host.port import RegistryKind, RegistryValue
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ def persistent_routes(registry: Registry) -> Sequence[Route]:
 def persistent_route(registry: Registry, route: Route) -> Route | None:
     """The one to that destination over that gateway; most likely it has the same metric."""
     if registry.read(KEY, _name(route)) is not None:
-        return replaced(route, metric=max(route.metric, _LEAST_METRIC), persistent=True, active=False)
+        return replace(route, metric=max(route.metric, _LEAST_METRIC), persistent=True, active=False)
     return next((kept for _, kept in _named(registry, _ends(route))), None)
 
 
@@ -65,7 +65,7 @@ def together(active: Sequence[Route], kept: Sequence[Route]) -> Iterator[Route]:
     """All there are, each once: what is in force with whether it stays, and what is only to come back."""
     stay, are = ({(each.destination, each.gateway) for each in routes} for routes in (kept, active))
     for route in active:
-        yield replaced(route, persistent=(route.destination, route.gateway) in stay)
+        yield replace(route, persistent=(route.destination, route.gateway) in stay)
     for route in kept:
         if (route.destination, route.gateway) not in are:
             yield route

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agent.host.replacing import PATIENCE_SECONDS
-from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -45,7 +45,7 @@ class FileKind(enum.Enum):
     """Any reparse point: symbolic link, junction, mount point."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FileState:
     kind: FileKind
     size: int
@@ -54,26 +54,26 @@ class FileState:
     read_only: bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FileChange:
     """Something below a watched folder changed; `path` is None when Windows lost count: look at it all."""
 
     path: PureWindowsPath | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KeyChange:
     """Something in a watched key of the registry changed, or it is gone."""
 
     key: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RoutingChange:
     """Windows' routes are others than before, or what its interfaces do with packets."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Examined:
     """What lies somewhere, seen in one look: all of it is true of the same file."""
 
@@ -84,7 +84,7 @@ class Examined:
     """In hexadecimal; of a file's content, if it was asked for."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Entry:
     """Of a folder."""
 
@@ -270,7 +270,7 @@ class Access(Protocol):
 # Signatures
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SigningCertificate:
     """What a program is signed with."""
 
@@ -322,7 +322,7 @@ class RecoveryAction(enum.Enum):
     """SC_ACTION_OWN_RESTART: the service does so, and the SCM looks on."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Recovery:
     """What the SCM does when the service's process dies without having said STOPPED."""
 
@@ -340,7 +340,7 @@ class SidType(enum.Enum):
     RESTRICTED = 3
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ServiceDefinition:
     """A service as it is wanted. The host quotes `command` by CommandLineToArgvW's rules.
 
@@ -364,7 +364,7 @@ class ServiceDefinition:
     sid_type: SidType = SidType.NONE
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class InstalledService:
     """A service as the SCM has it, whoever made it.
 
@@ -380,7 +380,7 @@ class InstalledService:
     """Fields of the definition that this Windows could not be asked for."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ServiceStatus:
     state: ServiceState
     pid: int | None
@@ -391,7 +391,7 @@ class ServiceStatus:
     wait_hint_milliseconds: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ServiceEvent:
     """`state` is what the service changed to; None when it was deleted, or its process vanished unsaid."""
 
@@ -538,7 +538,7 @@ class RegistryKind(enum.Enum):
     LONG_NUMBER = 11
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RegistryValue:
     kind: RegistryKind
     data: str | int | bytes | tuple[str, ...]
@@ -574,7 +574,7 @@ class Registry(Protocol):
 # Firewall
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FirewallRuleDefinition:
     """A rule as Windows has it. Lists are in the spelling of agent.host.firewall_lists; empty for any."""
 
@@ -614,7 +614,7 @@ class Firewall(Protocol):
         """NotFound where there is none. Another's of the same name stays."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DefaultProxy:
     """As WinHTTP keeps it: it knows no password."""
 
@@ -691,7 +691,7 @@ class Features(Protocol):
 # Facts
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WindowsVersion:
     major: int
     minor: int
@@ -704,13 +704,13 @@ class WindowsVersion:
     server: bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DiskSpace:
     total: int
     free: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NetworkAddress:
     interface: str
     address: str
@@ -718,7 +718,7 @@ class NetworkAddress:
     mac: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ListeningPort:
     address: str
     port: int
@@ -794,7 +794,7 @@ class Power(Protocol):
         """Another DNS host name from the next start on. NetBIOS gets the first 15 of its characters."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ProcessInfo:
     pid: int
     parent: int
@@ -802,7 +802,7 @@ class ProcessInfo:
     """None where the caller may not know."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Completed:
     exit_code: int
     output: bytes
@@ -887,7 +887,7 @@ class Loopback(Protocol):
         """
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Host:
     """A machine. The command line opens one and hands it inward."""
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import enum
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -168,7 +167,7 @@ class BadSddl(ValueError):
         self.place = place
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Ace:
     kind: AceKind
     flags: AceFlags
@@ -190,7 +189,7 @@ def allow(sid: str, mask: int, flags: AceFlags = AceFlags(0)) -> Ace:  # noqa: B
     return Ace(AceKind.ALLOW, flags, mask, sid)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SecurityDescriptor:
     """Owner, group and DACL. Equal descriptors are written alike; `equivalent` ones protect alike."""
 

@@ -7,11 +7,11 @@ service can stop while its process, shared with others, goes on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from agent.host.errors import HostError, ServiceFailed, TimedOut
 from agent.host.port import ServiceState, ServiceStatus
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from agent.host.port import Clock
@@ -135,7 +135,7 @@ def _is_over(status: ServiceStatus, process_exit: int | None) -> bool:
 
 def stopped_without_a_word(status: ServiceStatus) -> ServiceStatus:
     """As the SCM notes it when it comes to see it, whatever the process' own exit code."""
-    return replaced(status, state=ServiceState.STOPPED, pid=None, exit_code=_PROCESS_ABORTED)
+    return replace(status, state=ServiceState.STOPPED, pid=None, exit_code=_PROCESS_ABORTED)
 
 
 def _failure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from base64 import b64encode
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent import x509
@@ -12,7 +13,7 @@ from agent.fetch import authorities
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.failure import NotUsable
 from agent.kube.key_files import TEMPORARY
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 _NO_TOKEN = re.compile(r"[^\x21-\x7e]")
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Access:
     """All contents, and paths only for TLS to load a key from: made by `Kubeconfig.access`."""
 
@@ -32,23 +34,23 @@ class Access:
     """An https URL."""
     name: str = "the kubeconfig"
     """What errors call the document that this comes from."""
-    authorities: bytes = field(default=b"", shown=False)
+    authorities: bytes = field(default=b"", repr=False)
     """PEM; the only ones to trust. Empty for those of the system."""
     server_name: str = ""
     """That the server's certificate is to be for, where it is not the host's."""
     insecure: bool = False
     """Whoever answers is believed."""
-    proxy: str = field(default="", shown=False)
+    proxy: str = field(default="", repr=False)
     """The only way there, whatever proxies there are otherwise; empty for these."""
-    token: str = field(default="", shown=False)
-    user: str = field(default="", shown=False)
-    password: str = field(default="", shown=False)
-    certificate: bytes = field(default=b"", shown=False)
+    token: str = field(default="", repr=False)
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    certificate: bytes = field(default=b"", repr=False)
     """PEM, of the client, with those above it."""
-    key: bytes = field(default=b"", shown=False)
+    key: bytes = field(default=b"", repr=False)
     pair: tuple[Path, Path] | tuple[()] = ()
     """Where the two lie, if only administrators can exchange them: then they are loaded from there."""
-    key_files: KeyFiles = field(default=TEMPORARY, shown=False, compared=False)
+    key_files: KeyFiles = field(default=TEMPORARY, repr=False, compare=False)
     """For a pair that lies nowhere else."""
 
     def headers(self) -> Headers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from agent.fetch.deadline import SystemClock
@@ -14,7 +15,6 @@ from agent.kube.failure import Failed, NotFound, Refused, Unreachable
 from agent.kube.limits import Limits
 from agent.kube.transport import Asked, Transport
 from agent.kube.watch import Watch
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class Patch(enum.Enum):
     """Lists of what has a name are merged; for Kubernetes' own kinds alone."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Listed:
     items: tuple[Object, ...]
     version: str

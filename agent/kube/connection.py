@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.fetch.answer import Answer
@@ -11,7 +12,7 @@ from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.failure import NotTrusted as FetchNotTrusted
 from agent.fetch.messages import request_head
 from agent.kube.failure import NotTrusted, Unreachable
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,18 +25,20 @@ if TYPE_CHECKING:
 _SEND_SECONDS = 30.0
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Request:
     method: str
     target: str
-    headers: Headers = field(shown=False)
-    body: bytes = field(default=b"", shown=False)
+    headers: Headers = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Reply:
     status: int
-    body: bytes = field(shown=False)
+    body: bytes = field(repr=False)
     wait: float
     """Seconds that the server asks to be left alone for."""
     ahead: float | None = None

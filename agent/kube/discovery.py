@@ -11,6 +11,7 @@ out before anything is made of it.
 from __future__ import annotations
 
 import ssl
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent import x509
@@ -39,7 +40,6 @@ from agent.kube.failure import (
 from agent.kube.key_files import TEMPORARY
 from agent.kube.limits import Limits
 from agent.kube.pins import HOW, Pins, pin
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -117,8 +117,8 @@ class Discovery:
         self._warn_of(unpinned, endpoint)
         # Nothing else of cluster-info is trusted: who knows the token can sign one with an authority of its
         # own beside the cluster's.
-        cluster = replaced(cluster, authority=pinned)
-        proven = replaced(unproven, insecure=False, authorities=pinned)
+        cluster = replace(cluster, authority=pinned)
+        proven = replace(unproven, insecure=False, authorities=pinned)
         try:
             again = self._signed(proven, own, effort)
         except NotTrusted as fault:
@@ -204,7 +204,7 @@ class Discovery:
                 f"{config.name} leads to {plain(cluster.server)}, where cluster-info names "
                 f"{plain(found.server)}; the first is used"
             )
-        return cluster if cluster.authority else replaced(cluster, authority=found.authority)
+        return cluster if cluster.authority else replace(cluster, authority=found.authority)
 
     def _signed(self, access: Access, token: BootstrapToken, effort: Effort) -> str:
         """The kubeconfig in cluster-info, shown to be from somebody who knows the token."""

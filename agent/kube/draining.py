@@ -7,6 +7,7 @@ the node back; the API server knows which client has set which fields, so that a
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
@@ -14,7 +15,6 @@ from agent.fetch.deadline import SystemClock
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import node
 from agent.kube.failure import Busy, Conflict, Failed, Forbidden, NotFound, NotInTime, Unreachable
-from agent.records import field, frozen, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ def pods_to_evict(client: Client, name: str, *, with_empty_dirs: bool) -> Mappin
     return chosen
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Draining:
     """Of one node. A PodDisruptionBudget may keep a pod there until another one is well elsewhere."""
 
@@ -140,7 +140,7 @@ class Draining:
         }
         try:
             # Once: what keeps one pod may be another that is still to be evicted.
-            once = replaced(self.client.limits, patience=0.0)
+            once = replace(self.client.limits, patience=0.0)
             self.client.create(f"{path}/eviction", eviction, limits=once)
         except (NotFound, Conflict):
             return ""  # it is gone, or another of its name is there

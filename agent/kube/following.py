@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
@@ -13,7 +14,6 @@ from agent.kube.answers import text_at
 from agent.kube.client import whole
 from agent.kube.effort import Effort
 from agent.kube.failure import Failed, Gone, NotInTime, Unreachable
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -123,7 +123,7 @@ class Following:
         """Whether it is another state than before."""
         left = max(end - self._clock.monotonic(), 0.0)
         limits = self._client.limits
-        once = replaced(limits, patience=0.0, attempt=min(limits.attempt, left))
+        once = replace(limits, patience=0.0, attempt=min(limits.attempt, left))
         listed = self._client.list(
             self._path, fields=self._fields, labels=self._labels, limits=once, keep=self._keep
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
     from agent.kube.connection import Connection
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Way:
     """What two requests have to have in common. Who asks by a token is told in each request anew."""
 
     place: str
     proxy: Address | None
-    authorities: bytes = field(shown=False)
+    authorities: bytes = field(repr=False)
     server_name: str
     insecure: bool
-    certificate: bytes = field(shown=False)
-    key: bytes = field(shown=False)
+    certificate: bytes = field(repr=False)
+    key: bytes = field(repr=False)
 
 
 class Kept:

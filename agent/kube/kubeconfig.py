@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from agent import documents, x509
@@ -13,7 +14,7 @@ from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
 from agent.kube.key_files import TEMPORARY
-from agent.records import field, frozen, replaced
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,29 +40,31 @@ _NOT_DONE_HERE = {
 }
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Cluster:
     server: str
-    authority: bytes = field(default=b"", shown=False)
+    authority: bytes = field(default=b"", repr=False)
     """PEM."""
     authority_path: str = ""
     server_name: str = ""
     insecure: bool = False
-    proxy: str = field(default="", shown=False)
+    proxy: str = field(default="", repr=False)
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class User:
     """What is there counts before what a path leads to."""
 
-    token: str = field(default="", shown=False)
+    token: str = field(default="", repr=False)
     token_path: str = ""
-    certificate: bytes = field(default=b"", shown=False)
+    certificate: bytes = field(default=b"", repr=False)
     certificate_path: str = ""
-    key: bytes = field(default=b"", shown=False)
+    key: bytes = field(default=b"", repr=False)
     key_path: str = ""
-    name: str = field(default="", shown=False)
-    password: str = field(default="", shown=False)
+    name: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
     not_done: tuple[str, ...] = ()
     """Settings that ask for what is not done here; an error only for whom the user is needed."""
 
@@ -73,14 +76,14 @@ class User:
         return bool(self.token or self.token_path) or named or (certificate and key)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Context:
     cluster: str
     user: str
     namespace: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Kubeconfig:
     clusters: Mapping[str, Cluster]
     users: Mapping[str, User] = field(default_factory=dict)
@@ -116,7 +119,7 @@ class Kubeconfig:
         found, user = self.cluster(), self.user()
         for setting in user.not_done:
             self._refuse(f"user.{setting}", f"{_NOT_DONE_HERE[setting]}; use a token or a client certificate")
-        cluster = replaced(
+        cluster = replace(
             found,
             authority=found.authority or self._contents("certificate-authority", found.authority_path, read),
             authority_path="",
@@ -126,7 +129,7 @@ class Kubeconfig:
         certificate = user.certificate or self._contents("client-certificate", user.certificate_path, read)
         if bool(certificate) != bool(key):
             self._refuse("user", "a client certificate and its key go together; one of the two is missing")
-        user = replaced(
+        user = replace(
             user,
             token=token.decode("latin-1").strip(),
             token_path="",
@@ -139,7 +142,7 @@ class Kubeconfig:
         users = dict(self.users)
         if self.current in self.contexts and self.contexts[self.current].user in users:
             users[self.contexts[self.current].user] = user
-        return replaced(self.with_cluster(cluster), users=users)
+        return replace(self.with_cluster(cluster), users=users)
 
     def access(self, read: ReadFile, key_files: KeyFiles = TEMPORARY) -> Access:
         """What a client needs, paths followed. Raises NotUsable."""
@@ -204,7 +207,7 @@ class Kubeconfig:
         """With another in place of the current one. Raises NotUsable."""
         found = self.cluster()
         clusters = {name: cluster if one is found else one for name, one in self.clusters.items()}
-        return replaced(self, clusters=clusters)
+        return replace(self, clusters=clusters)
 
     def _context(self) -> Context:
         if self.current not in self.contexts:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.records import frozen
+from dataclasses import dataclass
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Limits:
     """In seconds, but for the last four."""
 

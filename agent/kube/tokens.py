@@ -6,18 +6,20 @@ import hmac
 import json
 import re
 from base64 import urlsafe_b64encode
+from dataclasses import dataclass, field
 
 from agent.kube.failure import NotUsable
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class BootstrapToken:
     id: str
     """Not secret."""
-    secret: str = field(shown=False)
+    secret: str = field(repr=False)
 
     @property
     def text(self) -> str:

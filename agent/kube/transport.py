@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -14,8 +15,8 @@ from agent.kube.answers import plain
 from agent.kube.connection import Connection, Request
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
 from agent.kube.kept import Kept, Way
-from agent.records import field, frozen
 from agent.release import RELEASE
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,13 +32,14 @@ JSON = "application/json"
 _USER_AGENT = f"wmcb/{RELEASE}"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Asked:
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     """What is empty is left out."""
-    body: bytes = field(default=b"", shown=False)
+    body: bytes = field(default=b"", repr=False)
     content: str = JSON
     repeatable: bool = True
     """Done twice it is as done once."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.kube.answers import at, of_status, read_object, refusal, text_at
 from agent.kube.effort import chance
 from agent.kube.failure import Failed, NotAnApiServer
 from agent.kube.transport import Asked
-from agent.records import frozen, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -26,7 +26,7 @@ _SILENCE = 150.0
 _ERRORS, _INTERNAL_ERROR, _NO_STATUS = 300, 500, 600
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Event:
     kind: str
     """ADDED, MODIFIED, DELETED; BOOKMARK, of whose object only the version counts."""
@@ -93,7 +93,7 @@ class Watch:
             if answer.status >= _ERRORS:
                 reply = connection.rest(answer, self._limits)
                 raise refusal(self._transport.place, asked.described, reply.status, reply.body, reply.wait)
-            yield from connection.lines(answer, replaced(self._limits, silence=_SILENCE), seconds)
+            yield from connection.lines(answer, replace(self._limits, silence=_SILENCE), seconds)
         finally:
             connection.close()
 

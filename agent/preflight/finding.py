@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-
-from agent.records import frozen, replaced
+from dataclasses import dataclass, replace
 
 
 class Verdict(enum.Enum):
@@ -14,7 +13,7 @@ class Verdict(enum.Enum):
     NOT_CHECKED = "not checked"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Finding:
     check: str
     """Its id."""
@@ -28,4 +27,4 @@ class Finding:
 
     def forgiven(self) -> Finding:
         """An error that somebody knows of and goes on in spite of."""
-        return replaced(self, verdict=Verdict.WARNING) if self.is_error else self
+        return replace(self, verdict=Verdict.WARNING) if self.is_error else self

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.records import frozen
 from agent.spec import File, Key, Service
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _LARGEST = 4 << 20
 _ENDPOINT = re.compile(r"(?:npipe:)?[/\\]{2,4}(?:\.[/\\])?pipe[/\\](?P<name>[^/\\]+)", re.IGNORECASE)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WantedKubelet:
     service: str = _NAME
     port: int = _PORT

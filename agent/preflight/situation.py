@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.preflight.kubelet import WantedKubelet
-from agent.records import frozen
 from agent.spec import Service, Specification
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent.host.port import Host
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Validity:
     """A span of time that the machine's clock has to lie in."""
 
@@ -25,7 +25,7 @@ class Validity:
     last: float | None = None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Situation:
     host: Host
     specification: Specification | None

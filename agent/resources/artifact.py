@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from agent.amounts import in_bytes
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo, Kind
 from agent.resources.own_folder import own_folder
 from agent.resources.sealing import sealed, unsealed
@@ -101,7 +101,7 @@ def known(host: Host, wanted: Artifact) -> Artifact | None:
     was_judged = wanted.signer in (None, made.signer)
     if not is_same or not was_judged or wanted.place != made.place:
         return None
-    return replaced(wanted, digest=made.digest, files=made.files)
+    return replace(wanted, digest=made.digest, files=made.files)
 
 
 def _origin(artifact: Artifact) -> tuple[str, str]:

@@ -6,10 +6,10 @@ the other for ever.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import frozen, replaced
 from agent.resources import descriptors
 from agent.resources.directory import APART, LOOKS
 from agent.spec import Directory, File, Protection
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.spec import Key, Want
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ClosedFolder:
     path: PureWindowsPath
     protection: Protection
@@ -46,8 +46,9 @@ def closed_folder(key: Key, wanted: State) -> ClosedFolder | None:
 
 def confined(want: Want, folders: Sequence[ClosedFolder]) -> Want:
     """Return it as it is to be made below these folders."""
-    above = _above(want.path, folders) if isinstance(want, File) else ()
-    return replaced(want, below=above) if above else want
+    if isinstance(want, File) and (above := _above(want.path, folders)):
+        return replace(want, below=above)
+    return want
 
 
 def confined_state(key: Key, wanted: State, folders: Sequence[ClosedFolder]) -> State:

@@ -9,9 +9,8 @@ as it was.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
@@ -60,7 +59,7 @@ class NotReadable(Exception):
     """The text says why, in half a sentence."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Setting:
     """One value in the file, as it is written there."""
 

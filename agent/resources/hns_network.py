@@ -6,11 +6,11 @@ import ipaddress
 import re
 import uuid
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from agent.host.errors import HostError, Unsupported
 from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Route, Subnet
-from agent.records import frozen
 from agent.resources.hns_objects import delete_network, delete_what_leads_nowhere
 from agent.resources.kind import CannotBeSo, Kind, NotWell
 from agent.spec.hns_network import HnsNetwork, NetworkType
@@ -208,7 +208,7 @@ def card(interface: str) -> str:
     return switched[1] if switched else interface
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Connection:
     """What a card has that is to be there again afterwards."""
 

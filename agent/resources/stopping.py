@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import (
@@ -14,7 +15,6 @@ from agent.host.errors import (
     TimedOut,
 )
 from agent.host.port import Recovery, ServiceState
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,5 +101,5 @@ def _forget_recovery(host: Host, name: str) -> None:
     """A process that is ended has failed, to Windows, which would start the service again."""
     installed = host.services.read(name)
     if installed is not None:
-        without = replaced(installed.definition, recovery=Recovery())
-        host.services.restore(replaced(installed, definition=without))
+        without = replace(installed.definition, recovery=Recovery())
+        host.services.restore(replace(installed, definition=without))

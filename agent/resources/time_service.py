@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.host.errors import ServiceAlreadyRunning
 from agent.host.port import ServiceState, StartType
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo, Kind
 from agent.resources.stopping import ask_shared_to_stop
 from agent.spec.time_service import W32TIME
@@ -80,7 +80,7 @@ def _set_start(host: Host, start: StartType) -> None:
     """Word for word as it is otherwise: it is Windows' own."""
     installed = host.services.read(W32TIME)
     assert installed is not None, "it was there just now"
-    host.services.restore(replaced(installed, definition=replaced(installed.definition, start=start)))
+    host.services.restore(replace(installed, definition=replace(installed.definition, start=start)))
 
 
 def _start(host: Host) -> None:

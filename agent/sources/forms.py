@@ -7,9 +7,9 @@ expected there. Values are never quoted: any of them may be a secret.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from agent.records import field, frozen, mutable
 from agent.sources.report import Entry, Severity, quoted_key
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MOST_BITS = 10_000
 _LEFT_OUT = "; leave the quotes out"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Text:
     about: str = ""
     """For a person who reads the published schema; so with every form."""
@@ -38,7 +38,7 @@ class Text:
     most: int = LONGEST_TEXT
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Number:
     about: str = ""
     least: float = 0
@@ -46,14 +46,14 @@ class Number:
     whole: bool = True
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Flag:
     about: str = ""
     only_true: bool = False
     """One that says something by standing there."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ListOf:
     item: Form
     about: str = ""
@@ -61,7 +61,7 @@ class ListOf:
     most: int = 1000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class MapOf:
     value: Form
     about: str = ""
@@ -70,7 +70,7 @@ class MapOf:
     most: int = 1000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Fields:
     forms: Mapping[str, Form]
     about: str = ""
@@ -92,7 +92,7 @@ class _Wrong(Exception):
     """It has an entry."""
 
 
-@mutable
+@dataclass(slots=True)
 class Checking:
     """Makes of a document what its table knows of it; what is wrong goes into `entries`."""
 

@@ -7,9 +7,9 @@ has a metadata service, at an address that only its machines reach; a function o
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from agent.records import frozen
 from agent.sources.report import quoted
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ class BadAnswer(Exception):
     """What a metadata service answered is not what was asked for. The text says so."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Identity:
     name: str = ""
     """Empty for the machine's own."""
     provider_id: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Machine:
     host_name: str
     domain: str = ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import enum
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.redaction import redacted
 from agent.secret_patterns import REDACTED
 
@@ -30,7 +30,7 @@ class Severity(enum.Enum):
     WARNING = "warning"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Entry:
     severity: Severity
     message: str
@@ -60,7 +60,7 @@ class Entry:
         return f"{self.severity.value}: {self.where}: {self.message}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Report:
     entries: tuple[Entry, ...] = ()
     omitted: int = 0

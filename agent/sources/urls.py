@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from dataclasses import dataclass
 from urllib.parse import unquote_plus
-
-from agent.records import frozen
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -22,7 +21,7 @@ _PORT = re.compile(r"(?::[0-9]*)?")
 _MOST_PARAMETERS = 10_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Url:
     scheme: str
     """In lower case; empty where there is none."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Protection, Want
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _WEAKER = (
 _UNKNOWN = "what is in it is known once it has been fetched"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Signer:
     """Whose Authenticode signature a program has to have. What is empty is not asked for."""
 
@@ -31,7 +32,7 @@ class Signer:
     """Of that certificate: its SHA-1 in hexadecimal, as Windows shows it, or its SHA-256."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Unpacking:
     """What of an archive is wanted, and where."""
 
@@ -42,20 +43,21 @@ class Unpacking:
     """By the name in the archive, the name below `into`; all where there is none."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Artifact(Want):
     """What is known of it. The files themselves are wanted beside it, each by its hash."""
 
     kind: ClassVar[str] = "artifact"
 
     name: str
-    source: str = field(shown=False)
+    source: str = field(repr=False)
     """A URL, or a path. A URL's query is a signature, more often than not."""
     place: PureWindowsPath | Unpacking
     """Where it goes: as one file, or unpacked."""
     digest: str = ""
     """sha256:... or sha512:..., in lower case; empty where `checksums` says it."""
-    checksums: str = field(default="", shown=False)
+    checksums: str = field(default="", repr=False)
     """A URL where the digest is told."""
     signer: Signer | None = None
     protection: Protection = Protection.PRIVATE

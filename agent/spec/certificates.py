@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Certificates(Want):
     """Nothing is done to them. Those that were not there before go when the node does, also from a folder
     that stays: a kubelet goes by a certificate of its former cluster before it asks the next for another.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen, replaced
+from agent.secret_fields import registers_secrets
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
 
@@ -20,7 +21,8 @@ class Shell(enum.Enum):
     POWERSHELL = "PowerShell"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Command(Want):
     """Run when its turn comes, and not again unless its script becomes another.
 
@@ -32,7 +34,7 @@ class Command(Want):
 
     name: str
     """For a person, and no other command's: preKubeadmCommands 2."""
-    script: Content = field(shown=False)
+    script: Content = field(repr=False)
     """Whole, as the shell reads it from a file: with its line ends and in its encoding."""
     shell: Shell = Shell.CMD
     may_fail: bool = False
@@ -51,4 +53,4 @@ class Command(Want):
 
     def beside(self, others: Iterable[Want]) -> Want:
         """It may make something of the machine's name."""
-        return replaced(self, after=(*self.after, HOST_NAME)) if is_named(others) else self
+        return replace(self, after=(*self.after, HOST_NAME)) if is_named(others) else self

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ContainerdConfiguration(Want):
     """Where nothing is given, what the file says stays as it is."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from agent.hashing import new_sha256
-from agent.records import field, frozen
 from agent.redaction import register_document
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,13 +27,14 @@ class Content(Protocol):
         """From the beginning, at each call."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Lying:
     """A content that lies on the machine, or will when it is needed: hashed there, and flushed."""
 
     sha256: str
     place: PureWindowsPath
-    read: Callable[[PureWindowsPath], Iterable[bytes]] = field(compared=False, shown=False)
+    read: Callable[[PureWindowsPath], Iterable[bytes]] = field(compare=False, repr=False)
     size: int = 0
     is_to_go: bool = True
     """Nobody else needs it there: a file may have it by being that file."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Credentials(Want):
     """Nothing is done to it. One that was not there before goes when the node does: by a leftover the next
     join would take the machine for a node of that cluster.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen, replaced
 from agent.spec.want import Key, Protection, Want
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Directory(Want):
     kind: ClassVar[str] = "directory"
 
@@ -41,4 +41,4 @@ class Directory(Want):
             each.path for each in others if isinstance(each, Directory) and each.protection is Protection.PODS
         ]
         below = tuple(str(each.relative_to(self.path)) for each in volumes if self.path in each.parents)
-        return replaced(self, apart=below) if below else self
+        return replace(self, apart=below) if below else self

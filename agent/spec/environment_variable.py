@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Want
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class EnvironmentVariable(Want):
     kind: ClassVar[str] = "environment_variable"
 
     name: str
-    value: str | None = field(shown=False)
+    value: str | None = field(repr=False)
     """None for one that the machine is not to have."""
     secret: bool = False
     """Never shown: a proxy's password, say."""

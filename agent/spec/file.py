@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Protection, Want
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from agent.spec.contents import Content
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class File(Want):
     kind: ClassVar[str] = "file"
 
     path: PureWindowsPath
-    content: Content | None = field(shown=False)
+    content: Content | None = field(repr=False)
     """None for a file that has to be there already, and whose protection alone is ours."""
     protection: Protection = Protection.PRIVATE
     until: PureWindowsPath | None = None

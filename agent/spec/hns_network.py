@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 
@@ -20,7 +20,7 @@ class NetworkType(enum.Enum):
     TRANSPARENT = "Transparent"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Subnet:
     prefix: str
     gateway: str | None = None
@@ -28,14 +28,14 @@ class Subnet:
     """Of an overlay's."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NetworkPolicy:
     type: str
     settings: str
     """A JSON object, its keys in order and without blanks."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HnsNetwork(Want):
     kind: ClassVar[str] = "hns_network"
 

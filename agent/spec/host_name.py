@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 HOST_NAME = Key("host_name", "of this machine")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HostName(Want):
     """Its DNS host name, which it has from its next start on. A machine has one."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class IpForwarding(Want):
     kind: ClassVar[str] = "ip_forwarding"
 

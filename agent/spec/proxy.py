@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Proxy(Want):
     """WinHTTP's default, which Windows' own services go by. A machine has one.
 
@@ -24,7 +26,7 @@ class Proxy(Want):
     """Without a password: WinHTTP keeps none."""
     bypass: str
     """What is reached without it, between semicolons."""
-    variables: Mapping[str, str] = field(default_factory=dict, shown=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """For services that are wanted beside this: Windows starts one with the machine's variables as they were
     when Windows itself was started."""
 

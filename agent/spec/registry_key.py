@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _ALWAYS_THERE = frozenset(
 """Nobody makes these, and nobody is to be asked whether they are there."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RegistryKey(Want):
     """There, whatever is in it. It goes again where wmcb made it and nobody has put anything into it."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec.registry_key import ROOT, RegistryKey, keys_to
 from agent.spec.want import Key, Want
 
@@ -21,7 +22,8 @@ class RegistryType(enum.Enum):
     LONG_NUMBER = "REG_QWORD"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class RegistryValue(Want):
     kind: ClassVar[str] = "registry_value"
 
@@ -31,7 +33,7 @@ class RegistryValue(Want):
     """Empty for the value that a key has without a name."""
     type: RegistryType | None
     """None for a value that is not to be there."""
-    data: str | int | bytes | tuple[str, ...] | None = field(shown=False)
+    data: str | int | bytes | tuple[str, ...] | None = field(repr=False)
     secret: bool = False
     """Never shown."""
 

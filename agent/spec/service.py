@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from agent.records import field, frozen, replaced
 from agent.redaction import has_secret
+from agent.secret_fields import registers_secrets
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
 
@@ -22,7 +23,7 @@ class StartType(enum.Enum):
     DISABLED = "disabled"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Restart:
     """What Windows does when the service's process fails."""
 
@@ -32,7 +33,7 @@ class Restart:
     """After so long without a failure the count begins anew."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HealthCheck:
     """A question to the running program over loopback, answered with 200 when it is well."""
 
@@ -41,7 +42,8 @@ class HealthCheck:
     within_seconds: float = 60.0
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Service(Want):
     kind: ClassVar[str] = "service"
 
@@ -53,7 +55,7 @@ class Service(Want):
     start: StartType = StartType.AUTOMATIC
     dependencies: tuple[str, ...] = ()
     """Names of services that Windows has to start first, whoever made them."""
-    environment: Mapping[str, str] = field(default_factory=dict, shown=False)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     restart: Restart | None = None
     preshutdown_seconds: float | None = None
     """How long Windows waits for it when it shuts down."""
@@ -99,7 +101,7 @@ class Service(Want):
             return self
         own = {name.upper() for name in self.environment}
         from_proxy = {name: value for name, value in variables.items() if name not in own}
-        return replaced(self, reads=reads, environment={**from_proxy, **self.environment})
+        return replace(self, reads=reads, environment={**from_proxy, **self.environment})
 
 
 def _of_proxy(others: Iterable[Want]) -> Mapping[str, str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +22,7 @@ class Effect(enum.Enum):
     WARNING = "warning"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Note:
     """Told by `plan`: what of a document was not taken as it stands, and why. Never holds a secret."""
 
@@ -39,7 +38,7 @@ class Inconsistent(ValueError):
     """Two resources of one name, or a circle. The text names them."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Specification:
     """Made by `of`, which sees to its order."""
 

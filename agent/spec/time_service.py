@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.records import frozen
 from agent.spec.want import Key, Want
 
 W32TIME = "W32Time"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TimeService(Want):
     """Started with Windows, and running. Where it takes the time from is not said here."""
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agent import hashing
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Want
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class TrustedCertificate(Want):
     """For all programs of the machine that go by Windows' roots."""
 
     kind: ClassVar[str] = "trusted_certificate"
 
-    encoded: bytes = field(shown=False)
+    encoded: bytes = field(repr=False)
     """DER."""
 
     @property

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import PureWindowsPath
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Key:
     """What a resource is known by. Windows' names have no case, so two that differ only in it are one."""
 

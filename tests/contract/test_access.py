@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,7 +37,6 @@ from agent.host.sddl import (
     AceKind,
     SecurityDescriptor,
 )
-from agent.records import replaced
 from contract.world import World, wine_cannot
 
 MODE_BITS = "it keeps permission bits in place of descriptors"
@@ -174,7 +174,7 @@ def test_what_a_descriptor_grants(
     world: World, sddl: str, system: int, administrator: int, user: int
 ) -> None:
     # AccessCheck wants a group, and asks it nothing.
-    descriptor = replaced(SecurityDescriptor.parse(sddl), group=SYSTEM)
+    descriptor = replace(SecurityDescriptor.parse(sddl), group=SYSTEM)
     granted = {principal: world.granted(descriptor, principal) for principal in Principal}
     assert granted == {
         Principal.SYSTEM: system,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import NotFound
 from agent.host.port import FirewallRuleDefinition
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_what_is_added_is_there(world: World, name: str, rule: FirewallRuleDefinition) -> None:
-    rule = replaced(rule, name=name)
+    rule = replace(rule, name=name)
     world.host.firewall.add(rule)
     assert world.host.firewall.rules(name.upper()) == [rule]
 
@@ -81,8 +81,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
 def test_a_rule_is_changed_and_changed_back(world: World, name: str, changed: FirewallRuleDefinition) -> None:
-    before = replaced(RULES["a port"], name=name)
-    changed = replaced(changed, name=name)
+    before = replace(RULES["a port"], name=name)
+    changed = replace(changed, name=name)
     world.host.firewall.add(before)
     world.host.firewall.change(changed, before.group)
     assert world.host.firewall.rules(name) == [changed]
@@ -97,7 +97,7 @@ def test_anothers_of_the_same_name_stays(world: World, name: str, ours_is_first:
     for rule in (ours, anothers) if ours_is_first else (anothers, ours):
         firewall.add(rule)
     assert sorted(rule.group for rule in firewall.rules(name)) == [ANOTHERS, OURS]
-    changed = replaced(ours, action="block")
+    changed = replace(ours, action="block")
     firewall.change(changed, OURS)
     assert sorted(firewall.rules(name), key=lambda rule: rule.group) == [anothers, changed]
     firewall.remove(name, OURS)

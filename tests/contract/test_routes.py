@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,6 @@ from agent.host.errors import AlreadyExists, NotFound, Unsupported
 from agent.host.networks import Route
 from agent.host.persistent_routes import KEY, persist
 from agent.host.port import RoutingChange
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def test_a_route_is_listed_as_it_was_added_until_it_is_removed(
     routes, before = world.host.routes, _kept(world)
     wanted = Route(NOWHERE, neighbour, 77, persistent=persistent)
     with _added(routes, wanted):
-        assert _to(routes, NOWHERE) == [replaced(wanted, interface=own_address)]
+        assert _to(routes, NOWHERE) == [replace(wanted, interface=own_address)]
         assert routes.find(NOWHERE, neighbour) == wanted
         assert _kept(world) - before == (
             {f"198.51.100.0,255.255.255.0,{neighbour},77"} if persistent else set()
@@ -91,7 +91,7 @@ def test_an_interface_is_named_by_an_address_of_its_own(
 def test_one_to_the_same_over_the_same_is_there_once(world: World, neighbour: str) -> None:
     wanted = Route(NOWHERE, neighbour)
     with _added(world.host.routes, wanted), pytest.raises(AlreadyExists):
-        world.host.routes.add(replaced(wanted, metric=9))
+        world.host.routes.add(replace(wanted, metric=9))
 
 
 def test_one_that_is_not_there_cannot_be_removed(world: World, neighbour: str) -> None:

@@ -8,6 +8,7 @@ import secrets
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,7 +46,6 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-from agent.records import replaced
 from contract.world import wine_cannot
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
 }
 ONLY_ON_WINDOWS: dict[str, dict[str, Any]] = {
     "recovery": {"recovery": RECOVERY},
-    "recovery on error exit": {"recovery": replaced(RECOVERY, on_error_exit=True)},
+    "recovery on error exit": {"recovery": replace(RECOVERY, on_error_exit=True)},
     "SID type": {"sid_type": SidType.UNRESTRICTED},
 }
 
@@ -183,11 +183,11 @@ def test_what_this_windows_does_not_know_is_warned_of_and_no_failure(
     wanted = bench.definition(**fields)
     warned = set(bench.services.create(wanted))
     assert warned == ({*fields} if bench.world.under_wine else set())
-    assert set(bench.services.change(replaced(wanted, description="changed"))) == warned
+    assert set(bench.services.change(replace(wanted, description="changed"))) == warned
     installed = bench.services.read(wanted.name)
     assert installed is not None
     assert warned <= set(installed.unsupported)
-    assert differing_fields(replaced(wanted, description="changed"), installed) == ()
+    assert differing_fields(replace(wanted, description="changed"), installed) == ()
 
 
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -210,7 +210,7 @@ def test_a_change_makes_a_service_as_defined(
 ) -> None:
     first = bench.definition(**before)
     bench.services.create(first)
-    second = replaced(first, **after)
+    second = replace(first, **after)
     assert list(bench.services.change(second)) == []
     installed = bench.services.read(first.name)
     assert installed is not None
@@ -238,7 +238,7 @@ def test_somebody_elses_service_is_given_back_word_for_word(bench: Bench, line: 
         environment={"A": "1"},
     )
     bench.services.create(theirs)
-    bench.services.restore(replaced(bench.read(theirs.name), image_path=line))
+    bench.services.restore(replace(bench.read(theirs.name), image_path=line))
     before = bench.read(theirs.name)
     assert before.image_path == line
     ours = ServiceDefinition(theirs.name, (r"C:\k\ours.exe", "-v"), start=StartType.DELAYED)
@@ -262,7 +262,7 @@ def test_what_was_read_can_be_kept_as_text_and_restored(bench: Bench, fields: di
 def test_a_service_that_is_gone_is_restored_too(bench: Bench) -> None:
     definition = bench.definition(description="first", environment={"A": "1"})
     bench.services.create(definition)
-    bench.services.restore(replaced(bench.read(definition.name), image_path=r"C:\Program Files\x.exe %A%"))
+    bench.services.restore(replace(bench.read(definition.name), image_path=r"C:\Program Files\x.exe %A%"))
     before = bench.read(definition.name)
     bench.services.delete(definition.name)
     bench.services.restore(before)
@@ -272,7 +272,7 @@ def test_a_service_that_is_gone_is_restored_too(bench: Bench) -> None:
 def test_what_could_not_be_read_is_not_restored(bench: Bench) -> None:
     definition = bench.definition(environment={"SECRET": "1"})
     bench.services.create(definition)
-    unread = replaced(bench.read(definition.name).definition, environment={}, description="new")
+    unread = replace(bench.read(definition.name).definition, environment={}, description="new")
     before = InstalledService(unread, bench.read(definition.name).image_path, unsupported=("environment",))
     bench.services.restore(before)
     assert bench.read(definition.name).definition.environment == {"SECRET": "1"}
@@ -286,7 +286,7 @@ def test_keys_below_a_services_own_are_left_alone(bench: Bench) -> None:
     registry, key = bench.world.host.registry, f"{SERVICES_KEY}\\{definition.name}\\Parameters"
     registry.write(key, "Application", RegistryValue(RegistryKind.EXPANDABLE, r"%SystemDrive%\k\kubelet.exe"))
     values = registry.values(key)
-    bench.services.change(replaced(definition, command=(r"C:\k\ours.exe",), environment={"A": "1"}))
+    bench.services.change(replace(definition, command=(r"C:\k\ours.exe",), environment={"A": "1"}))
     assert registry.values(key) == values
     bench.services.restore(before)
     assert registry.values(key) == values
@@ -298,7 +298,7 @@ def test_a_command_that_windows_would_change_is_refused(bench: Bench, words: lis
     with pytest.raises(BadCommand, match=definition.name):
         bench.services.create(definition)
     assert bench.services.read(definition.name) is None
-    bench.services.create(replaced(definition, command=(r"C:\k\p.exe",)))
+    bench.services.create(replace(definition, command=(r"C:\k\p.exe",)))
     with pytest.raises(BadCommand, match=definition.name):
         bench.services.change(definition)
     assert bench.read(definition.name).image_path == r"C:\k\p.exe"
@@ -335,7 +335,7 @@ def test_a_delay_forgotten_under_a_manual_start_does_not_come_back(bench: Bench)
     delayed = bench.definition(start=StartType.DELAYED)
     bench.services.create(delayed)
     for start in (StartType.MANUAL, StartType.AUTOMATIC):
-        bench.services.change(replaced(delayed, start=start))
+        bench.services.change(replace(delayed, start=start))
     installed = bench.services.read(delayed.name)
     assert installed is not None
     assert installed.definition.start is StartType.AUTOMATIC
@@ -354,14 +354,14 @@ def test_names_have_no_case(bench: Bench) -> None:
     bench.services.create(definition)
     assert bench.services.read(definition.name.upper()) is not None
     with pytest.raises(AlreadyExists):
-        bench.services.create(replaced(definition, name=definition.name.upper()))
+        bench.services.create(replace(definition, name=definition.name.upper()))
 
 
 def test_a_service_that_is_there_is_not_created_again(bench: Bench) -> None:
     definition = bench.definition(description="first")
     bench.services.create(definition)
     with pytest.raises(AlreadyExists) as refusal:
-        bench.services.create(replaced(definition, description="second"))
+        bench.services.create(replace(definition, description="second"))
     assert refusal.value.code == 1073
     installed = bench.services.read(definition.name)
     assert installed is not None
@@ -371,7 +371,7 @@ def test_a_service_that_is_there_is_not_created_again(bench: Bench) -> None:
 @pytest.mark.parametrize("name", ["", "a/b", "a\\b", "x" * 257])
 def test_a_name_that_windows_cannot_have_is_refused(bench: Bench, name: str) -> None:
     with pytest.raises(BadName) as refusal:
-        bench.services.create(replaced(bench.definition(), name=name))
+        bench.services.create(replace(bench.definition(), name=name))
     assert refusal.value.code == 123
 
 
@@ -380,7 +380,7 @@ MISSING: dict[str, Callable[[Bench, str], object]] = {
     "start": lambda bench, name: bench.services.start(name),
     "stop": lambda bench, name: bench.services.stop(name),
     "delete": lambda bench, name: bench.services.delete(name),
-    "change": lambda bench, name: bench.services.change(replaced(bench.definition(), name=name)),
+    "change": lambda bench, name: bench.services.change(replace(bench.definition(), name=name)),
     "wait": lambda bench, name: bench.services.wait(name, ServiceState.RUNNING, 1),
     "watch": lambda bench, name: bench.services.watch([name]),
 }
@@ -711,7 +711,7 @@ def test_a_service_that_waits_for_its_deletion_takes_no_change(bench: Bench) -> 
     with pytest.raises(MarkedForDeletion):
         bench.services.delete(definition.name)
     with pytest.raises(MarkedForDeletion):
-        bench.services.change(replaced(definition, start=StartType.DISABLED))
+        bench.services.change(replace(definition, start=StartType.DISABLED))
     with pytest.raises(MarkedForDeletion):
         bench.services.create(definition)
 

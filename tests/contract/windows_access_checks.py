@@ -9,11 +9,11 @@ assert sys.platform == "win32"
 import ctypes
 from contextlib import contextmanager
 from ctypes import wintypes
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.host.sddl import SYSTEM, SecurityDescriptor, specific
 from agent.host.windows.api.binding import dll, judged, succeeding
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,5 +42,5 @@ def judgeable(descriptor: SecurityDescriptor) -> SecurityDescriptor:
 
     Authz maps no generic right to a file's own.
     """
-    aces = descriptor.aces and tuple(replaced(ace, mask=specific(ace.mask)) for ace in descriptor.aces)
-    return replaced(descriptor, group=descriptor.group or SYSTEM, aces=aces)
+    aces = descriptor.aces and tuple(replace(ace, mask=specific(ace.mask)) for ace in descriptor.aces)
+    return replace(descriptor, group=descriptor.group or SYSTEM, aces=aces)

@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import re._parser as parser  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -15,7 +16,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent import redaction, secret_patterns
-from agent.records import field, frozen
 from agent.redaction import (
     SHORTEST,
     redacted,
@@ -28,6 +28,7 @@ from agent.redaction import (
     register_words,
 )
 from agent.resources.kind import veiled
+from agent.secret_fields import registers_secrets
 from agent.secret_names import is_secret_name
 from agent.secret_patterns import REDACTED
 from agent.spec.service import Service
@@ -485,12 +486,13 @@ def test_a_service_s_command_line_is_remarked_for_its_secrets_alone(
     assert ("there is a secret in it" in service.remark) is is_one
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class _Credentials:
     user: str
-    password: str = field(default="", shown=False)
-    proxy: str = field(default="", shown=False)
-    variables: dict[str, str] = field(default_factory=dict, shown=False)
+    password: str = field(default="", repr=False)
+    proxy: str = field(default="", repr=False)
+    variables: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 def test_what_a_record_does_not_show_nothing_shows() -> None:

@@ -6,12 +6,12 @@ each question is answered with.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent.host import firewall_lists
 from agent.host.errors import NotFound, host_error
 from agent.host.port import FirewallRuleDefinition
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def _of_group(rules: Sequence[Document], name: str, group: str) -> Document:
 
 
 def _entry(rule: FirewallRuleDefinition) -> Document:
-    spelled = replaced(
+    spelled = replace(
         rule,
         local_ports=firewall_lists.ports(rule.local_ports),
         remote_ports=firewall_lists.ports(rule.remote_ports),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 from agent.host.errors import AccessDenied, NotFound, ReparsePoint, host_error
 from agent.host.names import check_path
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.records import frozen
 
 if TYPE_CHECKING:
     import pathlib
@@ -22,7 +22,7 @@ PATH_NOT_FOUND = 3
 REPARSE_POINT_ENCOUNTERED = 4395
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Place:
     """What lies, or would lie, at a path."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import host_error
@@ -9,7 +10,6 @@ from agent.host.networks import Route
 from agent.host.persistent_routes import forget, is_same, persist, persistent_routes, together
 from agent.host.sandbox.networks import DOCUMENT as NETWORKS
 from agent.host.sandbox.networks import attached
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class SandboxRoutes:
 
     def find(self, destination: str, gateway: str) -> Route | None:
         wanted = Route(destination, gateway)
-        return next((replaced(each, interface=None) for each in self.list() if is_same(each, wanted)), None)
+        return next((replace(each, interface=None) for each in self.list() if is_same(each, wanted)), None)
 
     def add(self, route: Route) -> None:
         interface = self._interface(route)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from agent.host.errors import NotFound
@@ -10,7 +11,6 @@ from agent.host.port import ServiceEvent, ServiceState
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.service_document import SERVICE_DOES_NOT_EXIST, existing
 from agent.host.sandbox.service_records import status_of
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ class WatchedService:
             self._seen = status_of(record)
         elif self._seen is not None:
             # On Windows a deleted service lives as long as somebody has it open; it goes when it has stopped.
-            self._seen = replaced(self._seen, state=ServiceState.STOPPED, pid=None)
+            self._seen = replace(self._seen, state=ServiceState.STOPPED, pid=None)
         else:
             raise NotFound("wait for", f"service {self._name}", SERVICE_DOES_NOT_EXIST)
         return self._seen

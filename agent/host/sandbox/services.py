@@ -11,6 +11,7 @@ import pathlib
 import signal
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,6 @@ from agent.host.sandbox.service_records import (
     status_of,
 )
 from agent.host.waiting import FIRST_WORD_SECONDS, wait_for
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -128,7 +128,7 @@ class SandboxServices:
                 return ()
             present = definition_of(record)
             kept = {field: getattr(present, field) for field in installed.unsupported}
-            _change(document, "restore", replaced(definition, **kept), line)
+            _change(document, "restore", replace(definition, **kept), line)
         return ()
 
     def delete(self, name: str) -> None:

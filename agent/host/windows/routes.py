@@ -44,16 +44,17 @@ class WindowsRoutes:
         return list(together(active, persistent_routes(self._registry)))
 
     def find(self, destination: str, gateway: str) -> Route | None:
+        from dataclasses import replace
+
         from agent.host.networks import Route
         from agent.host.persistent_routes import persistent_route
         from agent.host.windows.api import routes
-        from agent.records import replaced
 
         with telling("find", f"the route to {destination} over {gateway}"):
             row = next(routes.rows_of(destination, gateway), None)
         route = Route(destination, gateway, row.metric if row else 0)
         kept = persistent_route(self._registry, route)
-        return kept if row is None else replaced(route, persistent=kept is not None)
+        return kept if row is None else replace(route, persistent=kept is not None)
 
     def add(self, route: Route) -> None:
         from agent.host.persistent_routes import forget, persist

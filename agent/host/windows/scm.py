@@ -6,9 +6,8 @@ Every method raises Win32Failure. The numbers are those of winsvc.h.
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +44,7 @@ class RecoverySetting(NamedTuple):
 SettingValue = str | int | bool | RecoverySetting
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Registration:
     """What CreateService and ChangeServiceConfig take. In a change, None leaves a part as it is."""
 
@@ -57,7 +56,7 @@ class Registration:
     account: str | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ServiceKey:
     """What only the service's registry key tells."""
 

@@ -6,9 +6,10 @@ The join is the program's own work: what stands before it and after it are comma
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.command_lists import Line
 from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.model import Join, WrittenFile
@@ -37,23 +38,25 @@ _CONTROL_PLANE = re.compile(
 _ONLY_WORKERS = "a Windows machine can only be a worker; this user data is for one of the control plane"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Split:
-    before: tuple[Line, ...] = field(shown=False)
+    before: tuple[Line, ...] = field(repr=False)
     join: Join | None
-    after: tuple[Line, ...] = field(shown=False)
+    after: tuple[Line, ...] = field(repr=False)
     entries_before: int = 0
     """How many entries there are before the one with the join."""
     retried: bool = False
     """It is called by the provider's own script."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class _Call:
     """A line that calls kubeadm join, taken apart."""
 
-    arguments: tuple[str, ...] = field(shown=False)
-    rest: str = field(shown=False)
+    arguments: tuple[str, ...] = field(repr=False)
+    rest: str = field(repr=False)
     """What is to be done when it has joined."""
     retried: bool
 

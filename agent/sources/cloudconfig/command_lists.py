@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig import scripts
 from agent.sources.cloudconfig.document import Node, kind_of
 from agent.spec import Shell
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from agent.sources.cloudconfig.model import Command
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Line:
     """One entry, or a part of one."""
 
-    text: str = field(shown=False)
+    text: str = field(repr=False)
     origin: Origin
 
 

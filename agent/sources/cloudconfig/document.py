@@ -6,12 +6,13 @@ Scalars are what PyYAML makes of them, since cloud-init and cloudbase-init both 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import yaml
 
-from agent.records import field, frozen, mutable
 from agent.redaction import register_document
+from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.report import quoted, quoted_key
 from agent.yaml_events import Builder
@@ -24,9 +25,10 @@ _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = frozenset(_PREFIX + name for name in ("str", "bool", "int", "float", "null", "binary"))
 
 
-@mutable
+@registers_secrets
+@dataclass(slots=True)
 class Node:
-    value: Scalar | list[Node] | dict[str, Node] = field(shown=False)
+    value: Scalar | list[Node] | dict[str, Node] = field(repr=False)
     origin: Origin
 
     @property
@@ -40,7 +42,7 @@ class Node:
         return "" if self.value is None else str(self.value)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Document:
     root: Node
     repeated: tuple[Origin, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable
 from agent.sources.report import Entry, Place, Report, Severity, bounded
 from agent.spec import Effect, Note
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST_NOTES = 500
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where something was said."""
 
@@ -42,7 +42,7 @@ class Refused(Exception):
         """Whether a server failed to serve what it refers to."""
 
 
-@mutable
+@dataclass(slots=True)
 class Findings:
     """Collects errors, and notes of what is left out."""
 

@@ -7,9 +7,9 @@ user's commands, which on a Windows machine are for cmd.exe as those of a cloud-
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.cloudconfig import cluster_api, command_lists
 from agent.sources.cloudconfig.command_lists import Line
 from agent.sources.cloudconfig.faults import Findings, Origin, Refused
@@ -46,7 +46,7 @@ _MOVE = re.compile(r"[ \t]*mv /etc/kubeadm\.yml /tmp/?")
 _BEGINNING = re.compile(r"(#![^\n]*\n)?[ \t]*set -e[ \t]*(\n|$)")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Script:
     before: str
     call: str

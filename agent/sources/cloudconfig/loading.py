@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable, replaced
 from agent.sources.cloudconfig import (
     cluster_api,
     command_lists,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_INCLUDED = 20
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Outcome:
     user_data: UserData | None
     """None where the report is fatal."""
@@ -64,7 +64,7 @@ def load(
     return Outcome(None if report.fatal else made, report)
 
 
-@mutable
+@dataclass(slots=True)
 class _Reading:
     metadata: Mapping[str, object]
     includes: includes.Includes
@@ -106,7 +106,7 @@ class _Reading:
         if made.kind is Kind.TEMPLATE:
             raise Refused(Origin(part.name, line=2), "it is a template of a template")
         # Its lines are counted as whoever wrote it counts them, with the header's.
-        return replaced(made, text=f"\n{made.text}") if made.kind is Kind.CONFIG else made
+        return replace(made, text=f"\n{made.text}") if made.kind is Kind.CONFIG else made
 
     def _take_config(self, part: Part) -> None:
         read = document.read(part.name, part.text)
@@ -125,7 +125,7 @@ class _Reading:
     def _named(self, command: Command) -> Command:
         """By a name that no other has: what has been run is remembered by it, wherever the user data lies."""
         self.names[command.name] = number = self.names.get(command.name, 0) + 1
-        return replaced(command, name=f"{command.name} ({number})") if number > 1 else command
+        return replace(command, name=f"{command.name} ({number})") if number > 1 else command
 
     def _number_of_entries(self) -> int:
         runcmd = self.config.mapping.get("runcmd") if self.config else None
@@ -197,7 +197,7 @@ def _files(
         if join and entry.path == join.configuration:
             # It holds a bootstrap token, and /run of a Linux machine is empty again after a restart.
             cluster_api.refuse_control_plane(entry.content, entry.origin)
-            file = replaced(file, protection=Protection.PRIVATE, until=join.sentinel)
+            file = replace(file, protection=Protection.PRIVATE, until=join.sentinel)
         made.append(file)
     return made, join
 

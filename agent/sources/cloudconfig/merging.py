@@ -8,9 +8,9 @@ merge_type or a header Merge-Type, is merged as cloud-init does.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.cloudconfig.document import Node
 from agent.sources.cloudconfig.faults import Origin, Refused
 
@@ -44,7 +44,7 @@ _OPTIONS = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Strategy:
     """For each kind of value, in what way; a kind that is not named keeps what was there first."""
 

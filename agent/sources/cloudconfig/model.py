@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.spec import Protection, Shell
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from agent.spec import Content, Note
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Command:
     """A script out of the document.
 
@@ -24,15 +26,16 @@ class Command:
     name: str
     """For a person, and for the name of its log: runcmd, script setup.ps1 ..."""
     shell: Shell
-    script: bytes = field(shown=False)
+    script: bytes = field(repr=False)
     """The file as the shell is to be given it."""
     each_boot: bool = False
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     path: PureWindowsPath
-    content: Content = field(shown=False)
+    content: Content = field(repr=False)
     protection: Protection = Protection.PRIVATE
     appended: bool = False
     """What is there already stays, and this follows it."""
@@ -43,11 +46,12 @@ class WrittenFile:
 Step = WrittenFile | Command
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Join:
     """The call of `kubeadm join` in the document."""
 
-    arguments: tuple[str, ...] = field(shown=False)
+    arguments: tuple[str, ...] = field(repr=False)
     """kubeadm's own, as they stand after the word join. A token may be among them."""
     configuration: PureWindowsPath | None
     """What --config names, as a path of Windows."""
@@ -55,7 +59,7 @@ class Join:
     """What tells Cluster API that the machine has joined. One of the steps after the join."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UserData:
     before: tuple[Step, ...] = ()
     """In this order: boot hooks and boot commands, files, scripts and commands."""

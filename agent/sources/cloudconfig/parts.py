@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import enum
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.cloudconfig.mime_bounds import check_bounds
 from agent.sources.cloudconfig.unpacking import Unreadable, base64_decoded, text_of, unpacked
@@ -34,12 +35,13 @@ class Kind(enum.Enum):
     """It belongs to somebody else: for cloud-init that is a part without a handler."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Part:
     name: str
     """For a person: user data, or part 2 (setup.ps1) of user data."""
     kind: Kind
-    text: str = field(shown=False)
+    text: str = field(repr=False)
     file_name: str = ""
     merge: str = ""
     """Its header Merge-Type: how it is to be merged with the parts before it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.cloudconfig import command_lists, scripts, written_files
 from agent.sources.cloudconfig.document import Node, key_name, kind_of, value_name
 from agent.sources.cloudconfig.faults import Refused
@@ -62,7 +62,7 @@ _SERVER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9])?")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Settings:
     files: tuple[Entry, ...]
     boot_commands: tuple[Command, ...]

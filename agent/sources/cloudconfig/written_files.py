@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, replaced
+from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.document import Node, kind_of
 from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.model import WrittenFile
@@ -37,14 +38,15 @@ _OWN = ("programdata", "wmcb")
 _TRUE = frozenset({"1", "on", "yes", "true", "y", "t"})
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One file as the document has it."""
 
     linux: str
     """Its path in the document."""
     path: PureWindowsPath
-    content: bytes = field(shown=False)
+    content: bytes = field(repr=False)
     protection: Protection
     protection_said: bool
     appended: bool
@@ -83,7 +85,7 @@ def _added(written: list[Entry]) -> Entry:
     first, *_ = written
     said = [entry.protection for entry in written if entry.protection_said]
     content = b"".join(entry.content for entry in written)
-    return replaced(first, content=content, protection=said[-1] if said else first.protection)
+    return replace(first, content=content, protection=said[-1] if said else first.protection)
 
 
 def _entry(item: Node, findings: Findings) -> Entry:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.records import replaced
 from agent.sources.ignition import rules
 from agent.sources.ignition.contents import Hash, Packing
 from agent.sources.ignition.model import (
@@ -108,7 +108,7 @@ def files(config: Record, major: int, refuse: Refuse) -> dict[str, File]:
         made[file.path] = file
         appended[file.path] = list(file.appended)
     return {
-        path: replaced(file, appended=tuple(appended[path])) if appended[path] else file
+        path: replace(file, appended=tuple(appended[path])) if appended[path] else file
         for path, file in made.items()
     }
 
@@ -147,7 +147,7 @@ def _with_owner_and_mode(before: File, more: File) -> File:
         before.owner.group if more.owner.group is None else more.owner.group,
     )
     mode = before.mode if more.mode is None else more.mode
-    return replaced(before, mode=mode, owner=owner)
+    return replace(before, mode=mode, owner=owner)
 
 
 def directories(config: Record, major: int) -> dict[str, Directory]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ class TooLarge(Unsound):
     """They are larger than the reader allows."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Hash:
     """What the contents must hash to once they are unpacked."""
 
@@ -42,7 +42,7 @@ class Hash:
         return f"{self.algorithm}-{self.digest}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Packing:
     """How the contents of a source travel."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from agent.records import field, frozen, mutable
+from dataclasses import dataclass, field
+
 from agent.sources.report import Place, Severity
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Finding:
     """An entry whose line and column nobody has looked for yet."""
 
@@ -19,7 +20,7 @@ class Finding:
     """As in an entry."""
 
 
-@mutable
+@dataclass(slots=True)
 class Findings:
     """Collects, and counts what is beyond its room: a document can be wrong in a million places.
 

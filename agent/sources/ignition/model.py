@@ -5,9 +5,10 @@ What can matter on a Windows node is here as it is; of the rest just enough to t
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources.ignition.contents import PLAIN, Packing, in_blocks
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ RESPONSE_TIMEOUT = 10
 """Seconds, where a configuration names no limit."""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Inline:
     """Contents that came with the configuration."""
 
-    packed: bytes = field(shown=False)
+    packed: bytes = field(repr=False)
     packing: Packing = PLAIN
 
     def blocks(self, limit: int) -> Iterator[Bytes]:
@@ -38,7 +40,7 @@ class Inline:
         return b"".join(self.blocks(limit))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Remote:
     """Contents that somebody must fetch, with the configuration's `network`."""
 
@@ -50,7 +52,7 @@ class Remote:
 Contents = Inline | Remote
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Owner:
     """By number or name, where it was said."""
 
@@ -58,7 +60,7 @@ class Owner:
     group: int | str | None = None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class File:
     path: str
     origin: Origin
@@ -70,7 +72,7 @@ class File:
     overwrite: bool | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Directory:
     path: str
     origin: Origin
@@ -79,7 +81,7 @@ class Directory:
     overwrite: bool | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Link:
     path: str
     origin: Origin
@@ -87,27 +89,29 @@ class Link:
     hard: bool
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Dropin:
     name: str
     origin: Origin
-    contents: str = field(shown=False)
+    contents: str = field(repr=False)
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Unit:
     """A systemd unit. One without contents belongs to the system; this says only what is added to it."""
 
     name: str
     origin: Origin
-    contents: str = field(shown=False)
+    contents: str = field(repr=False)
     dropins: Mapping[str, Dropin]
     """By name, those with contents."""
     enabled: bool | None
     masked: bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Ignored:
     """Something that has no meaning on Windows."""
 
@@ -117,7 +121,7 @@ class Ignored:
     origin: Origin
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Network:
     """How Ignition fetches what a configuration refers to."""
 
@@ -133,7 +137,7 @@ class Network:
     """PEM, in addition to those of the system."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Request:
     """Something to fetch by http or https. Its headers are for that host: a redirect goes without them."""
 
@@ -159,7 +163,7 @@ class Fetch(Protocol):
         """The answer's body in blocks. Raises FetchFailed, also while the blocks are taken."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Configuration:
     documents: Mapping[str, str]
     """The name and version of what was read: first what was given, then what was fetched, in this order."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.ignition import rules, spec2, spec3
 from agent.sources.ignition.merge import append, merge
 from agent.sources.ignition.schema import Reader, Record, folded
@@ -24,7 +24,7 @@ _DIGITS = 18
 """More of them are no number to Ignition either."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Specification:
     major: int
     newest_minor: int
@@ -43,7 +43,7 @@ SPECIFICATIONS = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Reading:
     specification: Specification
     minor: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import binascii
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources import urls
 from agent.sources.ignition import compiling
 from agent.sources.ignition.contents import TooLarge, Unsound
@@ -38,7 +39,7 @@ _COUNTED = (("storage", "files"), ("storage", "directories"), ("storage", "links
 _REFERENCES = {2: "append", 3: "merge"}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What nobody needs more of."""
 
@@ -59,12 +60,13 @@ class Limits:
         return cls(contents_size=size, unpacked_size=4 * size)
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Outcome:
     configuration: Configuration | None
     """None where the report is fatal."""
     report: Report
-    documents: Mapping[str, Document] = field(default_factory=dict, shown=False)
+    documents: Mapping[str, Document] = field(default_factory=dict, repr=False)
     largest_file: int = LARGEST_FILE
     """Bytes, of one that is fetched later."""
 

@@ -11,9 +11,9 @@ import copy
 import enum
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from agent.records import frozen
 from agent.sources.report import Place, quoted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _RANGES = {
 _EMPTY: dict[Scalar, str | int | bool] = {Scalar.TEXT: "", Scalar.FLAG: False}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Source:
     """What a source field says. Data in the URL is decoded once; a URL that nobody asks for is dropped."""
 
@@ -47,7 +47,7 @@ class Source:
     data: bytes | None = None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where something was said, for messages about it."""
 
@@ -131,7 +131,7 @@ class MergedCheck(Check):
 Rule = Callable[[Record, Check], None]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Many:
     """A list. Those with keys are merged by them, and in version 3 no two items may have the same."""
 
@@ -145,7 +145,7 @@ class Many:
         return str(item)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Field:
     name: str
     kind: Scalar | Many | Struct
@@ -157,7 +157,7 @@ class Field:
     """Not being there means empty, in these versions; the newest one, whose shape records have, differs."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Within:
     """A rule that not all versions have."""
 
@@ -166,7 +166,7 @@ class Within:
     until: int = NEWEST
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Struct:
     fields: tuple[Field, ...]
     rules: tuple[Rule | Within, ...] = ()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable
 from agent.sources.kubeadm.parts import Unusable, parts
 from agent.sources.kubeadm.schema import GROUP, VERSIONS, mapping
 from agent.sources.report import Entry, Report, Severity, quoted
@@ -26,7 +26,7 @@ _DNS_PLACE = 10
 """The address of the cluster's DNS in the subnet of its services."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Cluster:
     name: str = "kubernetes"
     kubernetes_version: str = ""
@@ -50,7 +50,7 @@ class Cluster:
         return f"{self.certificates_dir.rstrip('/')}/ca.crt"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ClusterOutcome:
     cluster: Cluster | None
     report: Report
@@ -71,7 +71,7 @@ def read_cluster(contents: bytes) -> ClusterOutcome:
     return ClusterOutcome(None if report.fatal else cluster, report)
 
 
-@mutable
+@dataclass(slots=True)
 class _Reading:
     part: Part
     entries: list[Entry]

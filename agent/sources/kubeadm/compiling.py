@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable, replaced
+from agent.secret_fields import registers_secrets
 from agent.sources import node_names
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 _INSTANCE_GATE = "NodeLocalCRISocket"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Found:
     """What discovery and the cluster's ConfigMaps say."""
 
@@ -60,13 +62,13 @@ class Found:
     kubelet_configuration: bytes
     """The key kubelet of the ConfigMap kube-system/kubelet-config."""
     cluster: Cluster
-    user: Mapping[str, Value] = field(shown=False)
+    user: Mapping[str, Value] = field(repr=False)
     """For the TLS bootstrap, as a kubeconfig has it: {"token": ...}, mostly."""
-    on_the_way: Mapping[str, Value] = field(default_factory=dict, shown=False)
+    on_the_way: Mapping[str, Value] = field(default_factory=dict, repr=False)
     """What else a kubeconfig says of how the server is reached: tls-server-name, proxy-url."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Join:
     specification: Specification | None
     """None where the report is fatal."""
@@ -95,7 +97,7 @@ def compile_join(
     )
 
 
-@mutable
+@dataclass(slots=True)
 class _Compilation:
     configuration: JoinConfiguration
     found: Found
@@ -135,7 +137,7 @@ class _Compilation:
     def _settle_name(self) -> None:
         registration = self.configuration.node_registration
         if not registration.name and self.node.name:
-            registration = replaced(registration, name=self.node.name)
+            registration = replace(registration, name=self.node.name)
         self.name = node_name(registration, self.node.host_name)
         if fault := node_names.fault(self.name):
             self._refuse(
@@ -151,7 +153,7 @@ class _Compilation:
             after = self.node.runtime_endpoint
             self.notes.append(Note(Effect.CHANGED, "nodeRegistration.criSocket", reason, given, after))
             return
-        self.node = replaced(self.node, runtime_endpoint=runtime_endpoint.endpoint(given))
+        self.node = replace(self.node, runtime_endpoint=runtime_endpoint.endpoint(given))
 
     def _settle_ca_path(self) -> None:
         given = self.configuration.ca_cert_path

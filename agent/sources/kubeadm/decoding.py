@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.kubeadm.parts import Unusable, parts
 from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields, mapping
 from agent.sources.report import Entry, Severity, bounded, quoted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TOO_OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Kind:
     name: str
     versions: Mapping[str, Fields]
@@ -31,7 +31,7 @@ class Kind:
         return " and ".join(f"{GROUP}/{version}" for version in self.versions)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Decoded:
     """What a document says, and what is wrong with it so far."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, replaced
+from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm import validation
 from agent.sources.kubeadm.model import (
     BootstrapToken,
@@ -35,16 +36,17 @@ _OPTIONS: dict[Place, str] = {
 }
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class JoinOptions:
     """As `kubeadm join` takes them. Lists may hold several at once, with commas."""
 
     endpoint: str = ""
     """HOST:PORT"""
-    token: str = field(default="", shown=False)
+    token: str = field(default="", repr=False)
     """For both of the next, where they are not given."""
-    discovery_token: str = field(default="", shown=False)
-    tls_bootstrap_token: str = field(default="", shown=False)
+    discovery_token: str = field(default="", repr=False)
+    tls_bootstrap_token: str = field(default="", repr=False)
     ca_cert_hashes: tuple[str, ...] = ()
     unsafe_skip_ca_verification: bool = False
     discovery_file: str = ""
@@ -72,9 +74,9 @@ def with_options(configuration: JoinConfiguration, options: JoinOptions) -> Outc
     """As with kubeadm, an option may stand beside --config where it says nothing about the cluster."""
     registration = configuration.node_registration
     name = canonical(options.node_name)
-    made = replaced(
+    made = replace(
         configuration,
-        node_registration=replaced(
+        node_registration=replace(
             registration,
             name=name or registration.name,
             ignore_preflight_errors=(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubelet import feature_gates, fields, flags, labels
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
@@ -47,7 +47,7 @@ _AFFINITY_FIELDS = frozenset(
 _SIGNAL_FLAGS = ("eviction-hard", "eviction-soft", "eviction-soft-grace-period", "eviction-minimum-reclaim")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KubeletArguments:
     report: Report
     words: tuple[str, ...]
@@ -74,7 +74,7 @@ def kubelet_arguments(
     return making.result()
 
 
-@mutable
+@dataclass(slots=True)
 class _Making:
     node: Node
     kubelet: Kubelet

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent.records import frozen, replaced
 from agent.sources.kubeadm.kubeadm_defaults import (
     CLIENT_CA,
     PATHS,
@@ -47,7 +47,7 @@ _PATCHED = "the kubelet's configuration"
 _GROUP = API_VERSION.partition("/")[0]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NodesOwn:
     """The configuration of this node's kubelet. Not to be used if the report is fatal."""
 
@@ -107,7 +107,7 @@ def _asking_no_more_than(node: Node, before: Mapping[str, Value], after: Mapping
     """Where a patch says what this node reserves for its system, that is enough."""
     said, now = mapping(before.get("systemReserved")), mapping(after.get("systemReserved"))
     reserved = {name: least for name, least in node.reserved.items() if said.get(name) == now.get(name)}
-    return replaced(node, reserved=reserved, keeps_linux_pods_away=False)
+    return replace(node, reserved=reserved, keeps_linux_pods_away=False)
 
 
 def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
@@ -121,7 +121,7 @@ def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
     shown = there if isinstance(there, str) else ""
     reason = "where this node has the cluster's CA"
     decision = Decision(About.CONFIGURATION, name, Outcome.CHANGED, reason, shown, ca_certificate)
-    return replaced(
+    return replace(
         made,
         value=value,
         decisions=(*(each for each in made.decisions if each.name != name), decision),

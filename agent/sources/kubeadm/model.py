@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agent.records import field, frozen
+from dataclasses import dataclass, field
+
+from agent.secret_fields import registers_secrets
 
 PULL_POLICY = "IfNotPresent"
 CA_CERTIFICATE = "C:/etc/kubernetes/pki/ca.crt"
@@ -20,7 +22,7 @@ PHASES = (
 """Of `kubeadm join`, in its order. A worker has only preflight and the two of the kubelet."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Taint:
     key: str
     value: str = ""
@@ -34,15 +36,16 @@ class Taint:
         return f"{self.key}{value}:{self.effect}"
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Argument:
     """Of the kubelet, beside those that kubeadm gives it."""
 
     name: str
-    value: str = field(shown=False)
+    value: str = field(repr=False)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NodeRegistration:
     name: str = ""
     """In lower case; empty for the machine's own."""
@@ -63,9 +66,10 @@ class NodeRegistration:
         return found[-1] if found else None
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class BootstrapToken:
-    token: str = field(shown=False)
+    token: str = field(repr=False)
     api_server_endpoint: str
     """HOST:PORT"""
     ca_cert_hashes: tuple[str, ...] = ()
@@ -73,14 +77,15 @@ class BootstrapToken:
     unsafe_skip_ca_verification: bool = False
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """By a token or by a file: exactly one of them is there."""
 
     bootstrap_token: BootstrapToken | None = None
     file: str | None = None
     """A kubeconfig's path on this machine, or its https URL."""
-    tls_bootstrap_token: str = field(default="", shown=False)
+    tls_bootstrap_token: str = field(default="", repr=False)
     """What the kubelet gets its first certificate with; may be empty if the file has credentials."""
 
     @property
@@ -88,7 +93,7 @@ class Discovery:
         return self.file is not None and self.file[:6].lower() == "https:"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Timeouts:
     """In seconds."""
 
@@ -98,7 +103,7 @@ class Timeouts:
     discovery: float = 300.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class JoinConfiguration:
     discovery: Discovery
     node_registration: NodeRegistration = field(default_factory=NodeRegistration)

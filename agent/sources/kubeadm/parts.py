@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent import documents
-from agent.records import frozen
 from agent.sources.kubelet.documents import Document
 from agent.sources.report import Entry, Severity
 
@@ -28,7 +28,7 @@ class Unusable(Exception):
         self.entry = entry
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Part:
     """One of its documents."""
 

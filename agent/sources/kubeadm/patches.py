@@ -7,9 +7,9 @@ worker has only kubeletconfiguration.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.kubeadm import json_patch, strategic_patch
 from agent.sources.kubeadm.json_patch import DoesNotApply
 from agent.sources.kubeadm.parts import Unusable, values
@@ -40,7 +40,7 @@ _FILE = re.compile(r".+\.(json|yaml)")
 _NAME = re.compile(rf"({'|'.join(_TARGETS)})([^.+\n]*)(\+)?({'|'.join(_APPLY)})?")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Patch:
     file: str
     line: int
@@ -49,7 +49,7 @@ class Patch:
     value: Value
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Patches:
     found: tuple[Patch, ...]
     """In the order of applying."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.kubeadm.model import PHASES
 from agent.sources.report import quoted
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent.sources.report import Place
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Phases:
     """Of one command."""
 

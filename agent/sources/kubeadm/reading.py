@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from agent.records import frozen
 from agent.sources.kubeadm import validation
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.durations import seconds
@@ -38,7 +38,7 @@ _CONTROL_PLANE = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Outcome:
     configuration: JoinConfiguration | None
     """None where the report is fatal."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources import urls
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.decoding import Kind, decode
@@ -24,7 +24,7 @@ _CERTIFICATES = "/etc/kubernetes/pki"
 _UNMOUNT_FLAGS = ("MNT_FORCE", "MNT_DETACH", "MNT_EXPIRE", "UMOUNT_NOFOLLOW")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ResetConfiguration:
     """`force` is not here: a reset never asks whether it may begin."""
 
@@ -35,7 +35,7 @@ class ResetConfiguration:
     """Also the folder where kubeadm.exe keeps what it saved and generated: C:\\etc\\kubernetes\\tmp."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ResetOutcome:
     configuration: ResetConfiguration | None
     """None where the report is fatal."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import enum
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen, mutable
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.report import Severity, quoted_key
 
@@ -30,17 +30,17 @@ class Shape(enum.Enum):
     ANYTHING = "anything"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ListOf:
     item: Form
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class MapOf:
     value: Form
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Fields:
     forms: Mapping[str, Form]
 
@@ -175,7 +175,7 @@ _TIME = re.compile(
 )
 
 
-@mutable
+@dataclass(slots=True)
 class Checking:
     """Makes of a document what its version knows of it; what is wrong goes into `entries`."""
 

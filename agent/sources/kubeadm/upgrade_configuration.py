@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.model import Timeouts
 from agent.sources.kubeadm.phases import OF_UPGRADE
@@ -28,7 +28,7 @@ _USUAL = Timeouts(kubelet_health_check=Placement(None).well_within_seconds)
 """A node that worked is not left without a kubelet for as long as a new one may take to come up."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UpgradeConfiguration:
     dry_run: bool = False
     ignore_preflight_errors: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class UpgradeConfiguration:
     timeouts: Timeouts = _USUAL
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UpgradeOutcome:
     configuration: UpgradeConfiguration | None
     """None where the report is fatal."""

@@ -6,8 +6,8 @@ A kubelet is never newer than the API server, and at most three minor releases o
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from agent.records import frozen
 from agent.sources.report import quoted
 
 _VERSION = re.compile(r"v?(?P<major>\d{1,3})\.(?P<minor>\d{1,4})(?:\.\d{1,4}(?:[-+].*)?)?", re.ASCII)
@@ -15,7 +15,7 @@ _THREE_SINCE = 25
 """The kubelet's minor release from which on it may be three behind."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Release:
     major: int
     minor: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable, replaced
 from agent.sources.kubelet import command_line, flags, labels
 from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
@@ -43,7 +43,7 @@ _FILES_WITH_A_RULE = ("config", "image-credential-provider-config")
 _PRIORITY_SINCE = 20
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Arguments:
     words: tuple[str, ...]
     configure: Mapping[str, Value]
@@ -70,7 +70,7 @@ def translate(
     return translation.result()
 
 
-@mutable
+@dataclass(slots=True)
 class _Translation:
     node: Node
     kubelet: Kubelet
@@ -213,7 +213,7 @@ class _Translation:
         """The flag's old name."""
         renamed = flags.by_name()["bootstrap-kubeconfig"]
         self._drop(given, known.reason)
-        self._known(replaced(given, name=renamed.name, known=renamed), renamed)
+        self._known(replace(given, name=renamed.name, known=renamed), renamed)
 
     def container_runtime(self, given: Given, known: Flag) -> None:
         if known.last is not None and self.kubelet.minor > known.last:

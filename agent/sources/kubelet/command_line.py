@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.kubelet import flags
 from agent.sources.kubelet.fields import is_duration
 from agent.sources.kubelet.flags import Flag, Kind
@@ -36,7 +36,7 @@ class Unusable(Exception):
     """A word or value over which the kubelet would not start. The text says why."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Given:
     """One flag as it was given; `known` is its row in the table, if it has one."""
 

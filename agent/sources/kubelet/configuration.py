@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable
 from agent.redaction import redacted, redacted_document
 from agent.sources.kubelet import feature_gates, fields
 from agent.sources.kubelet.decisions import About, Decision, Outcome
@@ -40,7 +40,7 @@ _TAINTS_SINCE = 23
 """The releases whose configuration has a field for it; before, only a flag does."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Configuration:
     value: Mapping[str, Value]
     decisions: tuple[Decision, ...]
@@ -166,7 +166,7 @@ def _wrong_shapes(document: Document, value: Mapping[str, Value], place: Place) 
             yield from _wrong_shapes(document, inner, here)
 
 
-@mutable
+@dataclass(slots=True)
 class _Making:
     node: Node
     kubelet: Kubelet

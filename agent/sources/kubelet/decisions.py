@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.spec import Effect, Note
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Outcome(enum.Enum):
     ADDED = "added"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Decision:
     about: About
     name: str

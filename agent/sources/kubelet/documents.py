@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent import documents
 from agent.documents import Position, Value
-from agent.records import field, frozen
 from agent.sources.report import Entry, Place, Severity
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class NotReadable(Exception):
         self.entry = entry
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Document:
     name: str
     value: dict[str, Value]

@@ -6,8 +6,8 @@ OpenShift writes the gates of the whole cluster into every kubelet's configurati
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
-from agent.records import frozen
 from agent.sources.kubelet.node import NEWEST, OLDEST
 
 _ALWAYS = ("AllAlpha", "AllBeta")
@@ -484,7 +484,7 @@ csiMigrationRBD 23 23
 """
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Gate:
     first: int
     last: int

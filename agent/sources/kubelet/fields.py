@@ -5,9 +5,8 @@ from __future__ import annotations
 import enum
 import functools
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from agent.sources.kubelet.documents import Value
@@ -38,7 +37,7 @@ class Treatment(enum.Enum):
     DROP = "dropped"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Field:
     name: str
     """With the names of the mappings around it, as in authentication.x509.clientCAFile."""

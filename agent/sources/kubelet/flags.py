@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import enum
 import functools
+from dataclasses import dataclass
 
-from agent.records import frozen
 from agent.secret_names import is_secret_name
 
 
@@ -38,7 +38,7 @@ class Treatment(enum.Enum):
     DROP = "dropped"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Flag:
     name: str
     kind: Kind

@@ -7,9 +7,9 @@ whoever needs it is told which of them is missing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, mutable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.systemd.environment import read_file
 
@@ -57,7 +57,7 @@ _RESERVED = {
 _ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (compared with, not listened on)
 
 
-@mutable
+@dataclass(slots=True)
 class Answers:
     variables: dict[str, str]
     """The environment as the units and the node together make it."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from agent.records import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +25,7 @@ RESERVED = {"cpu": "500m", "ephemeral-storage": "1Gi", "memory": "2Gi"}
 """As the Windows Machine Config Operator reserves it; 2 GiB is the least that Kubernetes recommends."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Kubelet:
     minor: int = NEWEST
     sets_roles: bool = False
@@ -41,7 +40,7 @@ class Kubelet:
         return cls(int(found[1]), bool(_OPENSHIFT_BUILD.search(found["built"])))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Node:
     """What is asked for wins over the document; what was found out fills what the document leaves open."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from agent.records import frozen
 from agent.sources.windows_paths import NotOnWindows, on_windows
 
 _SEPARATOR = "\\"
@@ -20,7 +20,7 @@ class UnusablePath(Exception):
         self.unquoted = unquoted
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Reference:
     """A file or folder that the kubelet is told of."""
 

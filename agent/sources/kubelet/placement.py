@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.windows_paths import WINDOWS_OWN, windows_path_fault
 from agent.spec import File, Protection
 
@@ -20,7 +20,7 @@ ARGUMENTS_FILE = PureWindowsPath(r"C:\var\lib\kubelet\kubeadm-flags.env")
 """Of a node that has joined a cluster of kubeadm's, and of no other."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LogRunner:
     """A program that runs the kubelet as its child and keeps what that says in KUBELET_LOG.
 
@@ -37,7 +37,7 @@ class LogRunner:
     """Of which these arguments tell it, if any: it puts what stands there behind the kubelet's own."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Placement:
     kubelet: Content | None
     """None where kubelet.exe is in the install directory already, to be used there."""

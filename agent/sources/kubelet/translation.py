@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
 from agent.sources.kubelet import arguments, configuration, kubeconfigs, linux_units, service_environment
 from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
 from agent.sources.kubelet.credential_providers import for_windows as providers_for_windows
@@ -41,7 +41,7 @@ _HAS_TO_BE_CARRIED = (
 _KUBECONFIGS = ("--bootstrap-kubeconfig", "--kubeconfig")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WindowsKubelet:
     """None of it is meant to be used if the report is fatal."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
 from agent.sources.kubelet.placement import KUBELET_LOG
 from agent.spec import File, HealthCheck, Key, Restart, Service
 
@@ -27,7 +27,7 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1
 _LONGEST_SHUTDOWN = 86_400.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Kubelet:
     """As it is to run."""
 

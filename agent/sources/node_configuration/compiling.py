@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, replaced
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration.model import LOG_RUNNER, Maintenance, RemoteFile, Unobtainable
 from agent.sources.report import Entry, Report, Severity
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _BRINGING = "the command prepare --kubernetes-version brings it, or a join: do that first"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Compiled:
     specification: Specification | None
     """None where the report is fatal."""
@@ -148,7 +148,7 @@ class _Work:
         for key, want in self._wants.items():
             if isinstance(want, Service) and want.program == LOG_RUNNER:
                 said = self.origins[key]
-                origin = replaced(said, place=(*said.place, "output"))
+                origin = replace(said, place=(*said.place, "output"))
                 yield origin.error(f"there is no {LOG_RUNNER} to write it; {_BRINGING}")
 
     def _may_hold(self, reference: Key) -> bool:
@@ -188,7 +188,7 @@ class _Work:
         times = Counter(lying.values())
         for key, want in self._wants.items():
             if isinstance(want, File) and isinstance(want.content, Lying) and times[lying[key]] > 1:
-                yield replaced(want, content=replaced(want.content, is_to_go=False))
+                yield replace(want, content=replace(want.content, is_to_go=False))
             elif not isinstance(want, Directory):
                 yield want
 
@@ -214,6 +214,6 @@ def _references(want: Want) -> tuple[Key, ...]:
 def _same(want: Want, other: Want) -> bool:
     """A content is known by its hash, wherever it comes from."""
     if isinstance(want, File) and isinstance(other, File) and want.content and other.content:
-        plain = replaced(want, content=None) == replaced(other, content=None)
+        plain = replace(want, content=None) == replace(other, content=None)
         return plain and want.content.sha256 == other.content.sha256
     return want == other

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
 from agent import log_runner
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 from agent.sources.report import Entry, Severity
 from agent.spec import Artifact
 from agent.spec.artifact import SIZE_LIMIT
@@ -22,7 +23,7 @@ LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
 """What writes the output of services. It comes with a release of Kubernetes, and not with a document."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where something was said."""
 
@@ -35,7 +36,7 @@ class Origin:
         return Entry(Severity.ERROR, message, self.document, self.place, self.line, self.column)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Nodes:
     """For which nodes a document is."""
 
@@ -47,7 +48,7 @@ class Nodes:
         return named and all(labels.get(label) == value for label, value in self.labels.items())
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Rollout:
     start: float | None = None
     """Seconds since 1970, UTC."""
@@ -55,17 +56,18 @@ class Rollout:
     percentage: float = 100.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Maintenance:
     paused: bool = False
     reason: str = ""
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class Source:
     """A content that has to be fetched."""
 
-    url: str = field(shown=False)
+    url: str = field(repr=False)
     """Its query is a signature, more often than not."""
     sha256: str
     size_limit: int = SIZE_LIMIT
@@ -85,7 +87,7 @@ class Obtain(Protocol):
         """Of one of these files; there by the time that it is read."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RemoteFile:
     """A file whose content is elsewhere."""
 
@@ -102,17 +104,18 @@ class RemoteFile:
         return Artifact(str(self.path), source.url, self.path, digest, size_limit=source.size_limit)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Item:
     wanted: Want | RemoteFile
     origin: Origin
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class OwnProgram:
     """The wmcb.exe that is to keep the node."""
 
-    source: str = field(shown=False)
+    source: str = field(repr=False)
     sha256: str
     signer: Signer | None
     within_seconds: float
@@ -120,7 +123,7 @@ class OwnProgram:
     origin: Origin
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NodeConfiguration:
     """One document, checked by itself."""
 

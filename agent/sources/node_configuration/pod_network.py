@@ -7,10 +7,10 @@ comes later takes a network away from it by saying that it is his.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
 from agent.sources.forms import mapping, text, texts
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration.kinds.cni_configurations import of_a_bridge
@@ -36,7 +36,7 @@ _GATEWAY, _MACHINE = 1, 2
 """Which of its addresses is whose. The second is the one that win-bridge takes for the pods' gateway."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Node:
     """As far as it counts here. What a cluster says is not to be relied on."""
 
@@ -47,7 +47,7 @@ class Node:
     addresses: Sequence[str] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PodNetwork:
     specification: Specification | None
     """None where it is not known, or cannot be: what there is stays as it is."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.forms import Checking, mapping
 from agent.sources.kubelet.documents import NotReadable, read_document
 from agent.sources.node_configuration.building import build
@@ -26,7 +26,7 @@ _MOST_DOCUMENTS = 100
 _SEPARATOR = re.compile(r"---[ \t]*(#.*)?\r?")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Outcome:
     documents: tuple[NodeConfiguration, ...]
     """None of them where the report is fatal: a half of what is wanted is wanted by nobody."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from agent.sources.node_configuration.model import Rollout
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Turn:
     has_come: bool
     at: float | None = None

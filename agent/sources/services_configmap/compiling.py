@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.command_lines import split
-from agent.records import field, frozen
 from agent.redaction import register_words
 from agent.sources.report import Entry, Report, Severity
 from agent.sources.services_configmap.json_path import NotThere
@@ -37,7 +37,7 @@ _ENDS_A_WORD_OF_POWERSHELL = re.compile(r"\A@|[^A-Za-z0-9._:/\\@=+-]")
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Script:
     """To be run before its service is made so, each time."""
 
@@ -52,20 +52,20 @@ class Script:
         return (*POWERSHELL_OPTIONS, self.text)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Scripts:
     scripts: tuple[Script, ...]
     report: Report = field(default_factory=Report)
     """Fatal where a script needs what the Node does not have, or not yet."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Desired:
     specification: Specification
     files: tuple[ExpectedFile, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Compiled:
     desired: Desired | None
     """None where the report is fatal. With another Node, or another output, it may not be."""

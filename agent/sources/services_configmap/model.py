@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ MANAGED = "OpenShift managed"
 """In the description of each service, by which the operator and its clean-up know their own."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NodeVariable:
     name: str
     """In the command: each place where it stands becomes the value."""
@@ -31,7 +32,7 @@ class NodeVariable:
     """Where it was said."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PreScript:
     text: str
     """A file or any other text that PowerShell takes as a command."""
@@ -41,7 +42,7 @@ class PreScript:
     place: Place
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WindowsService:
     name: str
     command: str
@@ -54,7 +55,7 @@ class WindowsService:
     place: Place
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ExpectedFile:
     """Put there by somebody else, and to be looked at only."""
 
@@ -62,13 +63,14 @@ class ExpectedFile:
     sha256: str
 
 
-@frozen
+@registers_secrets
+@dataclass(frozen=True, slots=True)
 class ServicesConfigMap:
     name: str
     services: tuple[WindowsService, ...] = ()
     """In the order in which they are to start."""
     files: tuple[ExpectedFile, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict, shown=False)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     watched: tuple[str, ...] = ()
     """Names of the variables that are the operator's, whether they have a value now or not."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.redaction import register_document
 from agent.sources.forms import (
     Checking,
@@ -97,7 +97,7 @@ _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 _MEANT_AS_PATH = re.compile(r"\.|(metadata|spec|status)\.")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Outcome:
     configuration: ServicesConfigMap | None
     """None where the report is fatal."""

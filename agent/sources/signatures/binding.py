@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import enum
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent.quoting import in_quotes
-from agent.records import frozen
 from agent.sources.signatures.minisign import Refused
 
 _BEGINNING = "wmcb"
@@ -36,7 +36,7 @@ class Phase(enum.Enum):
     EXPIRED = "expired"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Binding:
     place: str
     """Of the ConfigMap: its namespace and name."""

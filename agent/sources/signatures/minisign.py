@@ -15,9 +15,9 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from agent.records import frozen
 from agent.sources.signatures.ed25519 import verifies
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class NoKey(ValueError):
     """The text is no public key of minisign's."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PublicKey:
     key_id: bytes
     point: bytes
@@ -51,7 +51,7 @@ class PublicKey:
         return self.key_id[::-1].hex().upper()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Signed:
     contents: bytes
     """What was signed, and nothing else is to be read."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.redaction import register_named
 from agent.sources.report import Entry, Report, Severity, bounded, quoted_key
 from agent.sources.systemd import words
@@ -25,7 +25,7 @@ _NEWLINE = re.compile("[\n\r]")
 _END_OF_NAME = re.compile("[}:]")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Environment:
     variables: Mapping[str, Variable]
     missing: tuple[EnvironmentFile, ...]
@@ -33,7 +33,7 @@ class Environment:
     report: Report
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Word:
     """One argument, its variables expanded."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen
 from agent.redaction import register_named
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import specifiers, words
@@ -26,13 +26,13 @@ EXEC_SETTINGS = (
 _VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Origin:
     document: str
     line: int
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Command:
     """One command line: unquoted, its specifiers resolved, its variables not yet expanded."""
 
@@ -43,14 +43,14 @@ class Command:
     expands_variables: bool = True
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Variable:
     name: str
     value: str
     origin: Origin
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class EnvironmentFile:
     path: str
     """May hold * ? and [...]"""
@@ -58,7 +58,7 @@ class EnvironmentFile:
     origin: Origin
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Service:
     name: str
     commands: Mapping[str, tuple[Command, ...]] = field(default_factory=dict)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +55,7 @@ class UnknownSpecifier(Exception):
     """systemd refuses the setting. The text is the specifier."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Resolved:
     text: str
     unanswered: tuple[str, ...] = ()

@@ -7,9 +7,9 @@ manual is silent: a comment inside a continued line is left out, a blank line en
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ _LINE_END = re.compile("\n\r?\0?|\r\n?\0?|\0")
 _SECTIONS = ("Unit", "Service", "Install")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UnitFile:
     name: str
     """What messages call it: kubelet.service, or kubelet.service.d/10-proxy.conf."""
     contents: bytes
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Setting:
     section: str
     name: str

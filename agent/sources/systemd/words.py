@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent.records import frozen
+from dataclasses import dataclass
+
 from agent.sources.systemd.unit_files import BLANKS
 
 
@@ -14,7 +15,7 @@ class BadEscape(BadWord):
     """A backslash before something that it gives no meaning to."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Rules:
     escapes: bool = False
     """Whether \\n and its kin are understood; if not, a backslash only takes the meaning off the next one."""

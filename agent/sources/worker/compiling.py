@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import field, frozen, mutable
 from agent.sources.ignition.findings import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
@@ -51,7 +51,7 @@ _MOST_FOLDERS = 10_000
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Compiled:
     specification: Specification | None
     """None where the report is fatal."""
@@ -72,7 +72,7 @@ def compiled(
     return Compiled(None if report.fatal else specification, report)
 
 
-@mutable
+@dataclass(slots=True)
 class _Compilation:
     configuration: Configuration
     placement: Placement

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
-
-from agent.records import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from agent.sources.kubelet.paths import Reference
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Row:
     path: str
     """A file; or, with a slash at its end, a folder with all in it."""

@@ -6,6 +6,7 @@ import hashlib
 import pathlib
 import re
 import threading
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from agent.host.errors import host_error
 from agent.host.port import SigningCertificate
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
-from agent.records import replaced
 from agent.spec import Artifact, Signer, Unpacking
 from sandbox.engine.world import Disk, Killed, changed
 from unit.artifacts.archives_made import special, tar_gz, zipped
@@ -174,7 +174,7 @@ def test_one_archive_may_go_to_two_places(host: Host) -> None:
     content = tar_gz(("a", b"a"), ("b", b"b"))
     with Server(ok(content)) as server:
         one, two = (
-            replaced(
+            replace(
                 archive(server.url(), content),
                 name=name,
                 place=Unpacking(PureWindowsPath(f"C:\\{name}"), 0, {name: name}),
@@ -323,7 +323,7 @@ def test_a_server_that_does_wrong_is_told_in_a_line(host: Host, case: tuple[Any,
 def test_a_slow_server_is_given_up(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     from agent.artifacts import receiving
 
-    monkeypatch.setattr(receiving, "_LIMITS", replaced(receiving._LIMITS, silence=0.2))
+    monkeypatch.setattr(receiving, "_LIMITS", replace(receiving._LIMITS, silence=0.2))
     with Server(after(part(BODY, 9))) as server:
         said = failure(host, tool(server.url()))
     assert said == f"{server.place} sends nothing more after 9 bytes within 0.2 seconds"
@@ -604,7 +604,7 @@ def test_every_program_of_an_archive_has_to_be_signed(host: Host) -> None:
     with Server(ok(content)) as server:
         artifact = archive(server.url(), content, signer=Signer("Example Authors"))
         supplied(signed(host), artifact)
-        other = replaced(artifact, signer=Signer("Others"))
+        other = replace(artifact, signer=Signer("Others"))
         assert Stock(signed(host), FOLDER, QUICK).supply([other], ()) == {
             "tools": "a.exe is signed by Example Authors, not by Others"
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from agent.host.protection import (
 )
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
-from agent.records import replaced
 from sandbox.cli.given import Machine, program
 
 if TYPE_CHECKING:
@@ -664,7 +664,7 @@ def test_a_path_with_blanks_and_no_quotes(machine: Machine) -> None:
     machine.host.services.create(ServiceDefinition("kubelet", (r"C:\Program Files\k\kubelet.exe",)))
     installed = machine.host.services.read("kubelet")
     assert installed is not None
-    machine.host.services.restore(replaced(installed, image_path=r"C:\Program Files\k\kubelet.exe"))
+    machine.host.services.restore(replace(installed, image_path=r"C:\Program Files\k\kubelet.exe"))
     found = by_id(machine.wmcb("audit", "--output", "json").document)
     assert "no quotes around it" in found["4.1.1"]["reason"]
 

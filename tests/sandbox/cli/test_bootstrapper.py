@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.port import ServiceDefinition, ServiceState
-from agent.records import replaced
 from sandbox.cli.given import CONTAINERD, DATA, WORKER, program
 from sandbox.cli.metadata_service import AWS, Metadata
 
@@ -177,7 +177,7 @@ def test_advice_of_a_refusal_can_be_followed(bare: Machine) -> None:
     answer = initialize(bare)
     assert "--runtime-service NAME is for one of another name, none for a runtime" in answer.err
     bare.put(CONTAINERD.command[0], program())
-    bare.host.services.create(replaced(CONTAINERD, name="other"))
+    bare.host.services.create(replace(CONTAINERD, name="other"))
     assert initialize(bare, "--runtime-service", "other").code == 0
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import SecurityDescriptor
-from agent.records import replaced
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
@@ -237,8 +237,8 @@ def test_what_a_plain_user_may_not_see_of_a_service_is_no_drift(
         installed = host.services.read(name)
         if name != "kubelet" or installed is None:
             return installed
-        definition = replaced(installed.definition, environment={})
-        return replaced(installed, definition=definition, unsupported=("environment",))
+        definition = replace(installed.definition, environment={})
+        return replace(installed, definition=definition, unsupported=("environment",))
 
     unseen = "? service kubelet: its environment cannot be looked at: access is denied"
     assert node.wmcb("status").out.splitlines()[:-1] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,6 @@ from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, Star
 from agent.host.sandbox.power import SandboxClock
 from agent.host.sddl import SecurityDescriptor
 from agent.preflight import runtime
-from agent.records import replaced
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Unfit(NamedTuple):
 
 
 def disable_containerd(machine: Machine) -> None:
-    machine.host.services.change(replaced(CONTAINERD, start=StartType.DISABLED))
+    machine.host.services.change(replace(CONTAINERD, start=StartType.DISABLED))
 
 
 def remove_containerd(machine: Machine) -> None:

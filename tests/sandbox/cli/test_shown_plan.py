@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from agent.cli import main
 from agent.host.port import Recovery, RecoveryAction, SidType
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
-from agent.records import replaced
 from sandbox.cli.given import program
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def recommanded(machine: Machine, *more: str) -> None:
     services = machine.host.services
     installed = services.read("kubelet")
     assert installed is not None
-    services.change(replaced(installed.definition, command=(*installed.definition.command, *more)))
+    services.change(replace(installed.definition, command=(*installed.definition.command, *more)))
 
 
 def test_of_a_long_command_line_the_words_that_differ_are_shown(machine: Machine) -> None:
@@ -105,7 +105,7 @@ def test_fields_have_words_for_people_and_names_for_programs(machine: Machine) -
     installed = services.read("kubelet")
     assert installed is not None
     sid = SidType.RESTRICTED
-    services.change(replaced(installed.definition, display_name="Mine", sid_type=sid))
+    services.change(replace(installed.definition, display_name="Mine", sid_type=sid))
     for command in (("plan", *machine.node), ("plan", *machine.node, "-v"), ("status",), ("status", "-v")):
         text = machine.wmcb(*command).out
         assert "    display name: Mine -> Kubernetes kubelet\n    SID type: RESTRICTED -> NONE\n" in text
@@ -170,13 +170,13 @@ def test_recovery_is_told_in_words(machine: Machine) -> None:
     installed = machine.host.services.read("kubelet")
     assert installed is not None
     actions = ((RecoveryAction.RESTART, 2500), (RecoveryAction.REBOOT, 60_000), (RecoveryAction.NONE, 0))
-    machine.host.services.change(replaced(installed.definition, recovery=Recovery(actions, 86_400)))
+    machine.host.services.change(replace(installed.definition, recovery=Recovery(actions, 86_400)))
     wanted = "restart after 5 s, all is forgiven after 600 s, also when it ends with an error"
     assert machine.wmcb("status").out.splitlines()[1] == (
         "    recovery: restart after 2.5 s, restart Windows after 60 s, nothing after 0 s,"
         f" all is forgiven after 86400 s, not when it ends with an error -> {wanted}"
     )
-    machine.host.services.change(replaced(installed.definition, recovery=Recovery()))
+    machine.host.services.change(replace(installed.definition, recovery=Recovery()))
     assert machine.wmcb("status").out.splitlines()[1] == f"    recovery: nothing -> {wanted}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,6 @@ from agent.engine.state_folder import StateFolder
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import SecurityDescriptor
-from agent.records import replaced
 from agent.spec import EnvironmentVariable, File, Inline, Key, Service, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
@@ -100,7 +100,7 @@ def _plant(host: Host, planted: Planted) -> None:
     }
     variable = EnvironmentVariable("NODE_ROLE", planted("variable that was made"))
     wants = [
-        replaced(each, environment=environment) if isinstance(each, Service) else each
+        replace(each, environment=environment) if isinstance(each, Service) else each
         for each in nodes.wants(arguments=arguments)
     ]
     wants = [variable if isinstance(each, EnvironmentVariable) else each for each in wants]

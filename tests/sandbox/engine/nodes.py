@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.host.protection import PRIVATE_FILE
-from agent.records import replaced
 from agent.spec import (
     Directory,
     EnvironmentVariable,
@@ -65,7 +65,7 @@ def joining(token: bytes = b"token") -> Specification:
     *others, service = wants()
     assert isinstance(service, Service)
     bootstrap = File(BOOTSTRAP, Inline(token), until=CERTIFICATE)
-    kubelet = replaced(service, makes=CERTIFICATE, reads=(*service.reads, bootstrap.key))
+    kubelet = replace(service, makes=CERTIFICATE, reads=(*service.reads, bootstrap.key))
     return Specification.of([*others, Directory(PKI, belongs_to_node=True), bootstrap, kubelet])
 
 

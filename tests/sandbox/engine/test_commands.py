@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from agent.engine.run import TakenBack, make_so, preview, reset, status, take_ba
 from agent.host.errors import NotFound, TimedOut
 from agent.host.port import Principal
 from agent.host.principals import SIDS
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Command, File, Inline, Shell, Specification, Want
 from sandbox.engine.test_run import STATE
@@ -67,7 +67,7 @@ def test_it_is_run_once(host: Host) -> None:
 def test_another_script_is_run(host: Host) -> None:
     shells = Shells(host)
     run(shells.host, COMMAND)
-    run(shells.host, replaced(COMMAND, script=Inline(b"echo 2\r\n")))
+    run(shells.host, replace(COMMAND, script=Inline(b"echo 2\r\n")))
     assert shells.scripts == [b"echo token\r\n", b"echo 2\r\n"]
 
 
@@ -83,7 +83,7 @@ WORDS = {
 @pytest.mark.parametrize("shell", Shell)
 def test_each_shell_is_called_as_by_cloudbase_init(host: Host, shell: Shell) -> None:
     shells = Shells(host)
-    run(shells.host, replaced(COMMAND, shell=shell))
+    run(shells.host, replace(COMMAND, shell=shell))
     ((*words, script),) = shells.words
     assert tuple(words) == WORDS[shell]
     assert PureWindowsPath(script).suffix == {Shell.CMD: ".cmd", Shell.POWERSHELL: ".ps1"}[shell]
@@ -95,7 +95,7 @@ def test_in_the_order_in_which_they_are_given_and_after_what_they_need(host: Hos
     second = Command("2", Inline(b"second"), after=(file.key,))
     run(shells.host, Command("1", Inline(b"first")), second, Command("3", Inline(b"third")), file)
     assert shells.scripts == [b"first", b"second", b"third"]
-    run(shells.host, Command("1", Inline(b"first")), second, replaced(file, content=Inline(b"y")))
+    run(shells.host, Command("1", Inline(b"first")), second, replace(file, content=Inline(b"y")))
     assert shells.scripts == [b"first", b"second", b"third"]
 
 
@@ -119,7 +119,7 @@ def test_one_that_fails_fails_the_run_and_is_run_again_by_the_next(host: Host) -
 
 def test_one_that_may_fail_is_not_run_again(host: Host) -> None:
     shells = Shells(host, exit_code=3)
-    may_fail = replaced(COMMAND, may_fail=True)
+    may_fail = replace(COMMAND, may_fail=True)
     run(shells.host, may_fail)
     run(shells.host, may_fail)
     assert len(shells.scripts) == 1
@@ -135,7 +135,7 @@ def test_one_that_may_fail_is_not_run_again(host: Host) -> None:
     ids=["done", "failed", "restart", "again", "restart and again"],
 )
 def test_what_asks_to_be_run_at_the_next_boot_is_run_then(host: Host, exit_code: int, runs: int) -> None:
-    may_fail = replaced(COMMAND, may_fail=True)
+    may_fail = replace(COMMAND, may_fail=True)
     first = Shells(host, exit_code)
     run(first.host, may_fail)
     run(first.host, may_fail)
@@ -210,7 +210,7 @@ def test_killed_anywhere_no_command_is_forgotten_and_no_script_left(
 ) -> None:
     from agent.host.sandbox import open_sandbox
 
-    wants = (replaced(COMMAND, may_fail=True), File(C / "after", Inline(b"x")))
+    wants = (replace(COMMAND, may_fail=True), File(C / "after", Inline(b"x")))
 
     def fresh() -> Host:
         return open_sandbox(tmp_path_factory.mktemp("c"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import make_so, preview, reset, status
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, Protection, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
@@ -115,7 +115,7 @@ def test_each_schema_has_its_own_place_for_a_value(host: Host, name: str) -> Non
 @pytest.mark.parametrize("version", [2, 3])
 def test_where_there_is_no_file_there_is_one_then_and_none_after_a_reset(host: Host, version: int) -> None:
     before = without_state(host)
-    assert run(host, specified(replaced(WANTED, version=version)))[-1] == (Action.CREATE, str(FILE))
+    assert run(host, specified(replace(WANTED, version=version)))[-1] == (Action.CREATE, str(FILE))
     assert tomllib.loads(there(host))["version"] == version
     assert status(host).is_well
     reset(host, "test", Silent())
@@ -191,7 +191,7 @@ def test_the_service_that_reads_it_is_restarted(host: Host) -> None:
     service = Service("containerd", program, reads=(WANTED.key,))
     wants = [*specified().wants, service]
     make_so(host, Specification.of(wants), "test", Silent())
-    other = [replaced(WANTED, sandbox_image="pause:4") if each == WANTED else each for each in wants]
+    other = [replace(WANTED, sandbox_image="pause:4") if each == WANTED else each for each in wants]
     assert run(host, Specification.of(other)) == [
         (Action.CHANGE, str(FILE)),
         (Action.RESTART, "containerd"),

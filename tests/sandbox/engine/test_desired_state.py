@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
-from agent.records import replaced
 from agent.sources import node_configuration, services_configmap
 from agent.spec import Inline
 from sandbox.engine.test_run import run, without_state
@@ -32,7 +32,7 @@ class Download:
 
     def resolved(self, artifact: Artifact) -> Artifact:
         assert artifact.source == "https://files.example/agent.exe"
-        return replaced(artifact, files={str(artifact.place): Inline(AGENT).sha256})
+        return replace(artifact, files={str(artifact.place): Inline(AGENT).sha256})
 
     def content(self, sha256: str) -> Content:
         assert sha256 == Inline(AGENT).sha256

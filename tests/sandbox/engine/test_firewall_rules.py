@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,6 @@ from agent.host.errors import ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
 from agent.host.sandbox.firewall import DOCUMENT
 from agent.host.sandbox.state import State
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 from agent.spec.firewall_rule import FirewallRule
@@ -58,18 +58,18 @@ def test_a_rule_is_made_once_and_goes(host: Host) -> None:
 
 def test_another_spelling_changes_nothing(host: Host) -> None:
     run(host, specified(WANTED))
-    assert run(host, specified(replaced(WANTED, remote_addresses=("10.0.0.0/255.0.0.0",)))) == []
-    assert run(host, specified(replaced(WANTED, name="Kubelet"))) == []
+    assert run(host, specified(replace(WANTED, remote_addresses=("10.0.0.0/255.0.0.0",)))) == []
+    assert run(host, specified(replace(WANTED, name="Kubelet"))) == []
 
 
 DRIFTS = {
-    "action": replaced(MADE, action="block"),
-    "enabled": replaced(MADE, enabled=False),
-    "local_ports": replaced(MADE, local_ports=("10250", "10255")),
-    "remote_addresses": replaced(MADE, remote_addresses=()),
-    "local_addresses": replaced(MADE, local_addresses=("192.0.2.1",)),
-    "profiles": replaced(MADE, profiles=("domain",)),
-    "description": replaced(MADE, description=""),
+    "action": replace(MADE, action="block"),
+    "enabled": replace(MADE, enabled=False),
+    "local_ports": replace(MADE, local_ports=("10250", "10255")),
+    "remote_addresses": replace(MADE, remote_addresses=()),
+    "local_addresses": replace(MADE, local_addresses=("192.0.2.1",)),
+    "profiles": replace(MADE, profiles=("domain",)),
+    "description": replace(MADE, description=""),
 }
 
 
@@ -111,7 +111,7 @@ def test_anothers_rule_of_that_name_is_not_taken_over_in_silence(host: Host) -> 
 
 def test_one_that_is_to_be_taken_over_is_given_back(host: Host) -> None:
     host.firewall.add(ANOTHERS)
-    taken = specified(replaced(WANTED, takes_over=True))
+    taken = specified(replace(WANTED, takes_over=True))
     assert run(host, taken) == [(Action.CHANGE, NAME)]
     assert host.firewall.rules(NAME) == [MADE]
     assert run(host, taken) == []
@@ -121,8 +121,8 @@ def test_one_that_is_to_be_taken_over_is_given_back(host: Host) -> None:
 
 CANNOT_BE_TAKEN = {
     "two": ([ANOTHERS, ANOTHERS], "2 times; choose another name"),
-    "another protocol": ([replaced(ANOTHERS, protocol="udp")], "for another protocol; choose another name"),
-    "a program's": ([replaced(ANOTHERS, program=r"C:\x.exe")], "for another program; choose another name"),
+    "another protocol": ([replace(ANOTHERS, protocol="udp")], "for another protocol; choose another name"),
+    "a program's": ([replace(ANOTHERS, program=r"C:\x.exe")], "for another program; choose another name"),
 }
 
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_given_back_is_not_taken_over(
     for rule in there:
         host.firewall.add(rule)
     with pytest.raises(CannotBeSo, match=told):
-        preview(host, specified(replaced(WANTED, takes_over=True)))
+        preview(host, specified(replace(WANTED, takes_over=True)))
 
 
 @pytest.mark.parametrize("changes", range(12))
@@ -143,7 +143,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
 ) -> None:
     if before is not None:
         host.firewall.add(before)
-    wanted = specified(replaced(WANTED, takes_over=True))
+    wanted = specified(replace(WANTED, takes_over=True))
     try:
         run(powered(host, Power(changes)), wanted)
     except Killed:
@@ -155,7 +155,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
 
 def test_a_change_is_shown_in_words(host: Host) -> None:
     run(host, specified(WANTED))
-    other = replaced(WANTED, action="block", remote_addresses=())
+    other = replace(WANTED, action="block", remote_addresses=())
     (change,) = preview(host, specified(other)).changes
     lines = shown_values.lines(change.target, change.differences, is_there=True, details=False)
     assert list(lines) == ["action: allow -> block", "remote addresses: 10.0.0.0/8 -> any"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from agent.engine.run import TakenBack, make_so, preview, reset, status, take_ba
 from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
-from agent.records import replaced
 from agent.resources.kind import NotWell
 from agent.spec import Certificates, Credentials, Directory, File, HealthCheck, Inline, Service, Specification
 from sandbox.engine import nodes
@@ -291,7 +291,7 @@ def test_killed_anywhere_no_credentials_stay(tmp_path_factory: pytest.TempPathFa
 SERVICE = Service("kubelet", nodes.KUBELET, makes=nodes.CERTIFICATE, log=C / "kubelet.log")
 IN_VAIN = {
     "within its start": (SERVICE, 60),
-    "within its health check": (replaced(SERVICE, health=HealthCheck(10248, within_seconds=90)), 90),
+    "within its health check": (replace(SERVICE, health=HealthCheck(10248, within_seconds=90)), 90),
 }
 
 
@@ -301,7 +301,7 @@ def test_a_kubelet_that_is_not_admitted_is_told_of(host: Host, service: Service,
     in_vain = Specification.of([Directory(nodes.K), File(nodes.KUBELET, Inline(b"MZ")), service])
     before = picture(host)
     with pytest.raises(TakenBack) as failure:
-        make_so(replaced(host, clock=Hasty(host)), in_vain, "test", Silent())
+        make_so(replace(host, clock=Hasty(host)), in_vain, "test", Silent())
     cause = failure.value.__cause__
     assert isinstance(cause, NotWell)
     assert str(cause) == f"service kubelet runs, but has not made {nodes.CERTIFICATE} after {seconds} seconds"

@@ -6,6 +6,7 @@ import itertools
 import json
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +24,6 @@ from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.records import replaced
 from agent.resources.hns_objects import delete_all
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key, Specification
@@ -130,7 +130,7 @@ def test_reset_takes_back_what_was_made_and_what_leads_to_it(host: Host, tmp_pat
 
 
 def test_what_another_program_made_stays(host: Host) -> None:
-    theirs = replaced(SOMEBODY, name="nat", type="NAT")
+    theirs = replace(SOMEBODY, name="nat", type="NAT")
     host.networks.create(theirs)
     host.networks.create_endpoint(NetworkEndpoint(str(uuid.uuid4()), "pod", theirs.id, "10.99.0.7", 24))
     host.routes.add(THEIR_ROUTE)
@@ -149,7 +149,7 @@ def test_a_network_of_the_name_that_is_otherwise_is_in_the_way(host: Host) -> No
 
 
 def test_one_that_is_as_wanted_is_taken_as_it_is_and_left_by_a_reset(host: Host) -> None:
-    theirs = replaced(SOMEBODY, subnets=(there.Subnet("10.244.7.0/24", "10.244.7.1"),))
+    theirs = replace(SOMEBODY, subnets=(there.Subnet("10.244.7.0/24", "10.244.7.1"),))
     host.networks.create(theirs)
     assert run(host, wants(CBR0, CBR0_EP)) == [(Action.CREATE, "cbr0_ep")]
     reset(host, "test", Silent())
@@ -162,8 +162,8 @@ def test_another_subnet_makes_the_network_anew_with_what_is_in_it(host: Host, tm
     (endpoint,) = host.networks.endpoints()
     plant_load_balancer(tmp_path, endpoint.id)
     moved = wants(
-        replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
-        replaced(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
+        replace(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
+        replace(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
         ROUTE,
     )
     assert [action for action, _ in run(host, moved)] == [Action.CHANGE, Action.CHANGE]
@@ -214,7 +214,7 @@ def test_anothers_endpoint_of_the_name_is_replaced_only_where_nothing_uses_it(
     run(host, WHOLE)
     (ours,) = host.networks.endpoints()
     host.networks.delete_endpoint(ours.id)
-    host.networks.create_endpoint(replaced(ours, id=str(uuid.uuid4()), address="10.244.7.9"))
+    host.networks.create_endpoint(replace(ours, id=str(uuid.uuid4()), address="10.244.7.9"))
     (theirs,) = host.networks.endpoints()
     if is_attached:
         host.networks.attach(theirs.id)
@@ -235,7 +235,7 @@ def test_an_overlay_has_its_vsid_and_keeps_the_policies_that_others_add(host: Ho
 NAT = HnsNetwork("nat", NetworkType.NAT)
 CHOSEN_BY_HNS = {
     "subnets and gateway": NAT,
-    "the gateway": replaced(NAT, subnets=(Subnet("172.24.16.0/20"),)),
+    "the gateway": replace(NAT, subnets=(Subnet("172.24.16.0/20"),)),
 }
 
 
@@ -244,8 +244,8 @@ def choosing(host: Host) -> Host:
 
     def create(network: ContainerNetwork) -> None:
         subnets = network.subnets or (there.Subnet("172.24.16.0/20"),)
-        chosen = tuple(replaced(each, gateway=each.gateway or "172.24.16.1") for each in subnets)
-        host.networks.create(replaced(network, subnets=chosen))
+        chosen = tuple(replace(each, gateway=each.gateway or "172.24.16.1") for each in subnets)
+        host.networks.create(replace(network, subnets=chosen))
 
     return changed(host, networks={"create": create})
 
@@ -258,19 +258,19 @@ def test_what_hns_chooses_itself_is_as_wanted(host: Host, wanted: HnsNetwork) ->
     assert [each.subnets for each in chosen] == [(there.Subnet("172.24.16.0/20", "172.24.16.1"),)]
     assert run(host, wants(wanted)) == []
     assert drifted(host).drifts == ()
-    other = replaced(wanted, subnets=(Subnet("172.24.16.0/20", "172.24.16.2"),))
+    other = replace(wanted, subnets=(Subnet("172.24.16.0/20", "172.24.16.2"),))
     assert run(host, wants(other)) == [(Action.CHANGE, "nat")]
     assert [each.subnets[0].gateway for each in host.networks.list()] == ["172.24.16.2"]
     with pytest.raises(TakenBack):
         run(
             hasty(host),
-            wants(replaced(other, type=NetworkType.TRANSPARENT), IpForwarding("10.9.9.9", NAT.key)),
+            wants(replace(other, type=NetworkType.TRANSPARENT), IpForwarding("10.9.9.9", NAT.key)),
         )
     assert [(each.type, each.subnets[0].gateway) for each in host.networks.list()] == [("NAT", "172.24.16.2")]
 
 
 def test_one_that_was_there_without_a_gateway_has_none_again_afterwards(host: Host) -> None:
-    run(host, wants(replaced(CBR0, subnets=(Subnet("10.244.7.0/24"),))))
+    run(host, wants(replace(CBR0, subnets=(Subnet("10.244.7.0/24"),))))
     before = host.networks.list()
     with pytest.raises(TakenBack):
         run(hasty(host), wants(CBR0, IpForwarding("10.9.9.9", CBR0.key)))
@@ -289,7 +289,7 @@ ADAPTERS = {
     "the only one": ((("Ethernet", NODE_ADDRESS),), CBR0, "Ethernet"),
     "that of the node's address": (
         (("Ethernet", NODE_ADDRESS), ("Storage", "198.51.100.7")),
-        replaced(CBR0, address="198.51.100.7"),
+        replace(CBR0, address="198.51.100.7"),
         "Storage",
     ),
     "the card below a switch that is there": (
@@ -309,7 +309,7 @@ ADAPTERS = {
     ),
     "one that is named": (
         (("Ethernet", NODE_ADDRESS), ("Storage", "198.51.100.7")),
-        replaced(CBR0, adapter="Storage"),
+        replace(CBR0, adapter="Storage"),
         "Storage",
     ),
 }
@@ -336,7 +336,7 @@ NO_ADAPTER = {
     ),
     "none with the address": (
         (("Ethernet", NODE_ADDRESS),),
-        replaced(CBR0, address="198.51.100.7"),
+        replace(CBR0, address="198.51.100.7"),
         "network cbr0: no adapter of this machine has the address 198.51.100.7",
     ),
 }
@@ -409,8 +409,8 @@ class Card:
 
 
 CHOSEN = {
-    "its address": replaced(CBR0, address=NODE_ADDRESS),
-    "its adapter": replaced(CBR0, adapter=CARD),
+    "its address": replace(CBR0, address=NODE_ADDRESS),
+    "its adapter": replace(CBR0, adapter=CARD),
 }
 
 
@@ -419,7 +419,7 @@ def test_until_the_cards_addresses_are_back_nothing_else_is_made(host: Host, wan
     card = Card(host, NODE_ADDRESS)
     run(card.host, wants(wanted))
     assert card.seconds == pytest.approx(5, abs=0.2)
-    other = replaced(wanted, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))
+    other = replace(wanted, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))
     assert run(card.host, wants(other)) == [(Action.CHANGE, "cbr0")]
     assert [(each.adapter, each.subnets[0].prefix) for each in host.networks.list()] == [
         (CARD, "10.244.8.0/24")
@@ -434,7 +434,7 @@ ON_LINK = "0.0.0.0"  # noqa: S104 (a route's gateway)
 OTHERS_ROUTES = [
     there.Route("169.254.169.254/32", "192.0.2.1", 15, interface=NODE_ADDRESS),
     there.Route("169.254.169.253/32", ON_LINK, 10, interface=NODE_ADDRESS),
-    replaced(THEIR_ROUTE, interface=NODE_ADDRESS),
+    replace(THEIR_ROUTE, interface=NODE_ADDRESS),
 ]
 WINDOWS_OWN = [
     there.Route(destination, gateway, interface=NODE_ADDRESS)
@@ -459,7 +459,7 @@ def test_others_routes_come_back_with_the_addresses_and_windows_makes_its_own(ho
     card = Card(host, NODE_ADDRESS)
     run(card.host, wants(CBR0))
     assert routed(host) == sorted(OTHERS_ROUTES, key=str)
-    run(card.host, wants(replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))))
+    run(card.host, wants(replace(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))))
     reset(card.host, "test", Silent())
     assert routed(host) == sorted(OTHERS_ROUTES, key=str)
 
@@ -475,7 +475,7 @@ def test_where_a_route_cannot_come_back_the_network_is_made(host: Host) -> None:
 
 def test_a_machine_without_ipv4_waits_for_the_address_that_the_network_was_chosen_by(host: Host) -> None:
     card = Card(host, "2001:db8:7::10")
-    run(card.host, wants(replaced(CBR0, address="2001:db8:7::10")))
+    run(card.host, wants(replace(CBR0, address="2001:db8:7::10")))
     assert card.seconds == pytest.approx(5, abs=0.2)
 
 
@@ -497,7 +497,7 @@ def test_a_route_that_somebody_removed_or_changed_is_put_right(host: Host) -> No
     run(host, WHOLE)
     before = host.routes.list()
     host.routes.remove(before[0])
-    host.routes.add(replaced(before[0], persistent=False))
+    host.routes.add(replace(before[0], persistent=False))
     (drift,) = drifted(host).drifts
     assert (drift.key, drift.fields) == (Key("route", "10.244.3.0/24 over 192.0.2.33"), ("persistent",))
     repair(host, "test", Silent(), {drift.key})
@@ -507,7 +507,7 @@ def test_a_route_that_somebody_removed_or_changed_is_put_right(host: Host) -> No
 def test_a_route_that_was_there_otherwise_comes_back(host: Host) -> None:
     host.routes.add(there.Route(ROUTE.destination, ROUTE.gateway, 5))
     before = host.routes.list()
-    run(host, wants(replaced(ROUTE, metric=10)))
+    run(host, wants(replace(ROUTE, metric=10)))
     assert [(each.metric, each.persistent) for each in host.routes.list()] == [(10, True)]
     reset(host, "test", Silent())
     assert host.routes.list() == before
@@ -576,9 +576,9 @@ def test_an_adapter_that_never_comes_is_told(host: Host) -> None:
 
 
 MOVED = wants(
-    replaced(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
-    replaced(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
-    replaced(ROUTE, metric=7),
+    replace(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),)),
+    replace(CBR0_EP, address="10.244.8.2", gateway="10.244.8.1"),
+    replace(ROUTE, metric=7),
     FORWARDING[0],
 )
 

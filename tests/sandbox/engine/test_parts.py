@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from agent.engine.target import NODE
 from agent.host.errors import TimedOut
 from agent.host.port import RecoveryAction, ServiceState
 from agent.host.protection import PRIVATE_FILE
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import (
     Certificates,
@@ -338,7 +338,7 @@ def test_a_reset_takes_it_away(host: Host, name: str) -> None:
 def test_its_run_that_was_cut_off_is_for_who_began_it(host: Host, name: str) -> None:
     cut_off(host, 5, lambda powerless: yielding(powerless, name, b"first"))
     assert interrupted_part(host) == name
-    called = replaced(host, called="wmcb --sandbox here")
+    called = replace(host, called="wmcb --sandbox here")
     for other in (part, node):
         with pytest.raises(Unfinished, match="run it again to finish it, or wmcb --sandbox here --rollback"):
             other(called, tools())
@@ -409,7 +409,7 @@ def ended(host: Host) -> tuple[Host, list[int]]:
 
     def of(name: str) -> Any:
         found = host.services.status(name)
-        return replaced(found, pid=4242) if name == "bridge" else found
+        return replace(found, pid=4242) if name == "bridge" else found
 
     def end(pid: int) -> None:
         processes.append(pid)
@@ -446,8 +446,8 @@ def test_what_somebody_changes_meanwhile_is_left_as_it_is_and_seen(host: Host) -
         heedless.processes.end(pid)
         installed = host.services.read("bridge")
         assert installed is not None
-        named = replaced(installed.definition, display_name="somebody's")
-        host.services.restore(replaced(installed, definition=named))
+        named = replace(installed.definition, display_name="somebody's")
+        host.services.restore(replace(installed, definition=named))
 
     node(changed(heedless, processes={"end": end}), nodes.node(program=b"MZ 2"))
     installed = host.services.read("bridge")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import time
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIREC
 from agent.host.replacing import PATIENCE_SECONDS
 from agent.host.sandbox import held
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification, Want
 from agent.spec.containerd_configuration import ContainerdConfiguration
@@ -135,7 +135,7 @@ def of_the_variable(host: Host) -> None:
 def of_the_registration(host: Host) -> None:
     installed = host.services.read("kubelet")
     assert installed is not None
-    host.services.change(replaced(installed.definition, command=("C:\\other.exe",)))
+    host.services.change(replace(installed.definition, command=("C:\\other.exe",)))
 
 
 def of_the_event_source(host: Host) -> None:
@@ -263,7 +263,8 @@ def test_a_changed_configuration_restarts_the_service(host: Host) -> None:
 def test_a_description_changes_without_a_restart(host: Host) -> None:
     run(host, nodes.node())
     *others, service = nodes.wants()
-    told = replaced(service, description="x")
+    assert isinstance(service, Service)
+    told = replace(service, description="x")
     planned = preview(host, Specification.of([*others, told]))
     assert planned.pauses == ()
     assert [change.action for change in planned.changes] == [Action.CHANGE]
@@ -401,7 +402,7 @@ def refusing(host: Host, method: str) -> Host:
 
     broken = Services()
     setattr(broken, method, refuse)
-    return replaced(host, services=broken)
+    return replace(host, services=broken)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", ["create", "start"])
@@ -421,7 +422,7 @@ def test_a_failed_upgrade_is_taken_back(host: Host) -> None:
         def get(self, *_: object) -> int:
             return 500
 
-    ill = replaced(host, loopback=Ill(), clock=Hasty(host))
+    ill = replace(host, loopback=Ill(), clock=Hasty(host))
     with pytest.raises(TakenBack) as failure:
         make_so(ill, nodes.node(program=b"MZ 2", config=b"{2}"), "test", Silent())
     assert "answers 500 after 60 seconds" in str(failure.value.__cause__)

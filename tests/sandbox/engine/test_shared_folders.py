@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from agent.host.port import Principal
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
-from agent.records import replaced
 from agent.spec import Directory, Protection, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import OPEN, Hasty, run
@@ -139,7 +139,7 @@ def test_so_is_one_that_was_made_on_the_way(host: Host) -> None:
 def test_a_failed_run_opens_it_again(host: Host) -> None:
     host.files.make_directory(nodes.ETC, OPEN)
     before = picture(host)
-    ill = replaced(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
+    ill = replace(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
     with pytest.raises(TakenBack):
         run(ill, node())
     assert picture(host) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,6 @@ from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
-from agent.records import replaced
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
@@ -56,7 +56,7 @@ def holding_the_journal(host: Host) -> Host:
 
 
 def ill(host: Host) -> Host:
-    return replaced(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
+    return replace(changed(host, loopback={"get": lambda *_: 500}), clock=Hasty(host))
 
 
 def test_a_finished_run_whose_journal_is_held_is_not_taken_back(host: Host) -> None:
@@ -258,7 +258,7 @@ def test_what_does_not_stop_is_ended_and_not_started_again_by_windows(host: Host
         ended.append(pid)
 
     def process_of(name: str) -> Any:
-        return replaced(host.services.status(name), pid=4242)
+        return replace(host.services.status(name), pid=4242)
 
     services = {"wait": wait, "status": process_of}
     run(changed(host, services=services, processes={"end": end}), nodes.node(program=b"MZ 2"))
@@ -383,7 +383,7 @@ def test_a_program_is_left_alone_until_its_process_has_ended(host: Host) -> None
         host.files.remove(path)
 
     def process_of(name: str) -> Any:
-        return replaced(host.services.status(name), pid=4242)
+        return replace(host.services.status(name), pid=4242)
 
     reset(
         changed(host, services={"status": process_of}, processes={"wait": wait}, files={"remove": remove}),
@@ -480,7 +480,7 @@ def test_a_paused_kubelet_is_healed(host: Host) -> None:
 
     def told(name: str) -> Any:
         state = ServiceState.PAUSED if paused else host.services.status(name).state
-        return replaced(running, state=state)
+        return replace(running, state=state)
 
     def stop(name: str, seconds: float) -> None:
         paused.clear()

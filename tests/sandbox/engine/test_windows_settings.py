@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from agent.engine.run import preview, reset, take_back
 from agent.host.errors import ServiceCannotAccept
 from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_FILE
-from agent.records import replaced
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 from agent.spec.dns_suffixes import DnsSuffixes
@@ -110,7 +110,7 @@ def test_a_kill_while_the_time_service_starts_leaves_none_that_runs(host: Host) 
         run(changed(powered(host, power), services={"start": start}), TIME)
 
     def status(name: str) -> ServiceStatus:
-        return replaced(host.services.status(name), state=states[-1])
+        return replace(host.services.status(name), state=states[-1])
 
     def stop(name: str, seconds: float | None = None) -> None:
         if states == [ServiceState.START_PENDING]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.host.errors import NoSpace, NotFound
 from agent.host.port import FileKind, ServiceState
 from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -133,7 +132,7 @@ def powered(host: Host, power: Power) -> Host:
     ports: dict[str, Any] = {
         name: _Powered(getattr(host, name), mutations, power) for name, mutations in MUTATIONS.items()
     }
-    return replaced(host, **ports)
+    return replace(host, **ports)
 
 
 class Port:
@@ -149,7 +148,7 @@ class Port:
 
 def changed(host: Host, **ports: dict[str, Any]) -> Host:
     made: dict[str, Any] = {name: Port(getattr(host, name), **others) for name, others in ports.items()}
-    return replaced(host, **made)
+    return replace(host, **made)
 
 
 class Disk:

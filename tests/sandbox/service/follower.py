@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.artifacts.means import Means
 from agent.engine.run import status
-from agent.records import replaced
 from agent.spec import HealthCheck, Service, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
@@ -110,7 +110,7 @@ class Follower(Keeper):
         *others, kubelet = nodes.wants(arguments=(f"--kubeconfig={KUBECONFIG}",))
         assert isinstance(kubelet, Service)
         health = HealthCheck(10248, within_seconds=well_within_seconds)
-        self.make(Specification.of([*others, replaced(kubelet, health=health)], title="a small node"))
+        self.make(Specification.of([*others, replace(kubelet, health=health)], title="a small node"))
         self.told()
 
     def said(self, wanted: str | None, **more: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent.engine.progress import Silent
@@ -12,7 +13,6 @@ from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES
 from agent.host.sandbox.service_records import PROCESS_ABORTED, run
 from agent.host.sandbox.state import State
-from agent.records import replaced
 from sandbox.engine.world import changed
 from service.keeping import Keeping
 from service.signals import Signal, Signals, Source
@@ -107,7 +107,7 @@ class Keeper:
         self.started: list[str] = []
         self._services = host.services
         given = {"services": {"start": self._start}, **ports}
-        self.host = changed(replaced(host, clock=self.clock), **given)
+        self.host = changed(replace(host, clock=self.clock), **given)
         self.log: list[str] = []
         self.begin()
 
@@ -124,7 +124,7 @@ class Keeper:
         self._services.start(name)
 
     def make(self, specification: Specification) -> None:
-        make_so(replaced(self.host, services=self._services), specification, "test", Silent())
+        make_so(replace(self.host, services=self._services), specification, "test", Silent())
         self.signals.put(OWN)
         self.pass_time(10)
 

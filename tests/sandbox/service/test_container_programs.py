@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from agent.host.port import ProcessInfo, ServiceDefinition
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.records import replaced
 from agent.spec import Specification
 from agent.spec.container_program import ContainerProgram
 from agent.spec.foreign_endpoint import ForeignEndpoint
@@ -156,7 +156,7 @@ def test_so_they_are_when_that_was_while_nobody_looked(
 ) -> None:
     status = keeper.host.services.status
     times = {HNS_PID: 1_100.0, FLANNEL_PID: 1_000.0, PROXY_PID: 1_200.0}
-    host = changed(keeper.host, services={"status": lambda name: replaced(status(name), pid=HNS_PID)})
+    host = changed(keeper.host, services={"status": lambda name: replace(status(name), pid=HNS_PID)})
     again = Keeper(
         tmp_path,
         host,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.host.reboot_reasons import next_host_name
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
-from agent.records import replaced
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_trouble import shown
@@ -381,7 +381,9 @@ def test_what_cannot_be_used_changes_nothing_and_is_told_with_its_place(
 
 def test_one_without_a_node_yaml(follower: Follower) -> None:
     follower.said("x")
-    follower.cluster.config_map = replaced(follower.cluster.config_map, thing={"metadata": {}, "data": {}})
+    seen = follower.cluster.config_map
+    assert seen is not None
+    follower.cluster.config_map = replace(seen, thing={"metadata": {}, "data": {}})
     follower.happened(CLUSTER)
     assert "$.data." in follower.standing.error
     assert "there is no key node.yaml in it" in follower.standing.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING
@@ -19,7 +20,6 @@ from agent.engine.run import make_so, status
 from agent.engine.state_folder import StateFolder
 from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_FILE
-from agent.records import replaced
 from agent.spec import Directory, File, Inline, Key, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Clock
@@ -82,7 +82,7 @@ def _begun_while_held(host: Host, lock: str, seconds: float) -> tuple[float, lis
     with ExitStack() as held:
         assert held.enter_context(host.processes.exclusive(lock))
         clock = Releasing(host, held, seconds)
-        make_so(replaced(host, clock=clock), nodes.node(config=b"{2}"), "test", said)
+        make_so(replace(host, clock=clock), nodes.node(config=b"{2}"), "test", said)
         return clock.time, said.lines
 
 
@@ -111,7 +111,7 @@ def test_a_command_gives_up_after_five_minutes_and_names_the_process(made: Host)
 
 def test_a_command_does_not_wait_for_another_one(made: Host) -> None:
     with made.processes.exclusive(COMMAND_LOCK), pytest.raises(Busy) as refused:
-        make_so(replaced(made, clock=Clock(made)), nodes.node(config=b"{2}"), "test", Silent())
+        make_so(replace(made, clock=Clock(made)), nodes.node(config=b"{2}"), "test", Silent())
     assert str(refused.value) == (
         f"another wmcb command (process {os.getpid()}) is at work on this machine: wait until it has ended"
     )
@@ -134,7 +134,7 @@ def test_the_resident_service_waits_for_no_command(
     with made.processes.exclusive(lock):
         clock = Clock(made)
         with pytest.raises(Busy):
-            deed(replaced(made, clock=clock))
+            deed(replace(made, clock=clock))
         assert clock.time == 0
 
 

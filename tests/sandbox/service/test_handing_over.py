@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from agent.host.errors import HostError, ProgramRunning, TimedOut
 from agent.host.port import Completed, ServiceState, ServiceStatus
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
-from agent.records import replaced
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Clock
 from service import installation, succession
@@ -80,7 +80,7 @@ class Machine:
     def as_it_is(self, power: Power | None = None) -> Host:
         """As a process sees it that may make so many changes."""
         host = powered(self.host, power) if power else self.host
-        host = replaced(host, clock=Clock(host))
+        host = replace(host, clock=Clock(host))
 
         def run(command: Sequence[str], **_: Any) -> Completed:
             assert list(command[1:]) == ["daemon", "install"]
@@ -297,7 +297,7 @@ def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(ma
 
     def status(name: str) -> ServiceStatus:
         found = host.services.status(name)
-        return replaced(found, pid=1234) if found.state is ServiceState.RUNNING else found
+        return replace(found, pid=1234) if found.state is ServiceState.RUNNING else found
 
     stubborn = changed(
         host,
@@ -334,7 +334,7 @@ def test_the_one_before_is_not_tried_in_the_place_of_the_new_one(machine: Machin
 @pytest.mark.parametrize("stage", [Stage.TRYING, Stage.RETURNING])
 def test_installed_by_hand_nothing_is_taken_back(machine: Machine, stage: Stage) -> None:
     machine.begin()
-    succession.write(machine.host, Succession(trial=replaced(TRIAL, stage=stage)))
+    succession.write(machine.host, Succession(trial=replace(TRIAL, stage=stage)))
     succession.installed_by_hand(machine.host)
     assert machine.host.services.read(succession.SERVICE) is None
     assert succession.read(machine.host) == Succession()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from agent.host.errors import HostError, InUse, NotFound, TimedOut
 from agent.host.event_sources import source_key
 from agent.host.port import ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.records import replaced
 from agent.spec import Credentials, File, HealthCheck, Inline, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from agent.spec.path_entry import PathEntry
@@ -84,7 +84,7 @@ def test_one_that_ran_well_for_long_is_started_at_once_again(keeper: Keeper) -> 
 
 
 def test_somebody_elses_start_is_not_fought(keeper: Keeper) -> None:
-    pending = replaced(keeper.host.services.status("kubelet"), state=ServiceState.START_PENDING)
+    pending = replace(keeper.host.services.status("kubelet"), state=ServiceState.START_PENDING)
     other = Keeper(
         keeper._folder, keeper.host, services={"status": lambda _: pending, "start": keeper._start}
     )
@@ -126,7 +126,7 @@ def test_a_value_in_containerds_configuration_is_put_right_at_once(keeper: Keepe
 def _service(host: Host, **fields: Any) -> None:
     installed = host.services.read("kubelet")
     assert installed is not None
-    host.services.change(replaced(installed.definition, **fields))
+    host.services.change(replace(installed.definition, **fields))
 
 
 def _deleted(host: Host) -> None:
@@ -424,7 +424,7 @@ def test_a_hung_service_that_a_command_restarts_has_its_whole_time_again(
     tmp_path: pathlib.Path, host: Host
 ) -> None:
     def status(name: str) -> ServiceStatus:
-        return replaced(host.services.status(name), pid=process)
+        return replace(host.services.status(name), pid=process)
 
     process, answer = 1, 200
     keeper = Keeper(tmp_path, host, services={"status": status}, loopback={"get": lambda *_: answer})
@@ -468,7 +468,7 @@ def test_one_that_stays_on_its_way_is_restarted_as_well(
 
     def status(name: str) -> ServiceStatus:
         found = host.services.status(name)
-        return replaced(found, state=state) if is_stuck else found
+        return replace(found, state=state) if is_stuck else found
 
     def stop(name: str, seconds: float) -> None:
         nonlocal is_stuck
@@ -530,7 +530,7 @@ def test_its_limit_is_by_what_it_is_given_at_its_start(
     *others, kubelet = nodes.wants()
     assert isinstance(kubelet, Service)
     health = HealthCheck(10248, within_seconds=given)
-    keeper.make(Specification.of([*others, replaced(kubelet, health=health)]))
+    keeper.make(Specification.of([*others, replace(kubelet, health=health)]))
     keeper.pass_time(20)
     answer, process = 500, 1 if was_well else 2
     keeper.pass_time(restarted_after - 1)
@@ -548,7 +548,7 @@ def test_one_that_hangs_soon_after_its_start_is_not_given_a_start_s_time(
     *others, kubelet = nodes.wants()
     assert isinstance(kubelet, Service)
     keeper.make(
-        Specification.of([*others, replaced(kubelet, health=HealthCheck(10248, within_seconds=240.0))])
+        Specification.of([*others, replace(kubelet, health=HealthCheck(10248, within_seconds=240.0))])
     )
     keeper.pass_time(60)
     keeper.told()
@@ -837,7 +837,7 @@ def test_the_time_service_is_started_as_soon_as_it_is_told_to_have_stopped(keepe
     keeper.happened(Signal(Source.SERVICE, W32TIME))
     assert keeper.host.services.status(W32TIME).state is ServiceState.RUNNING
     installed: Any = keeper.host.services.read(W32TIME)
-    keeper.host.services.change(replaced(installed.definition, start=StartType.DISABLED))
+    keeper.host.services.change(replace(installed.definition, start=StartType.DISABLED))
     keeper.happened(Signal(Source.REGISTRY, key))
     assert [text for _, text in keeper.told()] == [
         f"time service {W32TIME} had been changed, and was put right ({field})" for field in ("runs", "start")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from agent.host.port import ServiceDefinition, ServiceStatus
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.records import replaced
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
@@ -211,7 +211,7 @@ def test_at_its_own_start_it_knows_by_their_times_who_has_to_start_anew(
     status = keeper.host.services.status
 
     def with_process(name: str) -> ServiceStatus:
-        return replaced(status(name), pid={"kube-proxy": PROXY_PID, "hns": HNS_PID}.get(name))
+        return replace(status(name), pid={"kube-proxy": PROXY_PID, "hns": HNS_PID}.get(name))
 
     host = changed(keeper.host, services={"status": with_process})
     again = Keeper(tmp_path, host, processes={"started_at": times.__getitem__})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from agent.host.port import ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sddl import SecurityDescriptor
-from agent.records import replaced
 from lab.waiting import until
 from sandbox.cli.given import program
 from sandbox.service.keeper import Keeper
@@ -118,7 +118,7 @@ class Worker(Keeper):
             },
         }
         data = {**AWS, **{key: json.dumps(value) for key, value in changes.items()}}
-        self.cluster.asked = replaced(self.cluster.asked, config_map=Seen({"data": data}))
+        self.cluster.asked = replace(self.cluster.asked, config_map=Seen({"data": data}))
         self.cluster.is_ready = is_ready
         self.happened(CLUSTER)
 
@@ -352,7 +352,7 @@ def test_what_was_made_before_a_script_failed_is_told_and_kept(worker: Worker) -
 def test_a_version_without_a_config_map(worker: Worker) -> None:
     worker.says()
     worker.told()
-    worker.cluster.asked = replaced(worker.cluster.asked, config_map=Seen(None))
+    worker.cluster.asked = replace(worker.cluster.asked, config_map=Seen(None))
     worker.happened(CLUSTER)
     assert sorted(worker.services()) == ALL
     assert [text for _, text in worker.told()] == [

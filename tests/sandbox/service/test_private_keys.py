@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import ssl
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from agent.host.sddl import SecurityDescriptor
 from agent.kube import kubeconfig
 from agent.kube.client import Client, node
 from agent.kube.failure import NotUsable
-from agent.records import replaced
 from sandbox.service.live_api import own
 from sandbox.service.test_cluster import CERTIFICATE, CONF, DATED, write_credentials
 from unit.fetch.authority import serving
@@ -115,7 +115,7 @@ def access(host: Host) -> Access:
     found = node_credentials.own_kubeconfig(host, CONF)
     assert found is not None
     # The stand-in's certificate is not for its address.
-    return replaced(node_credentials.access(host, found, CONF), insecure=True)
+    return replace(node_credentials.access(host, found, CONF), insecure=True)
 
 
 def ask(host: Host) -> None:
@@ -176,7 +176,7 @@ def test_a_key_that_cannot_be_loaded_goes_too(host: Host, server: ApiServer) -> 
     write_with_data(host, server.url)
     with (
         pytest.raises(NotUsable, match="are no pair in PEM form"),
-        Client(replaced(access(host), key=b"none")) as client,
+        Client(replace(access(host), key=b"none")) as client,
     ):
         client.get(NODE)
     assert host.files.observe(STATE) is None
@@ -194,7 +194,7 @@ def test_a_process_that_is_not_elevated_uses_the_users_own_temporary_folder(
     def no_files(path: str) -> bytes:
         raise AssertionError(path)
 
-    asking = replaced(config.access(no_files, private_keys.key_files(host)), insecure=True)
+    asking = replace(config.access(no_files, private_keys.key_files(host)), insecure=True)
     with Client(asking) as client:
         client.get(NODE)
     assert [path.parent.parent for path in loads.paths[0]] == [temp]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import pytest
 from agent.host.errors import TimedOut
 from agent.host.port import Completed, SigningCertificate
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.records import replaced
 from agent.release import RELEASE
 from sandbox.service.follower import HEAD, Follower
 from service import installation, pausing, succession
@@ -253,7 +253,7 @@ def test_on_trial_it_gives_its_word_when_it_has_heard_the_cluster(fleet: Fleet) 
     fleet.wants(SELF)
     trial = fleet.known.trial
     assert trial is not None
-    tried = Succession(trial=replaced(trial, stage=Stage.TRYING))
+    tried = Succession(trial=replace(trial, stage=Stage.TRYING))
     succession.write(fleet.host, tried)
     heard, fleet.cluster.config_map = fleet.cluster.config_map, None
     fleet.begin()
@@ -272,7 +272,7 @@ def test_a_pause_does_not_keep_it_from_giving_its_word(fleet: Fleet) -> None:
     fleet.wants(SELF)
     trial = fleet.known.trial
     assert trial is not None
-    succession.write(fleet.host, Succession(trial=replaced(trial, stage=Stage.TRYING)))
+    succession.write(fleet.host, Succession(trial=replace(trial, stage=Stage.TRYING)))
     pausing.pause(fleet.host, None)
     fleet.begin()
     fleet.pass_time(20)

@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,6 @@ from agent.fetch import answer as answers
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
 from agent.fetch.proxies import Proxies
-from agent.records import replaced
 from unit.fetch.quick_clock import QuickClock, StillClock
 from unit.fetch.servers import Server, after, answer, closed_port, ok, raw, reset, silent
 
@@ -144,7 +144,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
 def test_what_goes_wrong_is_told_in_a_line(case: Broken) -> None:
-    limits = replaced(IMPATIENT, size=1000, answer=case.seconds, silence=case.seconds)
+    limits = replace(IMPATIENT, size=1000, answer=case.seconds, silence=case.seconds)
     with Server(case.reply) as server, pytest.raises(Failed) as caught:
         fetched(server.url(TELLTALE), limits)
     assert str(caught.value) == case.says.format(place=server.place)
@@ -440,7 +440,7 @@ class TestLimits:
                 connection.sendall(b"x")
 
         with Server(drops) as server, pytest.raises(Failed) as caught:
-            fetched(server.url(), replaced(IMPATIENT, answer=0.3))
+            fetched(server.url(), replace(IMPATIENT, answer=0.3))
         assert str(caught.value) == f"no answer from {server.place} within 0.3 seconds"
 
     def test_a_body_comes_in_blocks_and_is_not_held(self) -> None:

@@ -8,6 +8,7 @@ import ssl
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ from agent.kube.access import Access
 from agent.kube.client import Client, Patch, config_map, node
 from agent.kube.kept import Kept
 from agent.kube.limits import Limits
-from agent.records import replaced
 from unit.fetch.authority import Issued, issue, serving
 from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, closed_port, tunnel_to
@@ -56,7 +56,7 @@ def answer_late(handler: BaseHTTPRequestHandler, seconds: float) -> None:
 
 
 def access(of: ApiServer, **more: Any) -> Access:
-    return replaced(Access(of.url, "node.conf", ROOT.pem), **more)
+    return replace(Access(of.url, "node.conf", ROOT.pem), **more)
 
 
 def client(of: ApiServer, limits: Limits = PATIENT, **more: Any) -> Client:
@@ -145,7 +145,7 @@ def test_a_patch(server: ApiServer, kind: Patch) -> None:
 
 
 def test_a_creation(server: ApiServer) -> None:
-    server.at("/api/v1/nodes", replaced(ok({"kind": "Node"}), status=201))
+    server.at("/api/v1/nodes", replace(ok({"kind": "Node"}), status=201))
     with client(server) as asking:
         assert asking.create("/api/v1/nodes", {"kind": "Node"}) == {"kind": "Node"}
     assert (server.asked[0].method, server.asked[0].body) == ("POST", b'{"kind":"Node"}')
@@ -200,8 +200,8 @@ def test_clients_of_one_server_may_share(
 @pytest.mark.parametrize(
     "first",
     [
-        pytest.param(replaced(ok({}), headers={"Connection": "close"}), id="announced"),
-        pytest.param(replaced(ok({}), close=True), id="not announced"),
+        pytest.param(replace(ok({}), headers={"Connection": "close"}), id="announced"),
+        pytest.param(replace(ok({}), close=True), id="not announced"),
     ],
 )
 def test_a_connection_that_was_closed_meanwhile(server: ApiServer, first: Answer) -> None:
@@ -447,7 +447,7 @@ def test_the_authorities_of_the_system_are_not_the_clusters(
 def test_through_a_proxy(server: ApiServer) -> None:
     server.at(NODE, ok({}))
     with Server(tunnel_to(server.port)) as proxy:
-        asked = replaced(access(server), server="https://api.example:6443", server_name="127.0.0.1")
+        asked = replace(access(server), server="https://api.example:6443", server_name="127.0.0.1")
         with Client(asked, proxies=Proxies(https=proxy.url())) as asking:
             asking.get(NODE)
             asking.get(NODE)
@@ -656,10 +656,11 @@ def test_what_is_no_object(server: ApiServer, body: bytes) -> None:
 def test_an_answer_that_is_too_long(server: ApiServer) -> None:
     server.at(NODE, Answer(body=b"x" * 1001))
     says = "larger than 1,000 bytes"
-    with client(server, replaced(ONCE, size=1000)) as asking, pytest.raises(failure.Unreachable, match=says):
+    with client(server, replace(ONCE, size=1000)) as asking, pytest.raises(failure.Unreachable, match=says):
         asking.get(NODE)
 
 
 def test_no_secret_in_a_repr() -> None:
     names = ("proxy", "token", "user", "password", "certificate", "key")
-    assert "hidden" not in repr(replaced(Access("https://h"), **dict.fromkeys(names, "hidden")))
+    hidden: dict[str, Any] = dict.fromkeys(names, "hidden")
+    assert "hidden" not in repr(replace(Access("https://h"), **hidden))

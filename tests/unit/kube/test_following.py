@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +15,6 @@ from agent.kube.access import Access
 from agent.kube.client import Client
 from agent.kube.following import Following, until
 from agent.kube.limits import Limits
-from agent.records import replaced
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, ApiServer, cut_off, ok, silent, status
 
@@ -294,7 +294,7 @@ def test_a_long_line_in_small_pieces_is_read_once(scene: Scene) -> None:
 
 
 def test_a_server_tells_of_no_end_of_objects(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scene.client, "limits", replaced(QUICK, objects=3))
+    monkeypatch.setattr(scene.client, "limits", replace(QUICK, objects=3))
     added = [event("ADDED", 11 + number, f"win{number}") for number in range(10)]
     states = scene.states(listed(10), stream(*added))
     says = f"{scene.server.place} tells of more than 3 objects at {NODES}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,6 @@ from agent.kube import failure
 from agent.kube.access import Access
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
-from agent.records import replaced
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, TOKEN, Answer, ok
 
@@ -36,7 +36,7 @@ ENDLESS: dict[str, tuple[int, list[Any], str]] = {
 @pytest.mark.parametrize(("pages", "items", "says"), ENDLESS.values(), ids=ENDLESS)
 def test_a_list_without_end(server: ApiServer, pages: int, items: list[Any], says: str) -> None:
     server.at("/api/v1/nodes", ok({"metadata": {"continue": "more"}, "items": items}))
-    limits = replaced(ONCE, pages=3, objects=10)
+    limits = replace(ONCE, pages=3, objects=10)
     with client(server, limits) as asking, pytest.raises(failure.Unreachable) as caught:
         asking.list("/api/v1/nodes")
     assert str(caught.value) == f"{server.place} {says}"

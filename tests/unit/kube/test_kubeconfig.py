@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from agent.kube import kubeconfig
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
 from agent.kube.kubeconfig import Cluster, User
-from agent.records import replaced
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of
 
 JOINS = Path(__file__).parents[2] / "data" / "kubeadm-join-v1.36"
@@ -86,7 +86,7 @@ BASE = Access("https://10.0.0.1:6443", "a.conf")
     ],
 )  # fmt: skip
 def test_what_is_read(user: dict[str, Any], cluster: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert access(user, cluster) == replaced(BASE, **expected)
+    assert access(user, cluster) == replace(BASE, **expected)
 
 
 def test_yaml_as_cluster_info_has_it() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.forms import Fields as Table
 from agent.sources.forms import ListOf, Text, items, mapping, text, texts
 from agent.sources.node_configuration.kinds.values import name_form
@@ -51,7 +51,7 @@ _PROGRAM = Table(
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _ContainerPrograms:
     form: ListOf
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from agent.records import frozen
 from agent.sources.forms import Checking, Form, ListOf, items, mapping, texts
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Kind(Protocol):
         """Of a value that has its form; what else is wrong goes into `checking`. With its place each."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Several:
     """A list, each item of which is a resource."""
 
@@ -40,7 +40,7 @@ class Several:
             yield self.of_one(checking, mapping(item), here), here
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SeveralTexts:
     """A list of texts, each of which is a resource."""
 
@@ -53,7 +53,7 @@ class SeveralTexts:
             yield self.of_one(checking, item, here), here
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Single:
     """A value that is there once in a document."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING
 
-from agent.records import frozen
 from agent.sources.forms import Fields as Table
 from agent.sources.forms import Flag, ListOf, Number, Text, items, mapping, text
 from agent.sources.node_configuration.kinds.values import address_form, name_form, prefix_form
@@ -79,7 +79,7 @@ _NETWORK = Table(
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Networks:
     form: ListOf
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent import log_runner
-from agent.records import frozen
 from agent.sources.forms import Fields as Table
 from agent.sources.forms import Flag, ListOf, MapOf, Number, Text, items, mapping, number, text, texts
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
@@ -229,7 +229,7 @@ def _health(given: Fields) -> HealthCheck | None:
     )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Services:
     form: ListOf
 

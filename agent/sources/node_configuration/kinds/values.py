@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.records import replaced
 from agent.sources.forms import Number, Text, text
 from agent.sources.kubelet.quantities import quantity
 from agent.sources.windows_paths import windows_path_fault
@@ -63,7 +63,7 @@ FEATURE = Text(
     most=255,
 )
 ANY_TEXT = Text(pattern=r"[^\x00]*", most=32_000)
-VALUE = replaced(ANY_TEXT, about="Its value.")
+VALUE = replace(ANY_TEXT, about="Its value.")
 PROTECTION = Text(
     "Who may do what with it. private: SYSTEM and administrators only. program: users may read and run it."
     " pods:"

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from agent.host.port import ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.programs import script_of_ours
-from agent.records import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def test_somebody_elses_command_line_is_read_as_windows_does(
     host.files.move(C / "kubelet.exe", C / "k dir" / "kubelet.exe")
     installed = host.services.read("kubelet")
     assert installed is not None
-    host.services.restore(replaced(installed, image_path=line))
+    host.services.restore(replace(installed, image_path=line))
     start(sandbox)
     assert written(sandbox) == (arguments or "|")
 
@@ -132,7 +132,7 @@ def test_a_shorter_path_is_taken_first(sandbox: Sandbox) -> None:
     script(sandbox, f"echo long >out; {WAITS}", "k.exe dir")
     installed = sandbox.machine.host.services.read("k.exe dir")
     assert installed is not None
-    sandbox.machine.host.services.restore(replaced(installed, image_path=r"C:\k.exe dir.exe"))
+    sandbox.machine.host.services.restore(replace(installed, image_path=r"C:\k.exe dir.exe"))
     start(sandbox, "k.exe dir")
     assert written(sandbox) == "short\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,7 +37,6 @@ from agent.host.port import (
 )
 from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
 from agent.host.windows.services import DELETE_SECONDS, WindowsServices
-from agent.records import replaced
 from unit.host.windows.fake_scm import FakeScm
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def create(services: WindowsServices) -> None:
 
 
 def change(services: WindowsServices) -> None:
-    services.change(replaced(KUBELET, command=("C:\\new.exe",), description="New."))
+    services.change(replace(KUBELET, command=("C:\\new.exe",), description="New."))
 
 
 def start(services: WindowsServices) -> None:
@@ -130,7 +130,7 @@ def status(services: WindowsServices) -> None:
 
 
 def restore(services: WindowsServices) -> None:
-    wanted = replaced(KUBELET, description="Old.", display_name="Old")
+    wanted = replace(KUBELET, description="Old.", display_name="Old")
     services.restore(InstalledService(wanted, r"C:\Program Files\nssm.exe"))
 
 
@@ -291,7 +291,7 @@ def test_a_description_whose_text_is_missing_is_read_as_none(bench: Bench, code:
     bench.scm.fail("ask DESCRIPTION", code)
     installed = bench.services.read("kubelet")
     assert installed is not None
-    assert installed.definition == replaced(KUBELET, display_name="kubelet", description="")
+    assert installed.definition == replace(KUBELET, display_name="kubelet", description="")
     assert installed.unsupported == ()
 
 
@@ -317,7 +317,7 @@ CHANGES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "description": ({"description": "New."}, {"set DESCRIPTION"}),
     "recovery": ({"recovery": Recovery(on_error_exit=True)}, {"set RECOVERY"}),
     "recovery on error exit": (
-        {"recovery": replaced(KUBELET.recovery, on_error_exit=False)},
+        {"recovery": replace(KUBELET.recovery, on_error_exit=False)},
         {"set ON_ERROR_EXIT"},
     ),
     "environment": ({"environment": {}}, {"set environment"}),
@@ -331,12 +331,12 @@ CHANGES: dict[str, tuple[dict[str, Any], set[str]]] = {
 def test_a_change_sets_what_differs_and_nothing_else(
     bench: Bench, fields: dict[str, Any], calls: set[str]
 ) -> None:
-    bench.created().services.change(replaced(KUBELET, **fields))
+    bench.created().services.change(replace(KUBELET, **fields))
     assert {call for call in bench.scm.calls if call.startswith(("set", "register"))} == calls
 
 
 def test_a_change_of_the_registration_leaves_the_other_parts_alone(bench: Bench) -> None:
-    bench.created().services.change(replaced(KUBELET, display_name="The Kubelet"))
+    bench.created().services.change(replace(KUBELET, display_name="The Kubelet"))
     assert bench.scm.services["kubelet"].last_change == Registration(
         "kubelet", "The Kubelet", None, None, None, None
     )
@@ -346,7 +346,7 @@ def test_a_restoration_sets_what_differs_and_nothing_else(bench: Bench) -> None:
     bench.created()
     before = bench.services.read("kubelet")
     assert before is not None
-    bench.services.change(replaced(KUBELET, description="New.", environment={}))
+    bench.services.change(replace(KUBELET, description="New.", environment={}))
     bench.scm.calls.clear()
     assert list(bench.services.restore(before)) == []
     assert {call for call in bench.scm.calls if call.startswith(("set", "register"))} == {
@@ -361,13 +361,13 @@ def test_a_command_line_is_restored_word_for_word(bench: Bench) -> None:
     before = bench.services.read("kubelet")
     assert before is not None
     theirs = r"%ProgramFiles%\k dir\nssm.exe  -x"
-    bench.services.restore(replaced(before, image_path=theirs))
+    bench.services.restore(replace(before, image_path=theirs))
     assert bench.scm.services["kubelet"].last_change == Registration(
         "kubelet", None, None, theirs, None, None
     )
     # The same again is no change.
     bench.scm.calls.clear()
-    bench.services.restore(replaced(before, image_path=theirs))
+    bench.services.restore(replace(before, image_path=theirs))
     assert "register" not in bench.scm.calls
 
 
@@ -387,14 +387,14 @@ def test_a_restoration_warns_of_what_the_scm_does_not_know(bench: Bench, code: i
     bench.created()
     before = bench.services.read("kubelet")
     assert before is not None
-    bench.services.change(replaced(KUBELET, sid_type=SidType.NONE))
+    bench.services.change(replace(KUBELET, sid_type=SidType.NONE))
     bench.scm.fail("set SID_TYPE", code)
     assert list(bench.services.restore(before)) == ["sid_type"]
 
 
 def test_every_action_that_windows_knows_is_read(bench: Bench) -> None:
     actions = tuple((action, 1000) for action in RecoveryAction)
-    bench.created(replaced(KUBELET, recovery=Recovery(actions)))
+    bench.created(replace(KUBELET, recovery=Recovery(actions)))
     raw = tuple((number, 1000) for number in range(5))
     assert bench.scm.services["kubelet"].settings[Setting.RECOVERY] == RecoverySetting(raw, 0)
     installed = bench.services.read("kubelet")
@@ -412,7 +412,7 @@ def test_whoever_may_not_read_the_key_is_told_the_rest(bench: Bench) -> None:
     installed = bench.services.read("kubelet")
     assert installed is not None
     assert installed.unsupported == ("environment",)
-    assert installed.definition == replaced(KUBELET, display_name="kubelet", environment={})
+    assert installed.definition == replace(KUBELET, display_name="kubelet", environment={})
 
 
 def test_somebody_elses_command_line_is_kept_as_it_is(bench: Bench) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import pytest
 
-from agent.records import frozen
 from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, UserData, WrittenFile
 from agent.spec import Directory, Protection, Shell, Specification
@@ -40,7 +40,7 @@ NTP = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Expected:
     before: list[tuple[str, bytes, object]]
     """Files by path and protection, commands by name and whether they are for each boot."""

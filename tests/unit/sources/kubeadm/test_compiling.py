@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import PureWindowsPath
 
 import pytest
 import yaml
 
-from agent.records import replaced
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.compiling import Found
 from agent.sources.kubeadm.places import KUBELET_CONF
@@ -65,7 +65,7 @@ def on_drive(name: str) -> str:
 
 
 def test_every_difference_that_has_a_reason_is_there() -> None:
-    written = files(joined(of_kubeadm("arguments", "join.yaml"), node=replaced(HOST, found_addresses=())))
+    written = files(joined(of_kubeadm("arguments", "join.yaml"), node=replace(HOST, found_addresses=())))
     with_address = files(joined(of_kubeadm("usual", "join.yaml")))
     for name, reasons in BETTER.items():
         found = differences(name, written[on_drive(name)], of_kubeadm("arguments", name))
@@ -74,7 +74,7 @@ def test_every_difference_that_has_a_reason_is_there() -> None:
 
 
 def test_the_arguments() -> None:
-    written = files(joined(of_kubeadm("arguments", "join.yaml"), node=replaced(HOST, host_name="OTHER")))
+    written = files(joined(of_kubeadm("arguments", "join.yaml"), node=replace(HOST, host_name="OTHER")))
     assert written[FLAGS] == (
         'KUBELET_KUBEADM_ARGS="--hostname-override=win1 --register-with-taints=os=windows:NoSchedule '
         '--node-labels=pool=blue,zone=1 --node-ip=10.77.0.1 --v=4"\n'
@@ -105,8 +105,8 @@ def test_the_service() -> None:
 
 
 def test_another_log_runner_gets_the_arguments_itself() -> None:
-    other = replaced(LOG_RUNNER, arguments_file=None, arguments=("--",))
-    join = joined(placement=replaced(PLACEMENT, log_runner=other))
+    other = replace(LOG_RUNNER, arguments_file=None, arguments=("--",))
+    join = joined(placement=replace(PLACEMENT, log_runner=other))
     assert service(join).arguments[-1] == "--node-ip=10.77.0.1"
     assert f"file {FLAGS}" in notes(join)
     alone = joined(placement=Placement(None))
@@ -160,8 +160,8 @@ def test_no_secret_is_shown() -> None:
     [
         ("", HOST, "win1"),
         ("nodeRegistration: {name: Other}\n", HOST, "other"),
-        ("", replaced(HOST, name="of-the-platform"), "of-the-platform"),
-        ("nodeRegistration: {name: a}\n", replaced(HOST, name="of-the-platform"), "a"),
+        ("", replace(HOST, name="of-the-platform"), "of-the-platform"),
+        ("nodeRegistration: {name: a}\n", replace(HOST, name="of-the-platform"), "a"),
     ],
 )
 def test_the_name(more: str, node: Node, name: str) -> None:
@@ -282,7 +282,7 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
         "nodeRegistration.name",
     ),
     "an install directory that is taken": (
-        {"placement": replaced(PLACEMENT, install_directory=PureWindowsPath(r"C:\etc\kubernetes"))},
+        {"placement": replace(PLACEMENT, install_directory=PureWindowsPath(r"C:\etc\kubernetes"))},
         'error: the install directory: "C:\\etc\\kubernetes" cannot be used: it is not for programs: the '
         "kubelet's credentials lie in it",
     ),

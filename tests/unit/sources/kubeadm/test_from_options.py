@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from agent.records import replaced
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
 
@@ -27,7 +28,7 @@ def test_a_command_line_as_kubeadm_prints_it() -> None:
 
 def test_all_options() -> None:
     outcome = from_options(
-        replaced(
+        replace(
             GIVEN,
             discovery_token=OTHER,
             ca_cert_hashes=(f"{HASH},{HASH.upper().replace('SHA', 'sha')}", HASH),
@@ -58,7 +59,7 @@ def test_by_a_file_without_a_token() -> None:
 
 
 def test_no_token_is_shown() -> None:
-    shown = repr(replaced(GIVEN, tls_bootstrap_token=OTHER, discovery_token=OTHER))
+    shown = repr(replace(GIVEN, tls_bootstrap_token=OTHER, discovery_token=OTHER))
     assert TOKEN not in shown
     assert OTHER not in shown
 
@@ -73,57 +74,57 @@ def test_no_token_is_shown() -> None:
             "or give --discovery-file or --config",
         ),
         (
-            replaced(GIVEN, token=""),
+            replace(GIVEN, token=""),
             "--token: it is missing; `kubeadm token create` on a control-plane machine makes one",
         ),
         (
-            replaced(GIVEN, token="hush"),  # noqa: S106
+            replace(GIVEN, token="hush"),  # noqa: S106
             "--token: it is no bootstrap token: six characters, a dot and sixteen more, of a to z and "
             "digits; "
             "`kubeadm token create` on a control-plane machine makes one",
         ),
         (
-            replaced(GIVEN, ca_cert_hashes=()),
+            replace(GIVEN, ca_cert_hashes=()),
             "--discovery-token-ca-cert-hash: it is missing: anybody who knows the token could pass for the "
             "cluster. Give the hash of its CA (sha256:..., as `kubeadm token create --print-join-command` "
             "tells it), or do without it (unsafeSkipCAVerification, "
             "--discovery-token-unsafe-skip-ca-verification)",
         ),
         (
-            replaced(GIVEN, discovery_file="C:\\a"),
+            replace(GIVEN, discovery_file="C:\\a"),
             "--discovery-file: it cannot stand beside HOST:PORT: the file says where the cluster is",
         ),
         (
-            replaced(GIVEN, endpoint="10.0.0.1"),
+            replace(GIVEN, endpoint="10.0.0.1"),
             'HOST:PORT: "10.0.0.1" is no HOST:PORT, such as 10.0.0.1:6443',
         ),
         (
-            replaced(GIVEN, endpoint="https://10.0.0.1:6443"),
+            replace(GIVEN, endpoint="https://10.0.0.1:6443"),
             'HOST:PORT: "https://10.0.0.1:6443" is no HOST:PORT: leave https:// out',
         ),
         (
-            replaced(GIVEN, endpoint=TOKEN),
+            replace(GIVEN, endpoint=TOKEN),
             "HOST:PORT: it is a bootstrap token, which goes behind --token; HOST:PORT was expected, as "
             "10.0.0.1:6443",
         ),
         (
-            replaced(GIVEN, skip_phases=("kubelet-start/all", "kubelet")),
+            replace(GIVEN, skip_phases=("kubelet-start/all", "kubelet")),
             '--skip-phases: "kubelet": there is no such phase; kubeadm has preflight, control-plane-prepare, '
             "check-etcd, kubelet-start, etcd-join, kubelet-wait-bootstrap, control-plane-join, "
             "wait-control-plane",
         ),
         (
-            replaced(GIVEN, ignore_preflight_errors=("ALL", "Swap")),
+            replace(GIVEN, ignore_preflight_errors=("ALL", "Swap")),
             "--ignore-preflight-errors: all ignores every check: name it alone, or leave it out",
         ),
         (
-            replaced(GIVEN, node_name="a_b"),
+            replace(GIVEN, node_name="a_b"),
             '--node-name: "a_b" cannot be the name of a node: only a to z, digits, hyphens and dots, '
             "and each "
             "part of it begins and ends with a letter or digit",
         ),
         (
-            replaced(GIVEN, cri_socket="containerd"),
+            replace(GIVEN, cri_socket="containerd"),
             '--cri-socket: "containerd" is no named pipe such as npipe:////./pipe/containerd-containerd',
         ),
     ],

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from agent.records import replaced
 from agent.sources.kubelet.arguments import Arguments, translate
 from agent.sources.kubelet.decisions import Decision, Outcome
 from agent.sources.kubelet.node import Kubelet, Node
@@ -168,7 +169,7 @@ FOUND = Node(found_addresses=("192.0.2.7", "2001:db8::7"))
         pytest.param(["--node-ip=10.0.0.1"], FOUND, "10.0.0.1", id="the-document-s-own"),
         pytest.param(
             ["--node-ip=10.0.0.1"],
-            replaced(FOUND, addresses=("10.0.0.2", "2001:db8::2")),
+            replace(FOUND, addresses=("10.0.0.2", "2001:db8::2")),
             "10.0.0.2,2001:db8::2",
             id="asked-for",
         ),

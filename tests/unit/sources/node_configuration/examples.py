@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.records import replaced
 from agent.sources import node_configuration
 from agent.sources.node_configuration import NodeConfiguration, compile_node
 from agent.spec import Inline
@@ -37,9 +37,9 @@ class Obtaining:
 
     def resolved(self, artifact: Artifact) -> Artifact | None:
         if artifact.name in self._files:
-            return replaced(artifact, digest="sha256:" + "a" * 64, files=self._files[artifact.name])
+            return replace(artifact, digest="sha256:" + "a" * 64, files=self._files[artifact.name])
         if isinstance(artifact.place, PureWindowsPath) and artifact.digest:
-            return replaced(artifact, files={str(artifact.place): artifact.digest.partition(":")[2]})
+            return replace(artifact, files={str(artifact.place): artifact.digest.partition(":")[2]})
         return None
 
     def content(self, sha256: str) -> Content:

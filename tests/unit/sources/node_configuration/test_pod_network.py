@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.records import replaced
 from agent.sources.node_configuration.pod_network import Node, PodNetwork, pod_network
 from agent.spec import File, Key
 from agent.spec.hns_endpoint import HnsEndpoint
@@ -195,7 +195,7 @@ def test_without_a_network_of_its_own_nothing_is_known(own: Node, reason: str) -
 
 
 def test_without_its_own_node_nothing_is_known() -> None:
-    found = routed(a_node(1), own=replaced(OWN, name="win00"))
+    found = routed(a_node(1), own=replace(OWN, name="win00"))
     assert found.specification is None
     assert found.left_out == {"Node win0": "it is this machine's own, and is not there"}
 
