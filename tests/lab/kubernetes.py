@@ -167,9 +167,13 @@ def apply(edit: Edit, folder: Path) -> None:
     file.write_text(text.replace(edit.was, edit.becomes))
 
 
+def downloaded(name: str) -> Path:
+    """Return the folder of a module of the release."""
+    return Path(json.loads(_go(MODULE, "mod", "download", "-json", _release_of(name)))["Dir"])
+
+
 def _copy_module(name: str, copy: Path) -> None:
-    downloaded = json.loads(_go(MODULE, "mod", "download", "-json", _release_of(name)))
-    shutil.copytree(downloaded["Dir"], copy)
+    shutil.copytree(downloaded(name), copy)
     for path in [copy, *copy.rglob("*")]:
         path.chmod(path.stat().st_mode | 0o200)  # Go keeps its modules read-only
 
