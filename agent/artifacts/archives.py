@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.artifacts import tar
 from agent.artifacts.failure import Unusable, too_many
-from agent.artifacts.gzipped import Gunzip
 from agent.artifacts.member import Nature
 from agent.artifacts.names import Choice, told
 
@@ -51,14 +53,24 @@ def wanted(packed: Reading, unpacking: Unpacking) -> Iterator[tuple[str, Iterato
     choice.check_complete()
 
 
-def _of_tar(unpacked: Gunzip) -> Iterator[Member]:
-    yield from tar.members(unpacked.read)
+def _of_tar(packed: Reading) -> Iterator[Member]:
+    read = partial(_unpacked, gzip.GzipFile(fileobj=packed, mode="rb"))
+    yield from tar.members(read)
     # The tar ends before the gzip, whose checksum stands last.
     left = MOST_AFTER_END
-    while piece := unpacked.read(_PIECE):
+    while piece := read(_PIECE):
         left -= len(piece)
         if left < 0:
             raise Unusable(f"more than {MOST_AFTER_END >> 20} MiB follow the end of its tar")
+
+
+def _unpacked(file: gzip.GzipFile, size: int) -> bytes:
+    try:
+        return file.read(size)
+    except EOFError:
+        raise Unusable("it is cut short") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise Unusable("it is no gzip file, or is damaged") from None
 
 
 def _of_that_size(member: Member) -> Iterator[bytes]:
@@ -76,7 +88,7 @@ def _members(packed: Reading) -> Iterator[Member]:
     head = packed.read(len(_ZIP))
     packed.seek(0)
     if head == _GZIP:
-        return _of_tar(Gunzip(packed))
+        return _of_tar(packed)
     if head == _ZIP:
         from agent.artifacts import zipped
 

@@ -87,6 +87,7 @@ def in_blocks(data: bytes, size: int = 1 << 16) -> Iterator[memoryview]:
 
 def _expand(blocks: Iterable[Bytes]) -> Iterator[bytes]:
     """Unpacks gzip of one member or several, each whole and with the right checksum."""
+    # Not Python's gzip: it reads files, not blocks, and takes zeros behind the end, which Ignition refuses.
     member = zlib.decompressobj(_GZIP)
     whole = False
     members = 0

@@ -163,6 +163,9 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "a changed header": (gzip.compress(_corrupted(tar(*FILES), 3)), "it is no tar archive, or is damaged"),
     "a changed checksum of gzip's": (_corrupted(tar_gz(*FILES), -8), "it is no gzip file, or is damaged"),
     "a gzip without its checksum": (tar_gz(*FILES)[:-8], "it is cut short"),
+    "a tar.gz of which not even the header is whole": (tar_gz(*FILES)[:5], "it is cut short"),
+    "something else behind its end": (tar_gz(*FILES) + b"<html>", "it is no gzip file, or is damaged"),
+    "half a gzip behind its end": (tar_gz(*FILES) + gzip.compress(bytes(9))[:-9], "it is cut short"),
     "a tape behind its end": (
         tar_gz(*FILES) + gzip.compress(bytes(1 << 20)) * (archives.MOST_AFTER_END >> 20),
         "more than 64 MiB follow the end of its tar",

@@ -55,6 +55,7 @@ def test_all_of_it_comes_out(size: int) -> None:
         pytest.param(_ZIPPED, gzip.compress(_TEXT)[:-9], "ends too early", id="cut"),
         pytest.param(_ZIPPED, gzip.compress(_TEXT)[:-1], "ends too early", id="cut-in-the-trailer"),
         pytest.param(_ZIPPED, gzip.compress(_TEXT) + b"xx", "not gzip", id="something-after-it"),
+        pytest.param(_ZIPPED, gzip.compress(_TEXT) + bytes(9), "not gzip", id="zeros-after-it"),
         pytest.param(_ZIPPED, gzip.compress(_TEXT)[:-8] + b"\0" * 8, "damaged", id="wrong-checksum"),
         pytest.param(_ZIPPED, gzip.compress(b"") * 1001, "more than 1000 parts", id="too-many-members"),
         pytest.param(Packing(False, _wanted("sha512", b"x")), _TEXT, "its sha512 is", id="wrong-hash"),
