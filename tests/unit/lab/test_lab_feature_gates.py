@@ -9,7 +9,8 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the lab runs on Linux", allow_module_level=True)
 
-from lab import feature_gates
+from agent.sources.kubelet.node import NEWEST
+from lab import feature_gates, kubernetes
 
 ALPHA_28 = {"version": "1.28", "default": False, "lockToDefault": False}
 LOCKED_32 = {"version": "1.32", "default": True, "lockToDefault": True}
@@ -41,3 +42,9 @@ def test_a_row(listed: dict[int, feature_gates.Specs], expected: list[object]) -
 def test_a_row_whose_beginning_the_oldest_list_has_wrong() -> None:
     lists = {32: {"LoggingBetaOptions": [{**ALPHA_28, "version": ""}]}}
     assert feature_gates.row("LoggingBetaOptions", lists) == ["LoggingBetaOptions", 25, 32]
+
+
+def test_each_release_that_is_known_has_its_list() -> None:
+    releases = [*feature_gates.OLDER_RELEASES, kubernetes.RELEASE]
+    minors = [int(release.split(".")[1]) for release in releases]
+    assert minors == list(range(feature_gates.OLDEST_LISTED, NEWEST + 1))
