@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -198,12 +199,12 @@ def _is_hidden(name: str, place: Place, made: Any) -> bool:
 
 def _shown(value: Any) -> str:
     """What records show, with the values of settings that are neither marked as secret nor called so."""
-    if hasattr(value, "__record_fields__"):
+    if is_dataclass(value):
         is_secret = getattr(value, "secret", False) or is_secret_name(str(getattr(value, "name", "")))
         return " ".join(
-            _shown(getattr(value, name))
-            for name, each in value.__record_fields__.items()
-            if each.shown or (name in ("value", "data") and not is_secret)
+            _shown(getattr(value, each.name))
+            for each in fields(value)
+            if each.repr or (each.name in ("value", "data") and not is_secret)
         )
     if isinstance(value, dict):
         return f"{_shown(list(value))} {_shown(list(value.values()))}"
