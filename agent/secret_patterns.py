@@ -20,7 +20,7 @@ _LONG_USER = 16
 URL = r"://(?:[^\s\"'<>(]|\((?!hidden, ))*"
 _NEXT_URL = r"([,;)\]])(?=[A-Za-z][A-Za-z0-9+.-]{0,20}://)"
 _END_OF_SENTENCE = ",;:.)]"
-"""What stands behind a URL rather than at its end: nothing of a secret is told by it."""
+"""Punctuation behind a URL belongs to the sentence around it, and is shown."""
 BOOTSTRAP_TOKEN = r"(?<![A-Za-z0-9])([a-z0-9]{6})\.([a-z0-9]{16})(?![A-Za-z0-9])"  # noqa: S105 - how one looks
 _TOKEN_LENGTH = 23
 _SCHEME = r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)([ \t]{1,4})[A-Za-z0-9+/=._~-]{20,}"

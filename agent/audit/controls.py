@@ -142,7 +142,7 @@ def _finding(kubelet: Running, control: str, title: str, judge: Judge) -> Findin
     try:
         return Finding(control, title, *judge(kubelet))
     except documents.NotReadable as fault:
-        remedy = "put the kubelet's configuration right"
+        remedy = "correct the kubelet's configuration"
         return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=True)
     except HostError as fault:
         remedy = "run it as an administrator" if fault.code == _ACCESS_DENIED else "see to that first"

@@ -38,4 +38,4 @@ class Finding:
     wants: tuple[Want, ...] = field(default=(), repr=False)
     """What puts it right; none where only a person can."""
     is_unread: bool = False
-    """Whether the kubelet's configuration, or another file that the control is about, could not be read."""
+    """Whether the kubelet's configuration could not be read, so that the control could not be judged."""

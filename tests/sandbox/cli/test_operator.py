@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from http.server import BaseHTTPRequestHandler
 
     from agent.host.port import InstalledService
+    from agent.spec.trusted_certificate import TrustedCertificate
 
 __all__ = ["server"]
 
@@ -329,13 +330,19 @@ def test_a_clean_up_says_where_variables_may_stay(
     assert line in done.err
 
 
-def test_a_clean_up_removes_certificates_that_the_operators_own_daemon_imported(
-    operated: Operated, server: ApiServer
-) -> None:
+def imported(operated: Operated) -> TrustedCertificate:
+    """Add a root certificate as the operator's own daemon does, and return it."""
     text = (DATA.parent / "certificates" / "example-root.pem").read_text()
     (certificate,) = trusted(text)
     operated.host.roots.add(certificate.encoded)
     operated.put(r"C:\k\imported-certs.pem", text.encode())
+    return certificate
+
+
+def test_a_clean_up_removes_certificates_that_the_operators_own_daemon_imported(
+    operated: Operated, server: ApiServer
+) -> None:
+    certificate = imported(operated)
     patched = operated.patches(server)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert done.code == 0, done.err
@@ -394,10 +401,7 @@ def test_a_clean_up_while_another_command_is_at_work_does_nothing(
 def test_a_clean_up_leaves_imported_certificates_where_another_command_has_begun_since(
     operated: Operated, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (DATA.parent / "certificates" / "example-root.pem").read_text()
-    (certificate,) = trusted(text)
-    operated.host.roots.add(certificate.encoded)
-    operated.put(r"C:\k\imported-certs.pem", text.encode())
+    certificate = imported(operated)
     patched = operated.patches(server)
     with ExitStack() as another:
 

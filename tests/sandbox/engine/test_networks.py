@@ -52,7 +52,7 @@ ROUTE = Route("10.244.3.0/24", "192.0.2.33")
 NODE_ADDRESS, CARD = "192.0.2.10", "Ethernet"
 FORWARDING = (IpForwarding(CARD, CBR0.key), IpForwarding(CBR0_EP.address, CBR0_EP.key))
 
-SOMEBODY = ContainerNetwork(str(uuid.uuid4()), "cbr0", "L2Bridge", (there.Subnet("10.99.0.0/24"),))
+FOREIGN = ContainerNetwork(str(uuid.uuid4()), "cbr0", "L2Bridge", (there.Subnet("10.99.0.0/24"),))
 THEIR_ROUTE = there.Route("10.244.3.0/24", "192.0.2.99", 5, persistent=True)
 
 
@@ -130,7 +130,7 @@ def test_reset_takes_back_what_was_made_and_what_leads_to_it(host: Host, tmp_pat
 
 
 def test_what_another_program_made_stays(host: Host) -> None:
-    theirs = replace(SOMEBODY, name="nat", type="NAT")
+    theirs = replace(FOREIGN, name="nat", type="NAT")
     host.networks.create(theirs)
     host.networks.create_endpoint(NetworkEndpoint(str(uuid.uuid4()), "pod", theirs.id, "10.99.0.7", 24))
     host.routes.add(THEIR_ROUTE)
@@ -143,13 +143,13 @@ def test_what_another_program_made_stays(host: Host) -> None:
 
 
 def test_a_network_of_the_name_that_is_otherwise_is_in_the_way(host: Host) -> None:
-    host.networks.create(SOMEBODY)
+    host.networks.create(FOREIGN)
     with pytest.raises(CannotBeSo, match=r"network cbr0 that another program made.*10\.99\.0\.0/24"):
         preview(host, WHOLE)
 
 
 def test_one_that_is_as_wanted_is_taken_as_it_is_and_left_by_a_reset(host: Host) -> None:
-    theirs = replace(SOMEBODY, subnets=(there.Subnet("10.244.7.0/24", "10.244.7.1"),))
+    theirs = replace(FOREIGN, subnets=(there.Subnet("10.244.7.0/24", "10.244.7.1"),))
     host.networks.create(theirs)
     assert run(host, wants(CBR0, CBR0_EP)) == [(Action.CREATE, "cbr0_ep")]
     reset(host, "test", Silent())

@@ -446,13 +446,13 @@ def test_what_somebody_changes_meanwhile_is_left_as_it_is_and_seen(host: Host) -
         heedless.processes.end(pid)
         installed = host.services.read("bridge")
         assert installed is not None
-        named = replace(installed.definition, display_name="somebody's")
+        named = replace(installed.definition, display_name="renamed")
         host.services.restore(replace(installed, definition=named))
 
     node(changed(heedless, processes={"end": end}), nodes.node(program=b"MZ 2"))
     installed = host.services.read("bridge")
     assert installed is not None
-    assert installed.definition.display_name == "somebody's"
+    assert installed.definition.display_name == "renamed"
     assert installed.definition.recovery.actions[0][0] is RecoveryAction.RESTART
     assert not status(host).is_well
 
