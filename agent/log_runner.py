@@ -14,6 +14,8 @@ _ROTATES_SINCE = 34
 LARGEST_BYTES = 100_000_000
 LONGEST_HOURS = 7 * 24
 MOST_FILES = 5
+ARGUMENTS_FROM = "--arguments-from="
+"""Before the path of a file with more arguments of the program."""
 AS_SERVICE = "--as-service"
 """In the place of a program that is no service."""
 
@@ -34,7 +36,7 @@ def arguments(log: PureWindowsPath, more: PureWindowsPath | None = None) -> tupl
     one, quotes hold a word together, and a file that is not there is none. But for that and the number of
     files these are also kube-log-runner's options, which has known them since Kubernetes 1.34.
     """
-    reading = (f"--arguments-from={more}",) if more else ()
+    reading = (f"{ARGUMENTS_FROM}{more}",) if more else ()
     return (*rotated(log, LARGEST_BYTES, LONGEST_HOURS, MOST_FILES), *reading, "--")
 
 

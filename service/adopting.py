@@ -17,7 +17,7 @@ from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration import LOG_RUNNER, compile_node, turn
 from agent.spec import Specification
 from service import standing
-from service.cluster import kubeconfig_of
+from service.cluster import kubelet_of
 from service.desired import check_time, desired
 from service.failing import why
 from service.followed import PART
@@ -158,9 +158,9 @@ class Adopting:
 
     def look(self, inventory: Inventory) -> None:
         """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
-        kubeconfig = kubeconfig_of(inventory)
-        self._cluster.follow(kubeconfig)
-        if kubeconfig is None:
+        kubelet = kubelet_of(inventory)
+        self._cluster.follow(kubelet)
+        if kubelet is None:
             self._standing, self._is_read = Standing(self._followed.place), False
             self._desired = self._binding = self._sight = None
             return

@@ -23,6 +23,11 @@ from agent.kube.client import Client, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following
 from agent.kube.pins import pins_in
+from agent.log_runner import ARGUMENTS_FROM
+from agent.sources import node_names
+from agent.sources.kubeadm import naming
+from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in, arguments_of
+from agent.sources.kubeadm.model import NodeRegistration
 from agent.spec import Service
 from service.signals import Signal, Source
 
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from agent.kube.access import Access
     from agent.kube.answers import Object
     from agent.kube.following import State
+    from agent.sources.kubeadm.model import Argument
     from service.followed import Followed
     from service.signals import Signals
 
@@ -46,8 +52,8 @@ SAME_CREDENTIALS_SECONDS = 600.0
 _LOOK_AGAIN_SECONDS = 120.0
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
-_KUBECONFIG = "--kubeconfig="
 _RIGHTS = "packaging/manifests/following, with its namespace and name in it,"
+_OVERRIDE, _CLOUD = "hostname-override", "cloud-provider"
 _NODE = re.compile(r"CN=system:node:([^,]+)")
 
 
@@ -71,35 +77,95 @@ class Unknown(Exception):
     """As whom this machine is to ask, or whether it is a node yet. One line."""
 
 
-def kubeconfig_of(inventory: Inventory) -> PureWindowsPath | None:
-    """The one of the kubelet that makes this machine a node; None where none does."""
+@dataclass(frozen=True, slots=True)
+class Kubelet:
+    """The kubelet that makes this machine a node, as far as its service's command says who it is."""
+
+    kubeconfig: PureWindowsPath
+    naming: tuple[Argument, ...] = ()
+    """Of its arguments those that say how its Node is called."""
+    arguments_file: PureWindowsPath | None = None
+    """Holds more arguments, which it gets behind these when it is started."""
+
+
+def kubelet_of(inventory: Inventory) -> Kubelet | None:
+    """Return the kubelet that makes this machine a node; None where none does."""
     for key, record in inventory.records.items():
         command = record.target.wanted.get("command")
         is_of_node = record.parts[0] == NODE and not record.is_leaving
         if key.kind != Service.kind or not is_of_node or not isinstance(command, list | tuple):
             continue
-        for word in map(str, command):
-            if word.startswith(_KUBECONFIG):
-                return PureWindowsPath(word.removeprefix(_KUBECONFIG))
+        words = [*map(str, command)]
+        end = words.index("--") + 1 if "--" in words else 0
+        runner, arguments = words[:end], tuple(arguments_of(words[end + 1 :]))
+        for path in [each.value for each in arguments if each.name == "kubeconfig"]:
+            more = [word.removeprefix(ARGUMENTS_FROM) for word in runner if word.startswith(ARGUMENTS_FROM)]
+            return Kubelet(
+                PureWindowsPath(path),
+                tuple(each for each in arguments if each.name in (_OVERRIDE, _CLOUD)),
+                PureWindowsPath(more[-1]) if more else None,
+            )
     return None
 
 
-def identity(host: Host, path: PureWindowsPath) -> tuple[str, Access]:
-    """Under which Node's name this machine asks by a kubeconfig, and as whom. Raises Failed, HostError,
+def identity(host: Host, kubelet: Kubelet) -> tuple[str, Access]:
+    """Return the name of the kubelet's Node, and how this machine asks as it. Raises Failed, HostError,
     Unknown.
     """
+    access = access_of(host, kubelet)
+    return _node_name(host, kubelet, access), access
+
+
+def access_of(host: Host, kubelet: Kubelet) -> Access:
+    """Return how this machine asks as the kubelet. Raises Failed, HostError, Unknown."""
+    path = kubelet.kubeconfig
     try:
         own = node_credentials.own_kubeconfig(host, path)
     except node_credentials.OpenToUsers as fault:
         raise Unknown(str(fault)) from fault
     if own is None:
         raise Unknown(f"{path} is not there yet: the kubelet has no credentials")
-    access = node_credentials.access(host, own, path)
+    return node_credentials.access(host, own, path)
+
+
+def _node_name(host: Host, kubelet: Kubelet, access: Access) -> str:
+    """Return the name of the Node as the kubelet finds it, which asks for a certificate of that name. Raises
+    HostError, Unknown.
+
+    The certificate itself is read only of a kubelet that its own cloud provider names.
+    """
+    arguments = (*kubelet.naming, *_more_arguments(host, kubelet.arguments_file))
+    registration = NodeRegistration(kubelet_extra_args=arguments)
+    if registration.extra_argument(_CLOUD) not in (None, "", "external"):
+        return _certified_name(kubelet, access)
+    name = naming.node_name(registration, host.facts.host_name())
+    if fault := node_names.fault(name):
+        raise Unknown(f"the kubelet's --{_OVERRIDE}, or else this machine's name: {fault}")
+    return name
+
+
+def _more_arguments(host: Host, path: PureWindowsPath | None) -> tuple[Argument, ...]:
+    """Return what stands in that file; where nothing does, the kubelet is started without. Raises HostError,
+    Unknown.
+    """
+    if path is None or host.files.observe(path) is None:
+        return ()
+    try:
+        return arguments_in(str(path), host.files.read(path))
+    except NoArguments:
+        return ()
+    except OpenQuote as fault:
+        raise Unknown(
+            f"{path}: a quote in it is never closed; close it: no kubelet starts with that"
+        ) from fault
+
+
+def _certified_name(kubelet: Kubelet, access: Access) -> str:
     certificate = access.own_certificate()
     found = _NODE.search(certificate.subject) if certificate else None
     if found is None:
-        raise Unknown(f"{path} has no certificate of a node's (system:node:NAME)")
-    return found[1], access
+        raise Unknown(f"{kubelet.kubeconfig} has no certificate of a node's (system:node:NAME)")
+    return found[1]
 
 
 def proxies_of(host: Host) -> Proxies:
@@ -124,13 +190,13 @@ class AsKubelet:
         self._host = host
         self._signals = signals
         self._source = source
-        self._path: PureWindowsPath | None = None
+        self._kubelet: Kubelet | None = None
 
     def identity(self) -> tuple[str, Access]:
         """Raises Failed, HostError, Unknown."""
-        if self._path is None:
+        if self._kubelet is None:
             raise Unknown("this machine is no node")
-        return identity(self._host, self._path)
+        return identity(self._host, self._kubelet)
 
     def proxies(self) -> Proxies:
         return proxies_of(self._host)
@@ -161,15 +227,15 @@ class Cluster(AsKubelet):
         """Why nothing is heard of it just now."""
         return next((watcher.trouble for watcher in self._watchers if watcher.trouble), None)
 
-    def follow(self, path: PureWindowsPath | None) -> None:
-        """By this kubeconfig from now on; None for nothing any more."""
-        if path == self._path:
+    def follow(self, kubelet: Kubelet | None) -> None:
+        """As this kubelet from now on; None for nothing any more."""
+        if kubelet == self._kubelet:
             return
         for watcher in self._watchers:
             watcher.stop()
-        self._path, self._watchers = path, []
+        self._kubelet, self._watchers = kubelet, []
         self.config_map = self.node = None
-        if path is not None:
+        if kubelet is not None:
             namespace, name = self._followed.namespace, self._followed.name
             config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
             self._watchers = [

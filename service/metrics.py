@@ -143,13 +143,13 @@ class Metrics:
 
     def _certificate(self) -> Iterator[Metric]:
         from agent.kube.failure import Failed
-        from service.cluster import Unknown, identity, kubeconfig_of
+        from service.cluster import Unknown, access_of, kubelet_of
 
-        path = kubeconfig_of(Inventory.load(StateFolder.of(self._host)))
-        if path is None:
+        kubelet = kubelet_of(Inventory.load(StateFolder.of(self._host)))
+        if kubelet is None:
             return
         with suppress(Failed, Unknown):
-            certificate = identity(self._host, path)[1].own_certificate()
+            certificate = access_of(self._host, kubelet).own_certificate()
             if certificate is not None:
                 yield _gauge(
                     "wmcb_kubelet_certificate_start_timestamp_seconds",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
 from agent.redaction import redacted
-from service.cluster import Unknown, identity, kubeconfig_of, proxies_of
+from service.cluster import Unknown, identity, kubelet_of, proxies_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,10 +71,10 @@ class Report:
 
 def withdraw(host: Host, inventory: Inventory) -> None:
     """The Node says nothing any more of what was followed. Raises Failed, HostError, Unknown."""
-    path = kubeconfig_of(inventory)
-    if path is None:
+    kubelet = kubelet_of(inventory)
+    if kubelet is None:
         raise Unknown("which node this machine is is not known here")
-    name, access = identity(host, path)
+    name, access = identity(host, kubelet)
     with Client(access, proxies=proxies_of(host), limits=Limits(patience=_PATIENCE_SECONDS)) as client:
         annotations = dict.fromkeys((STATE, ERROR, APPLIED, VERSION, RELEASE))
         client.patch(node(name), {"metadata": {"annotations": annotations}})

@@ -18,7 +18,7 @@ from agent.sources.node_configuration.pod_network import TITLE, Node, pod_networ
 from agent.spec import Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
-from service.cluster import NODES, AsKubelet, Watcher, kubeconfig_of
+from service.cluster import NODES, AsKubelet, Watcher, kubelet_of
 from service.failing import why
 from service.routed import PART
 from service.signals import Source
@@ -27,12 +27,12 @@ from service.watching import LettingGo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import PureWindowsPath
 
     from agent.host.port import Host
     from agent.kube.answers import Object
     from agent.kube.following import State
     from agent.spec import Key
+    from service.cluster import Kubelet
     from service.signals import Signals
     from service.telling import Telling
 
@@ -58,14 +58,14 @@ class Nodes(AsKubelet):
     def trouble(self) -> str | None:
         return None if self._watcher is None else self._watcher.trouble
 
-    def follow(self, path: PureWindowsPath | None) -> None:
-        """By this kubeconfig from now on; None for nothing any more."""
-        if path == self._path:
+    def follow(self, kubelet: Kubelet | None) -> None:
+        """As this kubelet from now on; None for nothing any more."""
+        if kubelet == self._kubelet:
             return
         if self._watcher is not None:
             self._watcher.stop()
-        self._path, self._watcher, self.seen = path, None, None
-        if path is not None:
+        self._kubelet, self._watcher, self.seen = kubelet, None, None
+        if kubelet is not None:
             self._watcher = Watcher(self, lambda _: (NODES, ""), self._take, what_counts, allowed_by=_RIGHTS)
 
     def _take(self, name: str, state: State) -> None:
@@ -116,7 +116,7 @@ class Routing:
     def look(self, inventory: Inventory) -> None:
         """At whether it is wanted, and whether the Nodes are heard of."""
         is_wanted = POD_NETWORK in inventory.records
-        self._nodes.follow(kubeconfig_of(inventory) if is_wanted else None)
+        self._nodes.follow(kubelet_of(inventory) if is_wanted else None)
         if (trouble := self._nodes.trouble) is None:
             self._telling.is_over(_UNREACHABLE)
         elif not self._telling.stands(_UNREACHABLE):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from agent.cli.failure import Failure
 from agent.documents import NotReadable, read_document
 from agent.sources import node_names
-from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in
-from agent.sources.kubeadm.kubelet_arguments import VARIABLE
+from agent.sources.kubeadm.arguments_file import VARIABLE, NoArguments, OpenQuote, arguments_in
 from agent.sources.kubeadm.model import NodeRegistration
 from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.places import INSTANCE_CONFIGURATION

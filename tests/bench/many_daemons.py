@@ -42,13 +42,13 @@ class _NoWatches(Watches):
 
 
 def _resident(folder: Path, config_map: str) -> Keeping:
-    """Beside a node that it keeps, and whose kubeconfig is the one that lies in its folder."""
+    """Beside a node that it keeps: called as its folder, in which its kubeconfig lies."""
     host = open_sandbox(folder)
     program = _K / "kubelet.exe"
     wants = [
         Directory(_K, Protection.PROGRAM),
         File(program, Inline(b"MZ"), Protection.PROGRAM),
-        Service("kubelet", program, (f"--kubeconfig={_KUBECONFIG}",)),
+        Service("kubelet", program, (f"--kubeconfig={_KUBECONFIG}", f"--hostname-override={folder.name}")),
     ]
     make_so(host, Specification.of(wants), VERSION, Silent())
     host.files.write(_KUBECONFIG, (folder / "kubeconfig").read_bytes(), PRIVATE_FILE)

@@ -21,8 +21,8 @@ HAND_OVER = "wmcb-hand-over"
 SELF = "self: {source: '%s', sha256: %s, withinSeconds: %d}\n"
 ENDS = (b"service.keepingu\7\0\0\0Keeping", b"service.keepingu\7\0\0\0Nothing")
 """The resident service does not find what it imports out of a module."""
-STAYS_DEAF = (b"system:node:([^,]+)", b"system:nope:([^,]+)")
-"""It does not know its own certificate, and so not which Node it is."""
+STAYS_DEAF = (b"proxiesu\x0e\0\0\0metadata.name=", b"proxiesu\x0e\0\0\0metadata.nope=")
+"""It selects objects by a field that no API server knows, and so hears nothing of its Node and ConfigMap."""
 
 
 class Fleet:

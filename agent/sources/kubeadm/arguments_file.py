@@ -1,4 +1,6 @@
-"""kubeadm-flags.env, read again: what a kubelet was given when it joined, and what people have added."""
+"""kubeadm-flags.env, read again: what a kubelet was given when it joined, and what people have added; and the
+same words on a command line.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,14 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
-from agent.sources.kubeadm.kubelet_arguments import VARIABLE
 from agent.sources.kubeadm.model import Argument
 from agent.sources.kubelet import flags
 from agent.sources.systemd import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+VARIABLE = "KUBELET_KUBEADM_ARGS"
 
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _LAST = "THE_LAST_LINE"
@@ -42,21 +45,23 @@ def arguments_in(path: str, contents: bytes) -> tuple[Argument, ...]:
         raise NoArguments
     if _WORD.sub("", known[VARIABLE]).strip():
         raise OpenQuote
-    return tuple(_arguments(known[VARIABLE]))
+    words = _WORD.findall(known[VARIABLE])
+    return tuple(arguments_of(_QUOTED.sub(lambda found: found[1] or found[2] or "", word) for word in words))
 
 
-def _arguments(value: str) -> Iterator[Argument]:
-    """A value may stand after its name, as the kubelet takes it."""
-    words = [
-        _QUOTED.sub(lambda found: found[1] or found[2] or "", word) for word in reversed(_WORD.findall(value))
-    ]
-    while words:
-        name, equals, given = words.pop().lstrip("-").partition("=")
+def arguments_of(words: Iterable[str]) -> Iterator[Argument]:
+    """Yield what a kubelet takes these words of its command line for: a value may stand after its name, and
+    an underscore in a name is a hyphen.
+    """
+    left = [*words][::-1]
+    while left:
+        name, equals, given = left.pop().lstrip("-").partition("=")
+        name = name.replace("_", "-")
         if not equals:
-            given = words.pop() if words and _takes_next(name, words[-1]) else "true"
+            given = left.pop() if left and _takes_next(name, left[-1]) else "true"
         yield Argument(name, given)
 
 
 def _takes_next(name: str, word: str) -> bool:
-    known = flags.by_name().get(name.replace("_", "-"))
+    known = flags.by_name().get(name)
     return known.kind is not flags.Kind.SWITCH if known else not word.startswith("-")

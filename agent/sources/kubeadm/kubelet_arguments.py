@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.sources.kubeadm import runtime_endpoint
+from agent.sources.kubeadm.arguments_file import VARIABLE
 from agent.sources.kubelet import feature_gates, fields, flags, labels
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from agent.sources.kubeadm.model import Argument, NodeRegistration
     from agent.sources.kubelet.node import Kubelet, Node
 
-VARIABLE = "KUBELET_KUBEADM_ARGS"
 _JOIN = "the JoinConfiguration"
 _PLACE = ("nodeRegistration", "kubeletExtraArgs")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")

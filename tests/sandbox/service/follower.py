@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pathlib
 
     from agent.host.port import Host
+    from service.cluster import Kubelet
     from service.reporting import Report
     from service.standing import Standing, State
 
@@ -47,8 +48,8 @@ class SaidCluster:
         self.pins = frozenset({PIN})
         self.trouble: str | None = None
 
-    def follow(self, path: PureWindowsPath | None) -> None:
-        self.path = path
+    def follow(self, kubelet: Kubelet | None) -> None:
+        self.path = None if kubelet is None else kubelet.kubeconfig
 
 
 class KeptReports:

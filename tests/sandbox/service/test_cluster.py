@@ -12,9 +12,10 @@ import pytest
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.kube.following import Following
+from agent.sources.kubeadm.model import Argument
 from lab.waiting import until
 from sandbox.service.live_api import CONFIG_MAPS, NODES, LiveApi, own
-from service.cluster import Cluster, Node, Seen
+from service.cluster import Cluster, Kubelet, Node, Seen
 from service.followed import Followed
 from service.reporting import Report, Reports
 from service.signals import Signals, Source
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from unit.fetch.authority import Issued
 
 CONF = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
+KUBELET = Kubelet(CONF, (Argument("hostname-override", "win1"),))
 CERTIFICATE = PureWindowsPath(r"C:\pki\current.pem")
 DATED = CERTIFICATE.with_name("kubelet-client-2026-11-19-08-00-00.pem")
 TEXT = """\
@@ -86,7 +88,7 @@ def test_one_config_map_and_the_own_node_are_seen_and_signalled(
     write_credentials(host, api.server.url)
     api.nodes.put("other", metadata={})
     api.config_maps.put("other", data={"node.yaml": "another"})
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: cluster.config_map == Seen(None), "there is none")
     until(lambda: cluster.node == Node("win1", "uid-1", {"pool": "blue"}), "the Node is seen")
     api.say("one")
@@ -105,7 +107,7 @@ def test_a_change_of_the_node_that_counts_for_nothing_is_no_signal(
     host: Host, api: LiveApi, cluster: Cluster, signals: Signals
 ) -> None:
     write_credentials(host, api.server.url)
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: cluster.node is not None and cluster.config_map is not None, "both are seen")
     signals.take(0)
     for heartbeat in range(3):
@@ -120,7 +122,7 @@ def test_a_node_that_is_deleted_is_as_it_was_until_it_is_made_anew(
     host: Host, api: LiveApi, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_credentials(host, api.server.url)
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: None not in (cluster.node, cluster.config_map), "both are seen")
     told: list[Node | None] = []
     monkeypatch.setattr(cluster, "tell", lambda: told.append(cluster.node))
@@ -136,7 +138,7 @@ def test_credentials_that_come_later_and_are_renewed(
 ) -> None:
     monkeypatch.setattr("service.cluster.SAME_CREDENTIALS_SECONDS", 0.5)
     api.say("one")
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: cluster.trouble == f"{CONF} is not there yet: the kubelet has no credentials", "told")
     write_credentials(host, api.server.url)
     until(lambda: text_of(cluster) == "one" and cluster.trouble is None, "it is seen")
@@ -157,7 +159,7 @@ def test_the_certificate_in_use_is_a_link_to_a_dated_one(
     host.files.move(CERTIFICATE, DATED)
     (tmp_path / "pki" / CERTIFICATE.name).symlink_to(target.format(folder=tmp_path))
     api.say("one")
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: text_of(cluster) == "one", "it is seen")
 
 
@@ -167,7 +169,7 @@ def test_a_link_to_no_certificate_yet_is_none(
     write_credentials(host, api.server.url)
     host.files.remove(CERTIFICATE)
     (tmp_path / "pki" / CERTIFICATE.name).symlink_to(DATED.name)
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: cluster.trouble == f"{CONF} is not there yet: the kubelet has no credentials", "told")
 
 
@@ -178,7 +180,7 @@ def test_a_link_to_another_folder_is_not_followed(
     elsewhere = CONF.with_name("elsewhere.pem")
     host.files.move(CERTIFICATE, elsewhere)
     (tmp_path / "pki" / CERTIFICATE.name).symlink_to(tmp_path / "etc" / "kubernetes" / elsewhere.name)
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: "there is a link or junction on the way" in (cluster.trouble or ""), "it is told")
     assert api.server.asked == []
 
@@ -189,15 +191,17 @@ def test_the_same_credentials_cost_no_list(
     monkeypatch.setattr("service.cluster.SAME_CREDENTIALS_SECONDS", 0.2)
     write_credentials(host, api.server.url)
     api.say("one")
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: len([asked for asked in api.server.asked if "watch" in asked.target]) > 6, "watched on")
     assert (api.config_maps.lists, api.nodes.lists) == (1, 1)
     assert cluster.trouble is None
 
 
-def test_what_is_no_nodes_certificate(host: Host, api: LiveApi, cluster: Cluster) -> None:
+def test_a_kubelet_named_by_its_cloud_without_a_nodes_certificate(
+    host: Host, api: LiveApi, cluster: Cluster
+) -> None:
     write_credentials(host, api.server.url, own("somebody"))
-    cluster.follow(CONF)
+    cluster.follow(Kubelet(CONF, (Argument("cloud-provider", "aws"),)))
     until(
         lambda: cluster.trouble == f"{CONF} has no certificate of a node's (system:node:NAME)", "it is told"
     )
@@ -209,7 +213,7 @@ def test_a_kubeconfig_that_users_can_write_is_not_believed(
 ) -> None:
     write_credentials(host, api.server.url)
     host.files.set_descriptor(CONF, SecurityDescriptor.parse("O:BAD:P(A;;FA;;;BA)(A;;FA;;;WD)"))
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: "can be changed by users" in (cluster.trouble or ""), "it is told")
     assert api.server.asked == []
 
@@ -234,7 +238,7 @@ def test_one_that_is_forbidden_is_told_with_what_allows_it_and_asked_for_again(
     api.say("one")
     told: list[str | None] = []
     monkeypatch.setattr(cluster, "tell", lambda: told.append(cluster.trouble))
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: cluster.node is not None and text_of(cluster) == "one", "both are seen in the end")
     (refused,) = {text for text in told if text}
     assert refused.partition("not for nodes")[2] == advice
@@ -248,7 +252,7 @@ def test_one_that_is_forbidden_when_its_server_is_back_is_told_anew(
     api.server.at(CONFIG_MAPS, *[status(500)] * 2, status(403, "Forbidden", "not for nodes"))
     told: list[str] = []
     monkeypatch.setattr(cluster, "tell", lambda: told.append(cluster.trouble or ""))
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: any(text.endswith("in it, allows it") for text in told), "the remedy is told, too")
     assert any("500" in text for text in told)
 
@@ -258,7 +262,7 @@ def test_who_is_heard_again_is_asked_as_soon_as_at_first(host: Host, api: LiveAp
     refused = [status(403, "Forbidden", "not for nodes")] * 4
     api.server.at(CONFIG_MAPS, *refused, api.config_maps.answer)
     api.say("one")
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: text_of(cluster) == "one", "it is seen in the end")
     assert {watcher.pause_seconds for watcher in cluster._watchers} == {0.05}
 
@@ -269,7 +273,7 @@ def test_who_is_refused_again_and_again_asks_ever_more_seldom(
     monkeypatch.setattr("service.cluster._LONGEST_PAUSE_SECONDS", 0.3)
     write_credentials(host, api.server.url)
     api.server.at(CONFIG_MAPS, status(403, "Forbidden", "not for nodes"))
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     of_config_maps, of_nodes = cluster._watchers
     until(lambda: of_config_maps.pause_seconds == 0.3, "it does, up to a limit")
     assert of_nodes.pause_seconds == 0.05
@@ -278,9 +282,9 @@ def test_who_is_refused_again_and_again_asks_ever_more_seldom(
 def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster: Cluster) -> None:
     write_credentials(host, api.server.url)
     api.say("one")
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: text_of(cluster) == "one", "it is seen")
-    cluster.follow(PureWindowsPath(r"C:\elsewhere.conf"))
+    cluster.follow(Kubelet(PureWindowsPath(r"C:\elsewhere.conf")))
     assert (cluster.config_map, cluster.node) == (None, None)
     until(lambda: "elsewhere.conf is not there yet" in (cluster.trouble or ""), "it is told")
 
@@ -296,7 +300,7 @@ def test_what_was_on_its_way_when_another_is_followed_is_not_heard(
         heard.append(threading.current_thread())
 
     monkeypatch.setattr(Following, "let_go", another_is_followed)
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: heard and not heard[0].is_alive(), "whoever heard of it is at an end")
     assert (cluster.config_map, cluster.node) == (None, None)
 
@@ -307,7 +311,7 @@ def test_what_was_on_its_way_when_another_is_followed_is_not_heard(
 @pytest.fixture
 def reports(host: Host, api: LiveApi, cluster: Cluster) -> Reports:
     write_credentials(host, api.server.url)
-    cluster.follow(CONF)
+    cluster.follow(KUBELET)
     until(lambda: cluster.node is not None, "the Node is seen")
     return Reports(cluster, host.clock)
 

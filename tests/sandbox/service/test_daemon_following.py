@@ -57,7 +57,7 @@ def host(tmp_path: pathlib.Path, api: LiveApi) -> Iterator[Host]:
     wants = [
         Directory(PROGRAM.parent, Protection.PROGRAM),
         File(PROGRAM, Inline(SLEEPER), Protection.PROGRAM),
-        Service("kubelet", PROGRAM, (f"--kubeconfig={CONF}",)),
+        Service("kubelet", PROGRAM, (f"--kubeconfig={CONF}", "--hostname-override=win1")),
     ]
     make_so(host, Specification.of(wants), "test", Silent())
     yield host

@@ -8,7 +8,7 @@ import pytest
 
 from lab.waiting import until
 from sandbox.service.live_api import NODES, LiveApi
-from sandbox.service.test_cluster import CONF, write_credentials
+from sandbox.service.test_cluster import KUBELET, write_credentials
 from service.routing import Nodes
 from service.signals import Signals, Source
 from unit.kube.api_server import status
@@ -49,7 +49,7 @@ def pods(nodes: Nodes) -> dict[str, object]:
 
 
 def test_all_are_seen_by_one_list_and_one_watch(api: LiveApi, nodes: Nodes, signals: Signals) -> None:
-    nodes.follow(CONF)
+    nodes.follow(KUBELET)
     until(lambda: pods(nodes) == {"win1": []}, "its own is seen")
     assert nodes.seen is not None
     assert nodes.seen[0] == "win1"
@@ -71,7 +71,7 @@ def test_all_are_seen_by_one_list_and_one_watch(api: LiveApi, nodes: Nodes, sign
 
 def test_who_is_not_allowed_to_learns_what_allows_it(api: LiveApi, nodes: Nodes, signals: Signals) -> None:
     api.server.at(NODES, *[status(403, "Forbidden")] * 3, api.nodes.answer)
-    nodes.follow(CONF)
+    nodes.follow(KUBELET)
     told = until(lambda: nodes.trouble, "it is told")
     assert told.endswith("; packaging/manifests/pod-network allows it")
     until(lambda: nodes.seen is not None, "it is allowed to meanwhile")

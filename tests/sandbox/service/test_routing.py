@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.host.port import Host
+    from service.cluster import Kubelet
 
 NODES = Signal(Source.NODES)
 POD_NETWORK = (
@@ -52,9 +53,9 @@ class SaidNodes:
         self.seen: tuple[str, dict[str, Any]] | None = None
         self.trouble: str | None = None
 
-    def follow(self, path: PureWindowsPath | None) -> None:
-        self.path = path
-        if path is None:
+    def follow(self, kubelet: Kubelet | None) -> None:
+        self.path = None if kubelet is None else kubelet.kubeconfig
+        if kubelet is None:
             self.seen = None
 
 
