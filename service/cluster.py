@@ -8,13 +8,13 @@ that works, and stays when the cluster cannot be reached any more.
 from __future__ import annotations
 
 import os
-import re
 import threading
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
 from agent import node_credentials
+from agent.certificates import common_name
 from agent.engine.target import NODE
 from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
@@ -54,7 +54,7 @@ _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _RIGHTS = "packaging/manifests/following, with its namespace and name in it,"
 _OVERRIDE, _CLOUD = "hostname-override", "cloud-provider"
-_NODE = re.compile(r"CN=system:node:([^,]+)")
+_NODE = "system:node:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,8 @@ def _node_name(host: Host, kubelet: Kubelet, access: Access) -> str:
     """Return the name of the Node as the kubelet finds it, which asks for a certificate of that name. Raises
     HostError, Unknown.
 
-    The certificate itself is read only of a kubelet that its own cloud provider names.
+    The certificate itself is read only of a kubelet that its own cloud provider names: `cryptography` keeps
+    11 MB, and nothing else of what this service does needs it.
     """
     arguments = (*kubelet.naming, *_more_arguments(host, kubelet.arguments_file))
     registration = NodeRegistration(kubelet_extra_args=arguments)
@@ -162,10 +163,10 @@ def _more_arguments(host: Host, path: PureWindowsPath | None) -> tuple[Argument,
 
 def _certified_name(kubelet: Kubelet, access: Access) -> str:
     certificate = access.own_certificate()
-    found = _NODE.search(certificate.subject) if certificate else None
-    if found is None:
+    name = common_name(certificate) if certificate else ""
+    if not name.startswith(_NODE):
         raise Unknown(f"{kubelet.kubeconfig} has no certificate of a node's (system:node:NAME)")
-    return found[1]
+    return name.removeprefix(_NODE)
 
 
 def proxies_of(host: Host) -> Proxies:
@@ -214,12 +215,15 @@ class Cluster(AsKubelet):
         """None until anything is known of it."""
         self.node: Node | None = None
         self.pins: frozenset[str] = frozenset()
-        """Of the authorities that the cluster is known by: the kubelet's kubeconfig has them."""
+        """Of the authorities that the cluster is known by: the kubelet's kubeconfig has them. Empty where
+        nothing has to be signed: `cryptography`, which computes them, keeps 11 MB.
+        """
 
     def identity(self) -> tuple[str, Access]:
         """Raises Failed, HostError, Unknown."""
         name, access = super().identity()
-        self.pins = pins_in(access.authorities)
+        if self._followed.key:
+            self.pins = pins_in(access.authorities, access.name)
         return name, access
 
     @property

@@ -154,12 +154,12 @@ class Metrics:
                 yield _gauge(
                     "wmcb_kubelet_certificate_start_timestamp_seconds",
                     "From when on the kubelet's certificate holds, since 1970.",
-                    certificate.first.timestamp(),
+                    certificate.not_valid_before_utc.timestamp(),
                 )
                 yield _gauge(
                     "wmcb_kubelet_certificate_expiry_timestamp_seconds",
                     "When the kubelet's certificate is over, since 1970.",
-                    certificate.last.timestamp(),
+                    certificate.not_valid_after_utc.timestamp(),
                 )
 
 

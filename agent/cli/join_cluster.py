@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent import node_credentials
 from agent.amounts import in_seconds
+from agent.certificates import pin_of
 from agent.cli.failure import BadInput, Failure
 from agent.fetch.proxies import of_environment
 from agent.kube import kubeconfig
@@ -20,7 +21,7 @@ from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.kept import Kept
 from agent.kube.limits import Limits
-from agent.kube.pins import Pins, pin, pins_in
+from agent.kube.pins import Pins, authorities_in, pins_in
 from agent.private_keys import key_files
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm.places import KUBELET_CONF
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from agent.kube.answers import Object
     from agent.kube.kubeconfig import Kubeconfig
     from agent.sources.kubeadm.model import JoinConfiguration
-    from agent.x509 import Certificate
 
     Notice = Callable[[str], None]
     Given = Callable[[str], GivenFile]
@@ -230,7 +230,7 @@ def _check_it_is_this_cluster(
     by_token = discovery.bootstrap_token
     if by_token is not None and by_token.ca_cert_hashes:
         pins = Pins(by_token.ca_cert_hashes)
-        if not any(one in pins for one in _certificates(own)):
+        if not any(one in pins for one in authorities_in(own.cluster().authority, own.name)):
             raise _of_another_cluster(host, own)
     elif named := _pins_of_file(configuration, given):
         if pins_of(own).isdisjoint(named):
@@ -253,19 +253,12 @@ def _pins_of_file(configuration: JoinConfiguration, given: Given) -> frozenset[s
 
 
 def pins_of(config: Kubeconfig) -> frozenset[str]:
-    """Of the authorities that it trusts; none where these are the system's."""
-    return pins_in(config.cluster().authority)
-
-
-def _certificates(config: Kubeconfig) -> list[Certificate]:
-    from agent import x509
-    from agent.fetch import authorities
-
-    return [x509.read(der) for der in authorities.certificates_in(config.cluster().authority)]
+    """Of the authorities that it trusts; none where these are the system's. Raises NotUsable."""
+    return pins_in(config.cluster().authority, config.name)
 
 
 def _of_another_cluster(host: Host, own: Kubeconfig) -> Failure:
-    seen = ", ".join(map(pin, _certificates(own)))
+    seen = ", ".join(map(pin_of, authorities_in(own.cluster().authority, own.name))) or "not named"
     return Failure(
         f"this machine is a node of another cluster, {own.cluster().server}, whose certificate authority "
         f"is {seen}; {host.called} reset takes it out of that first; where there is nothing to reset, remove "

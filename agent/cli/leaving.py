@@ -270,23 +270,23 @@ class Leaving:
         try:
             config = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
             access = config.access(file.from_here, key_files(self._host))
+            self._check_cluster(config, file)
         except NotUsable as fault:
             raise BadInput(f"{options.DELETE_AS.name} {fault}", where=options.DELETE_AS.name) from fault
-        self._check_cluster(config, file)
         limits = Limits(patience=_PATIENCE)
         with Client(access, proxies=of_environment(os.environ), limits=limits, notice=self._notice) as client:
             yield client
 
     def _check_cluster(self, given: Kubeconfig, file: GivenFile) -> None:
-        """Another cluster may have a Node of that name, too."""
+        """Another cluster may have a Node of that name, too. Raises NotUsable, of what is given."""
         from agent.cli.join_cluster import own_kubeconfig, pins_of
         from agent.kube.failure import NotUsable
 
         try:
             own = own_kubeconfig(self._host)
+            known = pins_of(own) if own else set()
         except NotUsable:
             return
-        known = pins_of(own) if own else set()
         named = pins_of(given)
         if known and named and known.isdisjoint(named):
             raise file.objection("it is of another cluster than the one that this machine is a node of")

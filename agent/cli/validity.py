@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from agent.certificates import load_pem
 from agent.preflight import Validity
 from agent.release import NOT_BEFORE, RELEASE
 from agent.spec import File, Key, Service
@@ -30,17 +31,17 @@ def validities(specification: Specification | None) -> Sequence[Validity]:
 
 def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
     """What cannot be read here is the kubelet's to judge."""
-    from agent import x509
-
     wants = specification.by_key()
     for cluster in _clusters(wants):
         inline = str(cluster.get("certificate-authority-data", ""))
         path = str(cluster.get("certificate-authority", ""))
         try:
             text = base64.b64decode(inline) if inline else _content(wants, path)
-            for block in x509.PEM.findall(text):
-                certificate = x509.read(base64.b64decode(block))
-                yield certificate.first.timestamp(), certificate.last.timestamp()
+            for certificate in load_pem(text):
+                yield (
+                    certificate.not_valid_before_utc.timestamp(),
+                    certificate.not_valid_after_utc.timestamp(),
+                )
         except ValueError:
             continue
 

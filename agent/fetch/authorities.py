@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import binascii
 import ssl
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent import x509
 from agent.fetch.failure import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 
 def trusting(additional: Iterable[bytes]) -> ssl.SSLContext:
@@ -72,24 +70,12 @@ if sys.platform == "win32":
 
 
 def _trust(context: ssl.SSLContext, authorities: Iterable[bytes]) -> None:
-    certificates = b"".join(der for text in authorities for der in certificates_in(text))
-    if certificates:
+    for text in authorities:
+        # Python hands OpenSSL nothing but ASCII; what is none stands in comments, or makes no base64.
+        ascii_text = text.decode("ascii", "replace").replace("\ufffd", "?")
         try:
-            context.load_verify_locations(cadata=certificates)
-        except ssl.SSLError:
-            raise Failed("one of the certificate authorities to trust is no certificate") from None
-
-
-def certificates_in(text: bytes) -> Iterator[bytes]:
-    """Each certificate of a PEM text, in DER. Raises Failed where there is none."""
-    found = x509.PEM.findall(text)
-    if not found:
-        raise Failed("one of the certificate authorities to trust is no certificate in PEM form")
-    yield from map(_der, found)
-
-
-def _der(block: bytes) -> bytes:
-    try:
-        return binascii.a2b_base64(block)
-    except binascii.Error:
-        raise Failed("one of the certificate authorities to trust is no certificate in PEM form") from None
+            context.load_verify_locations(cadata=ascii_text)
+        except (ssl.SSLError, ValueError):
+            raise Failed(
+                "one of the certificate authorities to trust is no certificate in PEM form"
+            ) from None

@@ -7,13 +7,13 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agent import x509
+from agent.certificates import host_names, is_valid_at, load_der, printable_name
 from agent.fetch.failure import Doubt, Failed, NotTrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from agent.x509 import Certificate
+    from cryptography.x509 import Certificate
 
 # OpenSSL's X509_V_ERR_*; Python has no names for them.
 _NOT_IN_TIME = {9, 10}
@@ -72,7 +72,7 @@ def of_certificate(
     known = _readable(context.get_ca_certs(binary_form=True))
     why = _seen(fault.verify_code, shown, known) if shown else None
     doubt = _doubt(fault.verify_code)
-    signer = shown[-1].issuer if shown and doubt is Doubt.AUTHORITY else ""
+    signer = printable_name(shown[-1].issuer) if shown and doubt is Doubt.AUTHORITY else ""
     return NotTrusted(f"the certificate of {place} {why or _unseen(fault)}", doubt, place, signer)
 
 
@@ -90,7 +90,7 @@ def _seen(code: int, shown: Sequence[Certificate], known: Iterable[Certificate])
     if code in _NOT_THIS_NAME:
         return _misnamed(shown[0])
     if code == _SIGNED_BY_ITSELF:
-        return f"is one that it signed itself ({shown[0].subject}); {_REMEDY}"
+        return f"is one that it signed itself ({printable_name(shown[0].subject)}); {_REMEDY}"
     if code in _NOT_KNOWN:
         return _unknown(shown, known)
     return None
@@ -106,29 +106,32 @@ def _unseen(fault: ssl.SSLCertVerificationError) -> str:
 
 def _untimely(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
     now = datetime.now(UTC)
-    issuers = {certificate.issuer_name for certificate in shown}
-    chain = [*shown, *(certificate for certificate in known if certificate.subject_name in issuers)]
-    late = next((certificate for certificate in chain if not certificate.covers(now)), shown[0])
-    which = "" if late is shown[0] else f"has an authority ({late.subject}) whose own certificate "
+    issuers = {certificate.issuer for certificate in shown}
+    chain = [*shown, *(certificate for certificate in known if certificate.subject in issuers)]
+    late = next((certificate for certificate in chain if not is_valid_at(certificate, now)), shown[0])
+    name = printable_name(late.subject)
+    which = "" if late is shown[0] else f"has an authority ({name}) whose own certificate "
     clock = f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC"
-    if now < late.first:
-        return f"{which}is not valid before {late.first:%Y-%m-%d %H:%M} UTC; {clock}: is that right?"
+    if now < late.not_valid_before_utc:
+        first = f"{late.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+        return f"{which}is not valid before {first}; {clock}: is that right?"
     renew = f"{clock}: if that is right, the certificate must be renewed"
-    return f"{which}expired at {late.last:%Y-%m-%d %H:%M} UTC; {renew}"
+    return f"{which}expired at {late.not_valid_after_utc:%Y-%m-%d %H:%M} UTC; {renew}"
 
 
 def _misnamed(certificate: Certificate) -> str:
-    if not certificate.names:
+    known = host_names(certificate)
+    if not known:
         return "names no host that it is for (no subject alternative name); it must be made anew"
-    more = len(certificate.names) - _MOST_NAMES
-    names = ", ".join(certificate.names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(known) - _MOST_NAMES
+    names = ", ".join(known[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     return f"is not for that name but for {names}"
 
 
 def _unknown(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
     top = shown[-1]
-    missing = f"the authority {top.issuer}"
-    if any(certificate.subject_name == top.issuer_name for certificate in known):
+    missing = f"the authority {printable_name(top.issuer)}"
+    if any(certificate.subject == top.issuer for certificate in known):
         return (
             f"is signed by {missing}; an authority of that name is trusted here, but with another key: "
             "perhaps what names it was made for another cluster, or before this one was made anew"
@@ -141,7 +144,7 @@ def _readable(found: Iterable[bytes]) -> list[Certificate]:
     read = []
     for der in found:
         try:
-            read.append(x509.read(der))
+            read.append(load_der(der))
         except ValueError:
             continue
     return read

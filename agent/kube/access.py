@@ -8,7 +8,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent import x509
+from agent.certificates import load_pem
 from agent.fetch import authorities
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.failure import NotUsable
@@ -18,9 +18,10 @@ from agent.secret_fields import registers_secrets
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cryptography.x509 import Certificate
+
     from agent.fetch.messages import Headers
     from agent.kube.key_files import KeyFiles
-    from agent.x509 import Certificate
 
 _NO_TOKEN = re.compile(r"[^\x21-\x7e]")
 
@@ -67,8 +68,8 @@ class Access:
     def own_certificate(self) -> Certificate | None:
         """What the client shows of itself, for people."""
         try:
-            return x509.read(next(authorities.certificates_in(self.certificate)))
-        except (FetchFailed, ValueError):
+            return load_pem(self.certificate)[0]
+        except ValueError:
             return None
 
     def context(self) -> ssl.SSLContext:

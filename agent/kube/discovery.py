@@ -10,12 +10,11 @@ out before anything is made of it.
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent import x509
-from agent.fetch import address, authorities
+from agent.certificates import load_pem, pem_of, pin_of, printable_name
+from agent.fetch import address
 from agent.fetch.deadline import SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
@@ -39,10 +38,12 @@ from agent.kube.failure import (
 )
 from agent.kube.key_files import TEMPORARY
 from agent.kube.limits import Limits
-from agent.kube.pins import HOW, Pins, pin
+from agent.kube.pins import HOW, Pins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from cryptography.x509 import Certificate
 
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from agent.kube.key_files import KeyFiles
     from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
     from agent.kube.tokens import BootstrapToken
-    from agent.x509 import Certificate
 
 CLUSTER_INFO = config_map("kube-public", "cluster-info")
 _LARGEST = 4 << 20
@@ -107,7 +107,7 @@ class Discovery:
         found = self._signed(unproven, own, effort)
         cluster = _cluster(found, endpoint)
         if not pins:
-            seen = ", ".join(pin(one) for _, one in _certificates(cluster, endpoint))
+            seen = ", ".join(map(pin_of, _certificates(cluster, endpoint)))
             self._notice(
                 f"warning: the certificate authority of the cluster at {endpoint} is not checked: whoever "
                 f"knows the token can pretend to be it; this one's hash is {seen}"
@@ -280,20 +280,21 @@ def _divided(cluster: Cluster, pins: Pins, endpoint: str) -> tuple[bytes, list[C
     Raises NotProven where no authority has one.
     """
     found = _certificates(cluster, endpoint)
-    pinned = [ssl.DER_cert_to_PEM_cert(der) for der, one in found if one in pins]
+    pinned = [one for one in found if one in pins]
     if not pinned:
-        seen = ", ".join(pin(one) for _, one in found)
+        seen = ", ".join(map(pin_of, found))
         raise NotProven(
             f"the cluster at {endpoint} has another certificate authority than was given: {seen}; "
             f"nothing was taken from it; to get the hash: {HOW}"
         )
-    return "".join(pinned).encode(), [one for _, one in found if one not in pins]
+    pem = b"".join(map(pem_of, pinned))
+    return pem, [one for one in found if one not in pins]
 
 
 def _with_unpinned_signer(fault: NotTrusted, unpinned: Sequence[Certificate]) -> NotTrusted:
     """Return the same fault, which also names the authority that signed where cluster-info has it."""
-    signers = [one for one in unpinned if fault.doubt is Doubt.AUTHORITY and one.subject == fault.signer]
-    if not signers:
+    signers = [one for one in unpinned if printable_name(one.subject) == fault.signer]
+    if fault.doubt is not Doubt.AUTHORITY or not signers:
         return fault
     text = (
         f"the certificate of {fault.place} is signed by an authority whose hash was not given: "
@@ -307,15 +308,15 @@ def _with_unpinned_signer(fault: NotTrusted, unpinned: Sequence[Certificate]) ->
 def _named(found: Sequence[Certificate]) -> str:
     """For people: a stranger chooses how many there are."""
     more = len(found) - _MOST_NAMED
-    named = "; ".join(f"{one.subject}, {pin(one)}" for one in found[:_MOST_NAMED])
+    named = "; ".join(f"{printable_name(one.subject)}, {pin_of(one)}" for one in found[:_MOST_NAMED])
     return f"{named} and {more} more" if more > 0 else named
 
 
-def _certificates(cluster: Cluster, endpoint: str) -> list[tuple[bytes, Certificate]]:
-    """Return each authority of `cluster`, encoded (DER) and read. Raises NotProven."""
+def _certificates(cluster: Cluster, endpoint: str) -> list[Certificate]:
+    """Return the authorities of `cluster`. Raises NotProven."""
     try:
-        return [(der, x509.read(der)) for der in authorities.certificates_in(cluster.authority)]
-    except (FetchFailed, ValueError):
+        return load_pem(cluster.authority)
+    except ValueError:
         raise NotProven(
             f"the certificate authority in cluster-info at {endpoint} is no certificate"
         ) from None

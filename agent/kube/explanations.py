@@ -6,10 +6,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agent import x509
-from agent.fetch import authorities
+from agent.certificates import is_valid_at, load_pem, printable_name
 from agent.fetch.failure import Doubt
-from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.failure import NotTrusted, Unauthorized
 
 if TYPE_CHECKING:
@@ -52,26 +50,23 @@ def _why(access: Access, clock: Clock) -> str:
         return f"it wants credentials, and {access.name} has none"
     own = access.own_certificate()
     now = datetime.fromtimestamp(clock.time(), UTC)
-    if own is None or own.covers(now):
+    if own is None or is_valid_at(own, now):
         return f"the client certificate of {access.name} was not signed by the cluster's authority"
     here = f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC"
-    if now < own.first:
-        return (
-            f"the client certificate of {access.name} is not valid before {own.first:%Y-%m-%d %H:%M} UTC; "
-            f"{here}: is that right?"
-        )
+    if now < own.not_valid_before_utc:
+        first = f"{own.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+        return f"the client certificate of {access.name} is not valid before {first}; {here}: is that right?"
+    last = f"{own.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
     return (
-        f"the client certificate of {access.name} expired at {own.last:%Y-%m-%d %H:%M} UTC; "
+        f"the client certificate of {access.name} expired at {last}; "
         f"{here}: if that is right, the node has to join again"
     )
 
 
 def _subjects(pem: bytes) -> str:
     """Of the authorities in it, for people."""
-    names = []
     try:
-        for der in authorities.certificates_in(pem):
-            names.append(x509.read(der).subject)
-    except (FetchFailed, ValueError):
-        pass
+        names = [printable_name(one.subject) for one in load_pem(pem)]
+    except ValueError:
+        return ""
     return " or ".join(dict.fromkeys(names))

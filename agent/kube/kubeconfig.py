@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from agent import documents, x509
+from agent import documents
 from agent.fetch import address, authorities
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
@@ -228,9 +228,9 @@ class Kubeconfig:
 
     def _check_authority(self, cluster: Cluster) -> None:
         try:
-            for der in authorities.certificates_in(cluster.authority) if cluster.authority else ():
-                x509.read(der)
-        except (FetchFailed, ValueError):
+            if cluster.authority:
+                authorities.trusting_only((cluster.authority,))
+        except FetchFailed:
             self._refuse("cluster.certificate-authority", "it is no certificate in PEM form")
 
     def _refuse(self, place: str, why: str) -> NoReturn:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from agent import x509
-from agent.fetch import authorities
+from agent.certificates import load_pem, pin_of
 from agent.kube.failure import NotUsable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.x509 import Certificate
+    from cryptography.x509 import Certificate
 
 _PIN = re.compile(r"(?i:sha256):([0-9a-fA-F]{64})")
 _SHOWN = 80
@@ -32,22 +30,26 @@ class Pins:
         return bool(self._hashes)
 
     def __contains__(self, certificate: Certificate) -> bool:
-        return sha256(certificate.public_key).hexdigest() in self._hashes
+        return pin_of(certificate) in self._hashes
 
 
-def pin(certificate: Certificate) -> str:
-    """What kubeadm prints for it."""
-    return f"sha256:{sha256(certificate.public_key).hexdigest()}"
+def authorities_in(pem: bytes, name: str) -> list[Certificate]:
+    """Return the certificates of a kubeconfig's authorities in PEM form; none where it names none.
 
-
-def pins_in(pem: bytes) -> frozenset[str]:
-    """Return the pin of each certificate of a PEM text; none for an empty one.
-
-    Raises agent.fetch's Failed, and ValueError, for what is no certificate.
+    `name` is what errors call the kubeconfig. Raises NotUsable, also for what TLS alone could use.
     """
-    if not pem:
-        return frozenset()
-    return frozenset(pin(x509.read(der)) for der in authorities.certificates_in(pem))
+    try:
+        return load_pem(pem) if pem else []
+    except ValueError:
+        raise NotUsable(
+            f"{name}: cluster.certificate-authority: the public key of a certificate there cannot be read, "
+            "by which the cluster is known; put one there with an RSA, ECDSA or Ed25519 key"
+        ) from None
+
+
+def pins_in(pem: bytes, name: str) -> frozenset[str]:
+    """Return the pin of each of these authorities. Raises NotUsable."""
+    return frozenset(map(pin_of, authorities_in(pem, name)))
 
 
 def _hash(text: str) -> str:
@@ -57,4 +59,4 @@ def _hash(text: str) -> str:
         raise NotUsable(
             f"the CA certificate hash {shown} is none: it is sha256: and 64 hexadecimal digits; {HOW}"
         )
-    return found[1].lower()
+    return f"sha256:{found[1].lower()}"

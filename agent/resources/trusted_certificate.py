@@ -6,6 +6,7 @@ import base64
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.certificates import load_der, printable_name
 from agent.host.errors import NotFound
 from agent.host.port import ROOT_CERTIFICATES
 from agent.resources.kind import Kind, NotWell
@@ -34,10 +35,8 @@ class TrustedCertificateResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         if value is None:
             return super().shown(field, value, manner)
-        from agent import x509
-
-        certificate = x509.read(base64.b64decode(str(value)))
-        return f"{certificate.subject}, until {certificate.last:%Y-%m-%d}"
+        certificate = load_der(base64.b64decode(str(value)))
+        return f"{printable_name(certificate.subject)}, until {certificate.not_valid_after_utc:%Y-%m-%d}"
 
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
         return (ROOT_CERTIFICATES,)

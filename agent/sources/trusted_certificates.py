@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent import x509
+from agent.certificates import der_of, load_pem_strictly
 from agent.spec.trusted_certificate import TrustedCertificate
 
 
 def trusted(text: str) -> tuple[TrustedCertificate, ...]:
     """Each once. Raises ValueError, in a line that quotes nothing."""
-    return tuple(TrustedCertificate(encoded) for encoded in dict.fromkeys(x509.in_pem(text)))
+    return tuple(map(TrustedCertificate, dict.fromkeys(map(der_of, load_pem_strictly(text)))))

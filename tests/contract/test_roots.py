@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent import x509
+from agent.certificates import der_of, load_pem_strictly
 from agent.hashing import thumbprint
 from agent.host.errors import HostError, NotFound
 from agent.host.port import ROOT_CERTIFICATES
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from contract.world import World
 
 GIVEN = Path(__file__).parents[1] / "data" / "certificates"
-(ROOT,) = x509.in_pem((GIVEN / "example-root.pem").read_text())
+(ROOT,) = map(der_of, load_pem_strictly((GIVEN / "example-root.pem").read_text()))
 NAME = thumbprint(ROOT)
-(OTHER,) = x509.in_pem((GIVEN / "other-root.pem").read_text())
+(OTHER,) = map(der_of, load_pem_strictly((GIVEN / "other-root.pem").read_text()))
 
 
 @pytest.fixture(autouse=True)

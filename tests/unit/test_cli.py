@@ -385,8 +385,8 @@ sys.stderr.write(" ".join(sorted(set(sys.modules) - before)))
 
 
 NOT_NEEDED_TO_LOOK = {
-    "agent.cli.plan_documents", "agent.fetch", "agent.kube", "agent.preflight", "agent.sources", "difflib",
-    "email", "hmac", "http", "requests", "secrets", "ssl", "yaml",
+    "agent.cli.plan_documents", "agent.fetch", "agent.kube", "agent.preflight", "agent.sources",
+    "cryptography", "difflib", "email", "hmac", "http", "requests", "secrets", "ssl", "yaml",
 }  # fmt: skip
 """With all that is below them."""
 

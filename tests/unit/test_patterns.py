@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import agent.sources
-from agent import x509
+from agent import certificates
 from agent.host import commandline
 from agent.sources import ignition, node_configuration
 from agent.sources.cloudconfig import cluster_api
@@ -37,7 +37,7 @@ REVIEWED = {
     "agent/preflight/image.py:_REMARK": "a remark without an end goes on to the text's end",
     "agent/sources/kubeadm/arguments_file.py:_WORD": "only the last quote of either kind is open",
     "agent/sources/services_configmap/json_path.py:_FIELD": "matched where a field begins",
-    "agent/x509.py:_BLOCK": "a certificate's content ends where the next one begins",
+    "agent/certificates.py:_BLOCK": "a certificate's content ends where the next one begins",
 }
 """Why a pattern may stay that can read a text in two ways."""
 
@@ -164,7 +164,7 @@ def _unit(name: str) -> str:
 
 def _certificates(text: str) -> str:
     with pytest.raises(ValueError, match=r"^what begins there does not end") as caught:
-        x509.in_pem(text)
+        certificates.load_pem_strictly(text)
     return str(caught.value)
 
 

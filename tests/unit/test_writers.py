@@ -90,7 +90,9 @@ WRITERS: dict[str, dict[str, str]] = {
         "agent/host/windows/services.py": HOST,
         "agent/resources/service_state.py": "as a document wants it",
     },
-    "the log of Python": {},
+    "the log of Python": {
+        "agent/certificates.py": "it silences what cryptography warns of",
+    },
 }
 
 _LOGGING = {"logging", "warnings", "syslog"}

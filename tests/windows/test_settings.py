@@ -122,7 +122,7 @@ def test_settings_are_made_kept_and_taken_back(machine: Machine) -> None:
     (kind, path), winhttp = path_of(node), node.python("-c", PROXY_BY_WINHTTP).out
     give(machine, f"{TEXT}trustedCertificates:\n{BLOCKS}")
     plan = machine.bootstrap("--node-config", DOCUMENT, "--dry-run")
-    assert "CN=Example Root, O=Example, until 2126-" in plan.out
+    assert "CN=Example Root,O=Example, until 2126-" in plan.out
     assert believed(node) == set()
     result = machine.bootstrap("--node-config", DOCUMENT)
     assert result.code == 0, result.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from agent import x509
+from agent.certificates import load_der
 from agent.hashing import thumbprint
 from agent.host.errors import NotFound, host_error
 from agent.host.port import ROOT_CERTIFICATES, RegistryKind, RegistryValue
@@ -39,7 +39,7 @@ class SandboxRoots:
 
     def add(self, encoded: bytes) -> None:
         try:
-            x509.read(encoded)
+            load_der(encoded)
         except ValueError:
             raise host_error("add", f"root certificate {thumbprint(encoded)}", _BAD_TAG) from None
         blob = _ELEMENT.pack(_ENCODED, 1, len(encoded)) + encoded

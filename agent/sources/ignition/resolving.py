@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import binascii
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
+from agent.certificates import load_pem
 from agent.secret_fields import registers_secrets
 from agent.sources import urls
 from agent.sources.ignition import compiling
@@ -21,7 +21,6 @@ from agent.sources.report import Place, Report
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_DER_SEQUENCE = 0x30
 _AUTHORITIES_SIZE = 1 << 22
 LARGEST_FILE = 256 << 20
 """Bytes of a file unpacked, unless somebody says more: gzip makes them out of a quarter of a megabyte."""
@@ -270,10 +269,7 @@ def _all_contents(file: File) -> Iterator[tuple[Place, Contents]]:
 
 
 def _is_pem(data: bytes) -> bool:
-    from agent import x509
-
-    found = x509.PEM.findall(data)
     try:
-        return bool(found) and all(binascii.a2b_base64(text)[0] == _DER_SEQUENCE for text in found)
-    except (ValueError, IndexError):
+        return bool(load_pem(data))
+    except ValueError:
         return False

@@ -4,8 +4,7 @@
     kubectl create configmap NAME --from-file=node.yaml --from-file=node.yaml.minisig
 
 What is signed is the file's bytes: the UTF-8 of the value of its key. minisign rather than cosign: its
-signature is four lines of text that need no certificate, log or registry, and Ed25519 can be verified with
-what Python has, where cosign's ECDSA would need a library. Its tool is in every distribution.
+signature is four lines of text that need no certificate, log or registry. Its tool is in every distribution.
 
 The comment that says `trusted` is signed as well: `agent.sources.signatures.binding` reads it.
 """
@@ -18,8 +17,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from agent.sources.signatures.ed25519 import verifies
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,6 +26,10 @@ SUFFIX = ".minisig"
 _LONGEST = 4096
 _ALGORITHM = b"Ed"
 _PREHASHED = b"ED"
+_FIELD = 2**255 - 19
+_ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
+_SMALL_ORDER = frozenset({0, 1, _FIELD - 1, _ORDER_8, _FIELD - _ORDER_8})
+"""The y coordinates of the eight points of small order."""
 _UNTRUSTED = "untrusted comment:"
 _TRUSTED = "trusted comment: "
 
@@ -99,6 +100,25 @@ def _comment(contents: bytes, signature: str, key: PublicKey) -> str:
     if not verifies(key.point, first[10:] + comment.encode("utf-8", "surrogatepass"), whole):
         _refuse("it does not fit: its trusted comment was changed")
     return comment
+
+
+def verifies(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Return whether an Ed25519 signature (RFC 8032) is one of `message` by `public_key`.
+
+    OpenSSL accepts public keys of small order, of which one signature fits many messages, and numbers beyond
+    the field: both are refused before it is asked. All else it checks as strictly as the standard has it.
+    """
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    y = int.from_bytes(public_key, "little") % 2**255
+    if y >= _FIELD or y in _SMALL_ORDER:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def _decoded(line: str) -> bytes:

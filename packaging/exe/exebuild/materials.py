@@ -21,7 +21,7 @@ NAME = "wmcb.cdx.json"
 SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
 PROGRAM = "wmcb.exe"
 _SPDX = frozenset({
-    "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "bzip2-1.0.6", "dtoa", "MIT", "Python-2.0", "Zlib",
+    "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "bzip2-1.0.6", "dtoa", "MIT", "MIT-0", "Python-2.0", "Zlib",
 })  # fmt: skip
 """Those of SPDX' identifiers that our parts have; any other words are a licence's name."""
 
@@ -70,11 +70,13 @@ def _component(part: Part, untold: dict[str, bytes]) -> Object:
 
 def _named(part: Part) -> Object:
     is_spdx = part.license in _SPDX
+    is_expression = any(f" {word} " in part.license for word in ("OR", "AND", "WITH"))
+    license_name = {"license": {"id" if is_spdx else "name": part.license}}
     return {
-        "bom-ref": part.name,
+        "bom-ref": part.reference,
         "name": part.name,
         **({"version": part.version} if part.version else {}),
-        "licenses": [{"license": {"id" if is_spdx else "name": part.license}}],
+        "licenses": [{"expression": part.license} if is_expression else license_name],
         **({"cpe": part.cpe} if part.cpe else {}),
         **({"purl": part.package} if part.package else {}),
     }
@@ -93,7 +95,7 @@ def _dependencies(parts: Iterable[Part]) -> list[Object]:
     """Ours on what it imports, and each of those on what it brings along."""
     below: dict[str, list[str]] = {}
     for part in parts:
-        below.setdefault(part.name, [])
+        below.setdefault(part.reference, [])
         if part.name != OWN:
-            below[part.within or OWN].append(part.name)
+            below[part.within or OWN].append(part.reference)
     return [{"ref": name, "dependsOn": needed} for name, needed in below.items()]

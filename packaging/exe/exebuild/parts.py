@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 import os
 import platform
 import re
@@ -47,6 +48,11 @@ class Part(NamedTuple):
     """As package URLs call it (pkg:...), where there is such a name."""
     cpe: str = ""
     """As lists of vulnerabilities call it, where they do and its version is known."""
+
+    @property
+    def reference(self) -> str:
+        """What the bill of materials calls it: two parts may bring along one of the same name."""
+        return f"{self.within}/{self.name}@{self.version}" if self.within else self.name
 
 
 class _Brought(NamedTuple):
@@ -102,6 +108,7 @@ _BROUGHT = (
         vendor="openssl:openssl",
     ),
     _Brought("libffi", "MIT", PYTHON, r"libffi-8\.dll", ":libffi - Copyright", _untold),
+    _Brought("libffi", "MIT", "cffi", r"_cffi_backend\.pyd", "libffi.txt", _untold),
     _Brought(
         "Microsoft Visual C++ runtime",
         "Microsoft Distributable Code",
@@ -168,7 +175,8 @@ def of(repository: Path, release: str, found: Findings) -> list[Part]:
     whole = [_python(by_distribution.pop("", [])), *_distributions(by_distribution)]
     texts = {part.name: part.text for part in whole}
     brought = [part for each in _BROUGHT for part in _brought(each, files, texts)]
-    return [own, *whole, *brought]
+    listed = [component for part in whole if part.name != PYTHON for component in _listed_in_sboms(part)]
+    return [own, *whole, *brought, *listed]
 
 
 def licenses(parts: Iterable[Part]) -> str:
@@ -252,6 +260,21 @@ def _distributions(by_name: dict[str, list[str]]) -> Iterator[Part]:
             "\n".join(texts),
             package=f"pkg:pypi/{distribution.name.lower()}@{distribution.version}",
         )
+
+
+def _listed_in_sboms(by: Part) -> Iterator[Part]:
+    """What a distribution brings along by its own bills of materials: `sboms` of its metadata (PEP 770)."""
+    for file in sorted(metadata.distribution(by.name).files or ()):
+        if file.parts[1:2] != ("sboms",):
+            continue
+        for component in json.loads(_read(Path(str(file.locate()))))["components"]:
+            name, version = component["name"], component["version"]
+            package = component["purl"].partition("?")[0]
+            is_openssl = package.startswith("pkg:generic/openssl@")
+            license_name = "Apache-2.0" if is_openssl else component["licenses"][0]["expression"]
+            text = f"{by.name} has it in itself, and names its licence in its bill of materials."
+            cpe = _cpe("openssl:openssl", version) if is_openssl else ""
+            yield Part(name, version, license_name, by.files, text, by.name, package, cpe)
 
 
 def _brought(each: _Brought, files: dict[str, Path], texts: dict[str, str]) -> Iterator[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +47,28 @@ def test_another_one(joined: Machine, cluster: Cluster, how: str) -> None:
     assert "this machine is a node of another cluster" in answer.error_lines[-1]
     assert f"; {joined.called} reset takes it out of that first; " in answer.error_lines[-1]
     assert len(cluster.server.asked) == asked
+
+
+AUTHORITIES = {
+    "none that can be read": (
+        b"x",
+        r"wmcb: C:\etc\kubernetes\kubelet.conf: cluster.certificate-authority: the public key of a "
+        "certificate there cannot be read, by which the cluster is known; ",
+    ),
+    "none": (b"", "wmcb: this machine is a node of another cluster, "),
+}
+
+
+@pytest.mark.parametrize("how", ["hash", "file"])
+@pytest.mark.parametrize(("authority", "says"), AUTHORITIES.values(), ids=AUTHORITIES)
+def test_the_authority_of_its_own_cluster(
+    joined: Machine, cluster: Cluster, how: str, authority: bytes, says: str
+) -> None:
+    own = OWN.format(server=cluster.server.url, authority=b64encode(authority).decode(), token=TOKEN)
+    joined.put(r"C:\etc\kubernetes\kubelet.conf", own.encode())
+    answer = join(joined, cluster) if how == "hash" else by_file(joined, cluster, ROOT)
+    assert answer.code == 1
+    assert answer.error_lines[-1].startswith(says)
 
 
 def test_one_that_nobody_can_tell_from_it(joined: Machine) -> None:

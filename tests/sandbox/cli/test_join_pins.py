@@ -59,7 +59,7 @@ def test_a_server_of_an_unpinned_authority_is_refused(
     before = windows.picture()
     answer = join(windows, cluster)
     assert answer.code == 1
-    name = signer.certificate.subject.rfc4514_string().partition(",")[0]
+    name = signer.certificate.subject.rfc4514_string()
     assert f"an authority whose hash was not given: {name}, " in answer.error_lines[-1]
     assert pinned(signer) in answer.error_lines[-1]
     assert "give the hash of each" in answer.error_lines[-1]
@@ -72,7 +72,7 @@ def test_what_the_node_trusts_is_pinned(windows: Machine, cluster: Cluster) -> N
     answer = join(windows, cluster)
     assert answer.code == 0, answer.err
     assert trusted(windows) == (ROOT.pem, ROOT.pem)
-    assert f"which are not trusted: CN=other, OU=test, {pinned(OTHER)}\n" in answer.err
+    assert f"which are not trusted: CN=other,OU=test, {pinned(OTHER)}\n" in answer.err
 
 
 @pytest.mark.parametrize("cluster", [(OTHER, OTHER)], indirect=True, ids=["a rotation"])

@@ -55,7 +55,7 @@ def test_a_plan_names_whose_it_is(host: Host) -> None:
     (change,) = preview(host, Specification.of([ROOT])).changes
     (field,) = change.differences
     shown = change.target.kind.shown(field.field, field.wanted, {})
-    assert shown.startswith("CN=Example Root, O=Example, until 2126-")
+    assert shown.startswith("CN=Example Root,O=Example, until 2126-")
 
 
 def test_one_that_somebody_removes_is_back_at_once(tmp_path: pathlib.Path, host: Host) -> None:

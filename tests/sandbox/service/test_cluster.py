@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ssl
 import threading
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
@@ -13,14 +14,17 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.kube.following import Following
 from agent.sources.kubeadm.model import Argument
+from lab.minisign import Signer
 from lab.waiting import until
 from sandbox.service.live_api import CONFIG_MAPS, NODES, LiveApi, own
 from service.cluster import Cluster, Kubelet, Node, Seen
 from service.followed import Followed
 from service.reporting import Report, Reports
 from service.signals import Signals, Source
+from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT, status
 from unit.kube.test_client import key_of
+from unit.kube.test_token_discovery import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +36,8 @@ CONF = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 KUBELET = Kubelet(CONF, (Argument("hostname-override", "win1"),))
 CERTIFICATE = PureWindowsPath(r"C:\pki\current.pem")
 DATED = CERTIFICATE.with_name("kubelet-client-2026-11-19-08-00-00.pem")
+EC_KEY = bytes.fromhex("06072a8648ce3d0201")
+"""How a certificate says that its key is one of elliptic curves."""
 TEXT = """\
 apiVersion: v1
 kind: Config
@@ -45,13 +51,15 @@ current-context: own
 """
 
 
-def write_credentials(host: Host, server: str, issued: Issued | None = None) -> None:
+def write_credentials(
+    host: Host, server: str, issued: Issued | None = None, authorities: bytes = ROOT.pem
+) -> None:
     """As a kubelet does."""
     for folder in (CONF.parent.parent, CONF.parent, CERTIFICATE.parent):
         if host.files.observe(folder) is None:
             host.files.make_directory(folder, PRIVATE_DIRECTORY)
     issued = issued or own()
-    authority = base64.b64encode(ROOT.pem).decode()
+    authority = base64.b64encode(authorities).decode()
     host.files.write(CERTIFICATE, issued.pem + key_of(issued), PRIVATE_FILE)
     host.files.write(CONF, TEXT.format(server=server, authority=authority).encode(), PRIVATE_FILE)
 
@@ -75,6 +83,14 @@ def cluster(host: Host, signals: Signals, monkeypatch: pytest.MonkeyPatch) -> It
     cluster = Cluster(host, Followed("nodes", "windows"), signals)
     yield cluster
     cluster.follow(None)
+
+
+@pytest.fixture
+def signed(host: Host, signals: Signals, cluster: Cluster) -> Iterator[Cluster]:
+    del cluster  # which shortens the pauses
+    signed = Cluster(host, Followed("nodes", "windows", Signer().public_key), signals)
+    yield signed
+    signed.follow(None)
 
 
 def text_of(cluster: Cluster) -> str | None:
@@ -206,6 +222,33 @@ def test_a_kubelet_named_by_its_cloud_without_a_nodes_certificate(
         lambda: cluster.trouble == f"{CONF} has no certificate of a node's (system:node:NAME)", "it is told"
     )
     assert api.server.asked == []
+
+
+def test_authorities_are_pinned_only_where_something_has_to_be_signed(
+    host: Host, api: LiveApi, cluster: Cluster, signed: Cluster
+) -> None:
+    write_credentials(host, api.server.url)
+    for each, pins in ((cluster, set()), (signed, {pinned(ROOT)})):
+        each.follow(KUBELET)
+        until(lambda each=each: each.config_map is not None, "it is seen")  # type: ignore[misc]
+        assert each.pins == pins
+
+
+def test_an_authority_whose_key_cannot_be_read_is_told_where_something_has_to_be_signed(
+    host: Host, api: LiveApi, cluster: Cluster, signed: Cluster
+) -> None:
+    """OpenSSL loads it, and it vouches for nothing."""
+    odd = issue("odd", authority=True).der.replace(EC_KEY, EC_KEY[:-1] + b"\x7f")
+    authorities = ROOT.pem + ssl.DER_cert_to_PEM_cert(odd).encode()
+    write_credentials(host, api.server.url, authorities=authorities)
+    cluster.follow(KUBELET)
+    signed.follow(KUBELET)
+    until(lambda: cluster.config_map is not None, "it is followed")
+    told = until(lambda: signed.trouble, "it is told")
+    assert told == (
+        f"{CONF}: cluster.certificate-authority: the public key of a certificate there cannot be read, by "
+        "which the cluster is known; put one there with an RSA, ECDSA or Ed25519 key"
+    )
 
 
 def test_a_kubeconfig_that_users_can_write_is_not_believed(

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from contextlib import suppress
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +101,11 @@ def holds(host: Host, content: bytes | None) -> bool:
         return content is None
 
 
+def has_loaded_cryptography(host: Host) -> bool:
+    """The resident service: its process has the library in its memory."""
+    return "cryptography" in Path(f"/proc/{host.services.status('wmcb').pid}/maps").read_text()
+
+
 def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, api: LiveApi) -> None:
     bare = picture(host)
     told = wmcb("daemon", "install", "--config-map", "nodes/windows")
@@ -145,6 +150,19 @@ def test_followed_changed_disconnected_and_taken_away(wmcb: Wmcb, host: Host, ap
     now = picture(host, but=own)
     assert now == {name: what for name, what in bare.items() if name in now}
     assert [name for name in bare if name not in now and "ProgramData" not in name] == []
+
+
+def test_what_need_not_be_signed_is_followed_without_cryptography(
+    wmcb: Wmcb, host: Host, api: LiveApi
+) -> None:
+    """It keeps 11 MB: of the resident service, for as long as that runs."""
+    api.say(SETTINGS % "one")
+    wmcb("daemon", "install", "--config-map", "nodes/windows", "--start")
+    until(lambda: len(api.events) == 1, "it is made so, and told")
+    api.say(SETTINGS % "two")
+    until(lambda: holds(host, b"two"), "the next one is made so")
+    assert api.annotations()["wmcb/state"] == "applied"
+    assert not has_loaded_cryptography(host)
 
 
 def test_what_an_uninstalled_service_leaves_is_told_and_taken_away_later(
@@ -199,6 +217,7 @@ def test_a_signed_one_by_a_key_that_is_given_as_a_file(
     say(pinned(OTHER), pinned(ROOT))
     until(lambda: holds(host, b"two"), "it is made so")
     assert wmcb.following()["is_signed"]
+    assert has_loaded_cryptography(host)
 
 
 REFUSED = {

@@ -66,10 +66,10 @@ def test_each_part_says_where_it_is(bill: dict[str, Any]) -> None:
 def test_what_a_part_brings_along_is_below_it(bill: dict[str, Any]) -> None:
     assert {each["ref"]: each["dependsOn"] for each in bill["dependencies"]} == {
         "wmcb": ["CPython", "tomlkit"],
-        "CPython": ["OpenSSL", "liblzma"],
+        "CPython": ["CPython/OpenSSL@3.0.15", "CPython/liblzma@"],
         "tomlkit": [],
-        "OpenSSL": [],
-        "liblzma": [],
+        "CPython/OpenSSL@3.0.15": [],
+        "CPython/liblzma@": [],
     }
 
 
@@ -88,7 +88,7 @@ def _with(document: dict[str, Any], **changed: object) -> dict[str, Any]:
     "changed",
     [
         {"name": ""},
-        {"bom-ref": "OpenSSL"},
+        {"bom-ref": "CPython/OpenSSL@3.0.15"},
         {"cpe": "openssl"},
     ],
     ids=lambda changed: next(iter(changed)),

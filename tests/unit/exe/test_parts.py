@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography.hazmat.backends.openssl import backend
 
 from exebuild import parts
 from exebuild.findings import Findings
@@ -147,6 +148,22 @@ def test_the_text_lists_all_and_then_has_each(made_of: dict[str, Part]) -> None:
         assert heading.startswith(f"{part.name} {part.version}".rstrip())
         assert all(f"  {file}" in heading for file in part.files)
         assert section.strip() == part.text.strip()
+
+
+@pytest.mark.usefixtures("python")
+def test_what_a_distribution_lists_in_its_own_bill_of_materials(found: Findings) -> None:
+    with_cryptography = found._replace(modules=[*found.modules, _of_distribution("cryptography")])
+    within = {
+        part.package: part
+        for part in parts.of(REPOSITORY, "1.2.3", with_cryptography)
+        if part.within == "cryptography"
+    }
+    version = backend.openssl_version_text().split()[1]
+    openssl = within[f"pkg:generic/openssl@{version}"]
+    assert openssl.cpe == f"cpe:2.3:a:openssl:openssl:{version}:*:*:*:*:*:*:*"
+    (pem,) = (part for package, part in within.items() if package.startswith("pkg:cargo/pem@"))
+    assert (pem.license, pem.reference) == ("MIT", f"cryptography/pem@{pem.version}")
+    assert len({part.reference for part in within.values()}) == len(within)
 
 
 @pytest.mark.usefixtures("python")

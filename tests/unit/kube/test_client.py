@@ -387,12 +387,12 @@ def test_a_token_that_is_none(server: ApiServer) -> None:
     [
         pytest.param(
             issue("api", OTHER), Doubt.AUTHORITY,
-            "is signed by CN=other, OU=test; node.conf trusts CN=kubernetes, OU=test alone: another machine",
+            "is signed by CN=other,OU=test; node.conf trusts CN=kubernetes,OU=test alone: another machine",
             id="another authority",
         ),
         pytest.param(
             issue("api", issue("kubernetes", authority=True)), Doubt.AUTHORITY,
-            "is signed by CN=kubernetes, OU=test; node.conf trusts one of that name, with another key",
+            "is signed by CN=kubernetes,OU=test; node.conf trusts one of that name, with another key",
             id="a namesake",
         ),
         pytest.param(issue("api"), Doubt.AUTHORITY, "is signed by CN=api", id="itself"),

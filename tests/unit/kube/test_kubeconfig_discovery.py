@@ -175,7 +175,7 @@ def test_no_authority_at_all(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_stranger(tmp_path: Path) -> None:
     with ApiServer(serving(tmp_path, issue("api", OTHER))) as server:
         trial = Trial(server)
-        with pytest.raises(NotTrusted, match=r"CN=other, OU=test; discovery\.conf trusts CN=kubernetes"):
+        with pytest.raises(NotTrusted, match=r"CN=other,OU=test; discovery\.conf trusts CN=kubernetes"):
             trial.found("{token: t}", token="")
         assert server.asked == []
         assert trial.clock.slept == []

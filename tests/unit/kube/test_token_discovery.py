@@ -83,7 +83,7 @@ def test_an_authority_beside_the_given_one(server: ApiServer) -> None:
     (notice,) = trial.notices
     assert notice.endswith(
         "names other authorities, whose hashes were not given, and which are not trusted: "
-        f"CN=other, OU=test, {pinned(OTHER)}"
+        f"CN=other,OU=test, {pinned(OTHER)}"
     )
 
 
@@ -100,7 +100,7 @@ def test_of_many_authorities_a_few_are_named(server: ApiServer) -> None:
 def test_an_authority_that_is_not_pinned_vouches_for_nothing(tmp_path: Path) -> None:
     with ApiServer(serving(tmp_path, issue("api", OTHER))) as server:
         server.at(CLUSTER_INFO, cluster_info(BOTH))
-        with pytest.raises(NotTrusted, match=f"hash was not given: CN=other, OU=test, {pinned(OTHER)}; "):
+        with pytest.raises(NotTrusted, match=f"hash was not given: CN=other,OU=test, {pinned(OTHER)}; "):
             Trial().discovery.by_token(server.place, TOKEN, [pinned(ROOT)])
         assert len(server.asked) == 1
         found = Trial().discovery.by_token(server.place, TOKEN, [pinned(ROOT), pinned(OTHER)])
@@ -206,7 +206,7 @@ def test_another_answer_to_who_trusts(server: ApiServer) -> None:
 @pytest.mark.parametrize(
     ("authority", "says"),
     [
-        pytest.param(OTHER, "is signed by CN=other, OU=test; cluster-info trusts CN=kubernetes", id="other"),
+        pytest.param(OTHER, "is signed by CN=other,OU=test; cluster-info trusts CN=kubernetes", id="other"),
         pytest.param(NAMESAKE, "cluster-info trusts one of that name, with another key", id="namesake"),
     ],
 )
