@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from agent.engine.state_folder import StateFolder
 from agent.exchangeable import exchangeable
 from agent.host.errors import AlreadyExists, HostError, NotFound
+from agent.host.port import FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.kube.key_files import TEMPORARY
 from agent.resources.kind import CannotBeSo
 
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ _lending = threading.Lock()
 
 def key_files(host: Host, config: PureWindowsPath | None = None) -> KeyFiles:
     """Return the means to load keys on this machine; paths of the kubeconfig `config` start at its folder."""
-    from agent.kube.key_files import TEMPORARY  # the resident service sweeps without it
-
     return PrivateKeyFiles(host, config) if host.access.is_administrator() else TEMPORARY
 
 
@@ -99,8 +99,6 @@ def resolved(host: Host, path: PureWindowsPath) -> PureWindowsPath:
 
     No other link is followed. Raises HostError.
     """
-    from agent.host.port import FileKind
-
     there = host.files.observe(path)
     if there is None or there.kind is not FileKind.LINK:
         return path

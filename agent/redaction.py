@@ -10,7 +10,10 @@ Every command imports this, so it imports next to nothing itself.
 
 from __future__ import annotations
 
+import json
 from _thread import allocate_lock
+from base64 import b64encode
+from urllib.parse import quote, quote_plus
 
 from agent.secret_names import LONGEST_NAME, is_path, is_secret_name
 from agent.secret_patterns import (
@@ -342,9 +345,6 @@ def _is_ordinary(value: str) -> bool:
 
 def _forms(secret: str) -> Iterator[str]:
     """How it may be written: as it is, in JSON, in a URL, in base64, on one line, and line by line."""
-    import json
-    from urllib.parse import quote, quote_plus
-
     yield secret
     one_line = " ".join(secret.split())
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], one_line)
@@ -360,8 +360,6 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _in_base64(secret: bytes) -> Iterator[str]:
     """As a part of something longer, too: a byte more before it makes other letters of it."""
-    from base64 import b64encode
-
     for before in range(3):
         encoded = b64encode(bytes(before) + secret).decode().rstrip("=")
         # The first letters, and the last, hold bits of what stands beside it.

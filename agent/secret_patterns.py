@@ -5,11 +5,14 @@ Each pattern takes time that grows with the text alone: what could fail after a 
 
 from __future__ import annotations
 
+import functools
+import re
+from urllib.parse import unquote
+
 from agent.secret_names import LONGEST_NAME, is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator
 
 REDACTED = "***"
@@ -75,15 +78,10 @@ VEIL = "(hidden, "
 """How a plan shows a secret, so that two can be told apart (agent.resources.kind)."""
 NO_SECRETS = ("true", "false", "null", "none", "")
 
-_compiled: dict[str, re.Pattern[str]] = {}
 
-
+@functools.cache
 def pattern_of(pattern: str) -> re.Pattern[str]:
-    if pattern not in _compiled:
-        import re
-
-        _compiled[pattern] = re.compile(pattern, re.IGNORECASE if pattern is _NAMED else 0)
-    return _compiled[pattern]
+    return re.compile(pattern, re.IGNORECASE if pattern is _NAMED else 0)
 
 
 def without_patterns(text: str) -> str:
@@ -223,8 +221,6 @@ def of_url(url: str) -> Iterator[str]:
 
 
 def _of_one_url(url: str) -> Iterator[str]:
-    from urllib.parse import unquote
-
     place, _, query = url.partition("?")
     for part in place.split("://"):
         user, at, _ = part.partition("/")[0].rpartition("@")

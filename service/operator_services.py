@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent.engine.parts import OF_OPERATOR
 from agent.engine.run import make_so
 from agent.host.errors import HostError, TimedOut
 from agent.sources.services_configmap import compile_services, read, scripts, stages
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from agent.sources.report import Place
     from agent.sources.services_configmap import Script, ServicesConfigMap, WindowsService
     from agent.spec.trusted_certificate import TrustedCertificate
-
-PART = "services"
-"""Of what is on the machine, what the operator's ConfigMap wants."""
 
 _SCRIPT_SECONDS = 600.0
 _LONGEST_OUTPUT = 1 << 16
@@ -150,7 +148,9 @@ def _made(
         raise Refused(told(compiled.report.errors))
     wanted = compiled.desired.specification
     whole = Specification.of((*believed, *wanted.wants), wanted.notes, wanted.title)
-    return make_so(host, whole, version, progress, part=PART, beside=not is_whole, is_resident=is_resident)
+    return make_so(
+        host, whole, version, progress, part=OF_OPERATOR, beside=not is_whole, is_resident=is_resident
+    )
 
 
 def _printed(host: Host, configuration: ServicesConfigMap, script: Script) -> str:

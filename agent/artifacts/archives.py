@@ -7,7 +7,7 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent.artifacts import tar
+from agent.artifacts import tar, zipped
 from agent.artifacts.failure import Unusable, too_many
 from agent.artifacts.member import Nature
 from agent.artifacts.names import Choice, told
@@ -90,7 +90,5 @@ def _members(packed: Reading) -> Iterator[Member]:
     if head == _GZIP:
         return _of_tar(packed)
     if head == _ZIP:
-        from agent.artifacts import zipped
-
         return zipped.members(packed, MOST_MEMBERS)
     raise Unusable("it is neither a tar.gz nor a zip archive")

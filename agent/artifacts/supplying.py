@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
+from agent.artifacts.archives import wanted
 from agent.artifacts.failure import Unusable
 from agent.artifacts.receiving import Part, Receiving
 from agent.hashing import new_sha256
@@ -92,8 +93,6 @@ class Supplying:
         self, place: Unpacking, body: PureWindowsPath, chosen: Collection[str] | None
     ) -> Mapping[str, str]:
         """The files by their paths: of those that are chosen, or all."""
-        from agent.artifacts.archives import wanted
-
         files: dict[str, str] = {}
         is_signed, signer = False, self._artifact.signer
         lying = self._place.with_suffix(".member")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.audit.finding import Result
 from agent.sources.kubeadm import durations
+from agent.sources.kubeadm.yaml_text import dumped
 from agent.spec import File, Inline, Protection
 
 if TYPE_CHECKING:
@@ -99,8 +100,6 @@ def _is_unset(value: Value) -> bool:
 
 def repaired(running: Running, wrong: list[Setting]) -> tuple[Want, ...]:
     """The configuration with these set right: each in the file that has the say of it."""
-    from agent.sources.kubeadm.yaml_text import dumped
-
     values: dict[PureWindowsPath, dict[str, Value]] = {}
     for setting in wrong:
         path = running.place(setting.name) or running.configuration_path

@@ -16,12 +16,24 @@ from agent.audit.running import KUBELET, running
 from agent.cli import options
 from agent.cli.colours import Colours
 from agent.cli.documents import document
+from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, FAILED, BadUsage, Failure
 from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_to_look
+from agent.cli.outlook import show_plan
+from agent.cli.progress import display
+from agent.cli.status import repairing_commands
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
+from agent.engine.inventory import Inventory
+from agent.engine.parts import AUDITED
+from agent.engine.planning import differences, together
+from agent.engine.repairing import drifted, missing, outlook, repair
+from agent.engine.run import make_so, preview
+from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
+from agent.release import RELEASE
+from agent.spec import File, Key, Protection, Specification
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +43,7 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Request
     from agent.engine.target import Record
     from agent.host.port import Host
-    from agent.spec import Key, Want
+    from agent.spec import Want
 
 RESTART = f"restart the service {KUBELET}: it reads its configuration when it starts"
 _TITLE = "an audit"
@@ -103,8 +115,6 @@ def _with_own_configuration(host: Host, kubelet: Running, found: Sequence[Findin
 
     Raises CannotBeSo, HostError.
     """
-    from agent.spec import File, Protection
-
     path = kubelet.configuration_path
     if path is None:
         return found
@@ -121,10 +131,6 @@ def _commands_for_lost_contents(request: Request, host: Host, found: Sequence[Fi
 
     Raises CannotBeSo, HostError.
     """
-    from agent.cli.status import repairing_commands
-    from agent.engine.repairing import drifted, missing
-    from agent.spec import File, Key
-
     own, _ = _shared(host, found)
     if not own:
         return {}
@@ -148,10 +154,6 @@ def _is_about_content(found: Finding, want: Want) -> bool:
 
 def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record], Sequence[Want]]:
     """What wmcb made is made so again; all else becomes a part of its own, which a reset takes back."""
-    from agent.engine.inventory import Inventory
-    from agent.engine.parts import AUDITED
-    from agent.engine.state_folder import StateFolder
-
     folder = StateFolder.of(host)
     folder.check()
     wants = {want.key: want for each in wrong for want in each.wants}
@@ -162,13 +164,6 @@ def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record],
 
 def _foresee(request: Request, host: Host, found: Sequence[Finding]) -> None:
     """What a fix would change, on standard output, and what it would leave to a command that made it."""
-    from agent.cli.outlook import show_plan
-    from agent.engine.parts import AUDITED
-    from agent.engine.planning import together
-    from agent.engine.repairing import outlook
-    from agent.engine.run import preview
-    from agent.spec import Specification
-
     wrong = [each for each in found if each.wants]
     left = [
         f"{each.id} remains: {each.reason}; {each.remedy}"
@@ -188,15 +183,6 @@ def _foresee(request: Request, host: Host, found: Sequence[Finding]) -> None:
 
 def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key, str]:
     """Why something may still not be right then, where that is known."""
-    from agent.cli.engine_run import recorded
-    from agent.cli.progress import display
-    from agent.engine.parts import AUDITED
-    from agent.engine.planning import differences
-    from agent.engine.repairing import repair
-    from agent.engine.run import make_so
-    from agent.release import RELEASE
-    from agent.spec import Specification
-
     own, others = _shared(host, wrong)
     known = {
         key: _KEPT_OTHERWISE
@@ -220,8 +206,6 @@ def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key
 
 
 def _afterwards(wants: Iterable[Want]) -> Sequence[str]:
-    from agent.spec import File
-
     if any(isinstance(want, File) and want.content is not None for want in wants):
         return [RESTART]
     return []

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import node_config, options, stages, user_data
 from agent.cli.arguments import VERBOSE
 from agent.cli.checking import (
-    ADMINISTRATOR_CHECK,
     errors_beforehand,
     hindrances,
-    machine_findings,
     refuse_unfit,
 )
 from agent.cli.command_line import called, command_line
@@ -25,7 +23,6 @@ from agent.cli.inputs import (
     is_said,
     require_document,
 )
-from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
@@ -34,7 +31,8 @@ from agent.cli.recipe import recipe_of
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
 from agent.cli.streams import say
-from agent.cli.wanted import wanted_node, wishes
+from agent.cli.user_data import not_foreseen
+from agent.cli.wanted import asked_for, fit_for
 from agent.engine import run as engine
 from agent.engine.target import NODE
 from agent.release import RELEASE
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from agent.engine.planning import Plan
     from agent.engine.run import Done
     from agent.host.port import Host
-    from agent.spec import Specification
 
 MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""
@@ -56,8 +53,6 @@ def run(request: Request) -> int:
     if request.has(options.ROLLBACK):
         return _take_back(request)
     if given_document(request) is options.USER_DATA:
-        from agent.cli import user_data
-
         _refuse_with_user_data(request)
         return user_data.run(request)
     if request.has(options.DRY_RUN):
@@ -70,8 +65,6 @@ def run(request: Request) -> int:
     if request.has(options.IGNITION) and host.access.is_administrator():
         document, by_user_data = first_look(request, host)
         if by_user_data is not None:
-            from agent.cli import user_data
-
             return user_data.run(by_user_data)
         recipe = recipe_of(request, host, document)
         if not _is_to_tell_more(request) and (done := engine.as_made(host, recipe)) is not None:
@@ -82,8 +75,6 @@ def run(request: Request) -> int:
 
 def _configured(request: Request, host: Host) -> int:
     """What --node-config wants is made first, and stays when the node cannot be made then."""
-    from agent.cli import node_config, stages
-
     asking = asking_for(request, host)
     if asking.join is not None and asking.join.dry_run:
         return plan(request)
@@ -155,30 +146,9 @@ def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Don
         )
 
 
-def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
-    """What is wanted of this machine. Raises BadUsage, and Refused for a machine that is not fit."""
-    if not host.access.is_administrator() and ADMINISTRATOR_CHECK not in asking.ignored:
-        # Known at once; a document may have to be fetched first.
-        refuse_unfit(machine_findings(request, host, asking, None), asking)
-    specification = asked_for(request, host, asking, is_run=True)
-    refuse_unfit(machine_findings(request, host, asking, specification), asking)
-    return specification
-
-
-def asked_for(request: Request, host: Host, asking: Asking, *, is_run: bool = False) -> Specification:
-    """Raises BadUsage, and for a run Refused where the machine is unfit whatever the cluster will say."""
-    require_document(request, asking)
-    program = kubelet_program(request, host, asking)
-    if is_run and asking.join is not None:
-        refuse_unfit(errors_beforehand(request, host, asking), asking)
-    return wanted_node(request, host, asking, lambda: wishes(request, host, asking, program))
-
-
 def plan(request: Request) -> int:
     """What `run` would do."""
     if given_document(request) is options.USER_DATA:
-        from agent.cli.user_data import not_foreseen
-
         raise not_foreseen("plan")
     host = open_or_imagine(request)
     return _look(request, host, asking_for(request, host))
@@ -190,8 +160,6 @@ def _look(request: Request, host: Host, asking: Asking) -> int:
         found = hindrances(request, host, asking, specification)
         show_preview(request, host, specification, found, beside=asking.beside)
         return DONE
-    from agent.cli import node_config, stages
-
     configuration = node_config.stage(request, host, asking)
     before = stages.foreseen(host, configuration)
     if not is_said(request, asking):

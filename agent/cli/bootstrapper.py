@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options, values
 from agent.cli.asking import Asking
-from agent.cli.bootstrap import MAKE_A_NODE, fit_for
+from agent.cli.bootstrap import MAKE_A_NODE
 from agent.cli.checking import ignored_checks
 from agent.cli.command_line import command_line
 from agent.cli.engine_run import recorded
@@ -21,6 +21,7 @@ from agent.cli.outlook import stays
 from agent.cli.progress import Nothing
 from agent.cli.removing import remove_services
 from agent.cli.streams import say, tell
+from agent.cli.wanted import fit_for
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
 from agent.release import RELEASE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 from agent import preflight
@@ -11,9 +12,10 @@ from agent.cli.command_line import option_here
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
 from agent.cli.validity import validities
-from agent.cli.wanted import runtime_service
 from agent.preflight import Situation, Verdict
 from agent.sources.kubeadm.validation import ignored_checks_fault
+from agent.sources.kubelet.node import RUNTIME_ENDPOINT
+from agent.sources.kubelet.placement import Placement
 from agent.spec import Key, Service
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ CLUSTER_CHECK = "cluster"
 ADMINISTRATOR_CHECK = "administrator"
 RUNTIME_CHECK = "containerd-service"
 IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
+
+_CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
 _CHECKS = {
     "isprivilegeduser": "administrator",
@@ -70,10 +74,18 @@ def checks_of_kubeadm(names: Sequence[str], asking: Asking) -> Collection[str]:
 
 
 def _advice(wrong: str, ids: Sequence[str]) -> str:
-    import difflib
-
     near = difflib.get_close_matches(wrong.lower(), ids, n=1)
     return f"did you mean {near[0]}?" if near else f"use all, or of these: {', '.join(ids)}"
+
+
+def runtime_service(request: Request, asking: Asking) -> str:
+    """Empty for none: a service of another name is not guessed where the runtime is not containerd."""
+    if asking.join is not None and not request.has(options.CONTAINER_RUNTIME):
+        socket = asking.join.node_registration.cri_socket
+        if socket and socket.rpartition("/")[2] != _CONTAINERD_PIPE and not socket.startswith("unix:"):
+            return ""
+    given = request.value(options.CONTAINER_RUNTIME, Placement(None).runtime_service)
+    return "" if given == "none" else given
 
 
 def machine_findings(

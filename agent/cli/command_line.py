@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
 from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN
+from agent.host.commandline import quote
 from agent.redaction import redacted, redacted_words
 
 if TYPE_CHECKING:
@@ -79,10 +81,6 @@ def _place(request: Request) -> Sequence[str]:
 def _quoted(word: str) -> str:
     """For a shell of the system that this runs on."""
     if sys.platform == "win32":
-        from agent.host.commandline import quote
-
         return word if _PLAIN.fullmatch(word) else quote(word, always=True)
     else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
-        import shlex
-
         return shlex.quote(word)

@@ -8,9 +8,10 @@ from agent.cli import options
 from agent.cli.command_line import HIDDEN
 from agent.cli.outstanding import outstanding
 from agent.engine.inventory import Origin
-from agent.engine.parts import AUDITED, CONFIGURED, PREPARED
+from agent.engine.parts import AUDITED, CONFIGURED, OF_OPERATOR, PREPARED
 from agent.engine.target import NODE
 from agent.host.port import ServiceState
+from agent.sources.node_titles import USER_DATA
 from agent.spec import Key, Service
 
 if TYPE_CHECKING:
@@ -88,11 +89,9 @@ def _for_owner(
     elif owner == AUDITED:
         yield f"{moved}run {called} audit {options.FIX.name} to repair what an audit had made"
     else:
-        from service.operator_services import PART as OF_THE_OPERATOR  # no other drift needs what it loads
-
         title = status.origins.get(owner, Origin()).title or "the cluster"
         names = ", ".join(str(each.record.target.key) for each in drifted)
-        is_operated = owner == OF_THE_OPERATOR
+        is_operated = owner == OF_OPERATOR
         yield f"{moved}{names} comes from {title}: {_OPERATED if is_operated else service}"
 
 
@@ -110,8 +109,6 @@ def _service(called: str, resident: ServiceState | None, *, is_paused: bool) -> 
 
 
 def _again(status: Status, owner: str, called: str) -> str:
-    from agent.cli.inputs import USER_DATA
-
     if owner == NODE and status.title.startswith(USER_DATA):
         if not any(each.record.target.key == _KUBELET for each in status.resources):
             return (

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.cli import undoing
 from agent.cli.daemon import tell_of_change
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
@@ -97,8 +98,6 @@ class Told:
 
     def taken_back(self) -> list[str]:
         """What came of it."""
-        from agent.cli import undoing
-
         lines = list(undoing.results(self._host, self._taken_back))
         for line in lines:
             self.log.write(line)

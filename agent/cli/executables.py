@@ -6,6 +6,8 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
+from agent.cli import values
+
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
     from agent.cli.given import GivenFile
@@ -25,8 +27,6 @@ _EXECUTABLES_ELSEWHERE = (b"\x7fELF", b"#!", b"\xcf\xfa\xed\xfe")
 
 def kubelet_in_place(request: Request) -> str:
     """Who joins as with kubeadm has put kubelet.exe where it is to stay, and names it no more."""
-    from agent.cli import values
-
     return str(values.install_directory(request) / "kubelet.exe")
 
 

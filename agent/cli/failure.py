@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +44,6 @@ def token_in(word: str) -> tuple[str, str, str] | None:
 def without_password(word: str) -> str:
     if "@" not in word:
         return word
-    import re  # which no command needs to start
-
     return re.sub(_USER_IN_URL, "://***@", word)
 
 

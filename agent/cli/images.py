@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agent.cli.asking import last_of
 from agent.cli.command_line import called
+from agent.cli.current_node import title_of
 from agent.cli.failure import BadInput, Refused
-from agent.cli.inputs import title_of
 from agent.cli.run_log import RunLog
 from agent.engine.target import Target
 from agent.preflight import Finding, Verdict, image

@@ -8,9 +8,10 @@ from agent.cli import join_options, options, values
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.command_line import called
+from agent.cli.current_node import title_of
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.given import given_file
-from agent.engine import run as engine
+from agent.cli.join import asking_to_join, asking_to_upgrade, joined
 from agent.hashing import new_sha256
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Option, Request
     from agent.host.port import Host
 
-UPGRADE = "upgrade"
-USER_DATA = "user data"
-"""How the title of what user data made begins."""
 _SCRIPT_OF_CLUSTER_API = b"/etc/kubeadm.sh"
 
 
@@ -45,15 +43,11 @@ def asking_for(request: Request, host: Host) -> Asking:
         )
         raise BadUsage(text, where=options.META_DATA.name)
     given_document(request)
-    if join_options.called(request) == UPGRADE:
-        from agent.cli.upgrade import asking_to_upgrade
-
+    if join_options.upgrades(request):
         return asking_to_upgrade(request, host)
     if not join_options.joins(request):
         _refuse_what_has_joined(request, host)
         return Asking(ignored_checks(request))
-    from agent.cli.join import asking_to_join
-
     return asking_to_join(request, host)
 
 
@@ -63,23 +57,6 @@ def _refuse_what_has_joined(request: Request, host: Host) -> None:
         reset = f"{called(request)} reset takes it out of that first"
         text = f"this machine has joined a cluster already ({title}); {reset}"
         raise Refused(text, where=str(ARGUMENTS_FILE))
-
-
-def title_of(host: Host) -> str:
-    """Of what is on the machine. Empty for whoever may not read it: he is told that he may change nothing."""
-    return engine.title(host) if host.access.is_administrator() else ""
-
-
-def refuse_node_of_ignition(request: Request, host: Host) -> None:
-    """It has its credentials where a join's kubelet looks for its own."""
-    title = title_of(host)
-    if not title or title.startswith(USER_DATA):
-        return
-    from agent.sources.kubeadm.compiling import node_in
-
-    if not node_in(title):
-        reset = f"run {called(request)} reset first, which takes it out of that"
-        raise Refused(f"this machine is a node of {title}; {reset}")
 
 
 def is_said(request: Request, asking: Asking) -> bool:
@@ -126,6 +103,4 @@ def confirmation(request: Request, host: Host, asking: Asking) -> Callable[[], N
     """What the engine calls before it calls a node done."""
     if asking.join is None:
         return None
-    from agent.cli.join import joined
-
     return joined(request, host, asking)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options, options
+from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
 from agent.cli.asking import Asking, tell_report
-from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm
-from agent.cli.failure import BadUsage, Failure
+from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm, ignored_checks
+from agent.cli.command_line import called
+from agent.cli.current_node import refuse_node_of_ignition, title_of
+from agent.cli.failure import BadUsage, Failure, Refused
 from agent.cli.given import named_folder
-from agent.cli.inputs import UPGRADE, USER_DATA, refuse_node_of_ignition, title_of
 from agent.cli.join_cluster import admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
 from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration
 from agent.sources.kubeadm.patches import is_patch, read_patches
+from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.node_titles import USER_DATA
 from agent.spec import Credentials, Service, Specification
 
 if TYPE_CHECKING:
@@ -27,7 +33,6 @@ if TYPE_CHECKING:
     from agent.cli.join_cluster import JoinCluster
     from agent.cli.wanted import Wishes
     from agent.host.port import Host
-    from agent.sources.kubeadm.model import JoinConfiguration
     from agent.spec import Want
 
 _WAIT = "kubelet-wait-bootstrap"
@@ -45,6 +50,32 @@ def asking_to_join(request: Request, host: Host) -> Asking:
     # What user data made is not the join's to take away: the same user data would be carried out once more.
     by_user_data = title_of(host).startswith(USER_DATA)
     return replace(asking, ignored=_ignored(configuration, asking), join=configuration, beside=by_user_data)
+
+
+def asking_to_upgrade(request: Request, host: Host) -> Asking:
+    """Raises Refused where no node is that joined."""
+    for path in (KUBELET_CONF, ARGUMENTS_FILE):
+        if host.files.observe(path) is None:
+            raise Refused(
+                f"this machine is no node that has joined a cluster of kubeadm's: there is no {path}; "
+                f"{called(request)} {options.IGNITION.name} with another {options.KUBELET.name} upgrades "
+                "a node of an Ignition",
+                where=str(path),
+            )
+    registration = joined_node.registration(host)
+    upgrading = kubeadm_documents.upgrade_configuration(request, host)
+    configuration = JoinConfiguration(
+        Discovery(file=str(KUBELET_CONF)),
+        registration,
+        timeouts=upgrading.timeouts,
+        patches_directory=request.value(join_options.PATCHES, upgrading.patches_directory),
+    )
+    name = joined_node.name(host)
+    if request.has(options.DRY_RUN):
+        vacating.tell_what_would_go(request, host, name)
+    vacating.is_asked(request)
+    aside = partial(vacating.vacated, request, host, name)
+    return Asking(ignored_checks(request), join=configuration, beside=True, aside=aside)
 
 
 def node_to_join(
@@ -121,7 +152,7 @@ def _refuse_two_addresses(request: Request, configuration: JoinConfiguration) ->
 def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:
     if not given:
         return {}
-    is_upgrade = join_options.called(request) == UPGRADE
+    is_upgrade = join_options.upgrades(request)
     field = "node.patches.directory" if is_upgrade else "patches.directory"
     where, place = named(request, join_options.PATCHES, field, given)
     return named_folder(request, where, place, host, _LARGEST_PATCH, is_patch)

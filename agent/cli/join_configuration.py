@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.cli.arguments import Option, Request
+    from agent.cli.asking import Notice
     from agent.cli.given import GivenFile
     from agent.host.port import Host
 
@@ -115,3 +117,34 @@ def _join_options(request: Request) -> JoinOptions:
         skip_phases=listed(join_options.SKIP_PHASES),
         dry_run=False if request.is_off(options.DRY_RUN) else None,
     )
+
+
+def as_worker(request: Request, notice: Notice) -> Request:
+    """Return the request without the options that kubeadm heeds only beside --control-plane.
+
+    Raises BadUsage for --control-plane itself, and for such options beside --config, as kubeadm does.
+    """
+    if request.has(join_options.CONTROL_PLANE):
+        raise BadUsage(
+            f"{join_options.CONTROL_PLANE.name}: a Windows machine cannot be part of the control plane; "
+            "leave it out",
+            where=join_options.CONTROL_PLANE.name,
+        )
+    for option in join_options.OF_CONTROL_PLANE:
+        if request.has(option):
+            _check_of_control_plane(request, option)
+            if request.value(option, "") not in ("", join_options.USUAL_BIND_PORT):
+                alone = f"has no effect without {join_options.CONTROL_PLANE.name}"
+                notice(f"warning: {option.name} {alone}: this machine joins as a worker")
+    ignored = {option.name for option in join_options.OF_CONTROL_PLANE}
+    return request.with_values({name: value for name, value in request.values.items() if name not in ignored})
+
+
+def _check_of_control_plane(request: Request, option: Option) -> None:
+    """Raises BadUsage."""
+    value = request.value(option, "")
+    if request.has(join_options.CONFIG):
+        fault = f"it cannot stand beside {join_options.CONFIG.name}, whose file says this"
+        raise BadUsage(f"{option.name}: {fault}", where=option.name)
+    if option is join_options.BIND_PORT and not re.fullmatch("[0-9]{1,9}", value):
+        raise BadUsage.of(option.name, value, "expected the number of a port, such as 6443")

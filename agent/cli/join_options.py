@@ -95,6 +95,10 @@ def joins(request: Request) -> bool:
     return called(request) == COMMAND or request.has(options.KUBEADM_CONFIG)
 
 
+def upgrades(request: Request) -> bool:
+    return called(request) == "upgrade"
+
+
 def called(request: Request) -> str:
     """The command, without what it is to do of it."""
     return request.command.name.partition(" ")[0] if request.command else ""

@@ -75,7 +75,7 @@ COMMANDS = (
     Command(
         "join phase preflight",
         "whether this machine and the cluster are fit for it",
-        run="agent.cli.under_kubeadm:preflight",
+        run="agent.cli.under_kubeadm:preflight_phase",
         options=_JOIN,
         unlisted=join_options.UNLISTED,
         operand="HOST:PORT",
@@ -102,7 +102,7 @@ COMMANDS = (
     Command(
         "reset",
         "take this machine out again, and give back what was there",
-        run="agent.cli.under_kubeadm:reset",
+        run="agent.cli.under_kubeadm:reset_node",
         options=(
             FORCE,
             options.DRY_RUN,

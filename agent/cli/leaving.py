@@ -327,10 +327,10 @@ def _node_name(host: Host) -> tuple[str, Exception | None]:
             from agent.cli import joined_node
 
             return joined_node.name(host), None
-        from agent.sources.kubeadm.compiling import node_in
+        from agent.sources.node_titles import name_in_title
 
         # A reset that was cut off may have removed that file already.
-        return node_in(engine.title(host)), None
+        return name_in_title(engine.title(host)), None
     except (Failure, HostError) as fault:
         return "", fault
 

@@ -10,7 +10,7 @@ from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.given import given_file
 from agent.cli.kubelet_program import CHECK
 from agent.cli.machine import is_sandbox
-from agent.sources.kubelet.placement import KUBELET_LOG, LogRunner
+from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner
 from agent.spec import Inline
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ def log_runner(
 ) -> LogRunner | None:
     """None where there is none, as where wmcb runs from source. Raises BadUsage."""
     if asking.join is not None:
-        from agent.sources.kubelet.placement import ARGUMENTS_FILE
-
         # Kubernetes' own reads no file of arguments.
         return _our_own(ARGUMENTS_FILE)
     given = None

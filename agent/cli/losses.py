@@ -13,6 +13,7 @@ from agent.host.errors import HostError
 from agent.host.port import FileKind
 from agent.resources.kind import field_in_words
 from agent.resources.trees import inside, of_others
+from agent.resources.windows_feature import TAKEN_BACK
 from agent.spec import Directory, File, Key
 
 if TYPE_CHECKING:
@@ -109,8 +110,6 @@ def _staying(host: Host, going: Sequence[Change], known: Collection[Key]) -> Map
 
 
 def _goes(change: Change) -> bool:
-    from agent.resources.windows_feature import TAKEN_BACK
-
     was_on = change.before is not None and change.before == change.target.wanted
     return was_on or bool(change.target.manner.get(TAKEN_BACK))
 

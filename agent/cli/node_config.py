@@ -8,6 +8,7 @@ from agent.cli import options, values
 from agent.cli.asking import tell_report
 from agent.cli.contents import Contents
 from agent.cli.given import given_file
+from agent.cli.join_configuration import name_of
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.machine import is_imagined, runs_programs
 from agent.cli.means import means_of
@@ -88,8 +89,6 @@ def _tell_unwritten(request: Request, asking: Asking, entries: Sequence[Entry]) 
 
 def _node_name(request: Request, host: Host, asking: Asking) -> str:
     if asking.join is not None:
-        from agent.cli.join_configuration import name_of
-
         return name_of(asking.join, host)
     return values.node_name(request, options.NODE_NAME, host.facts.host_name()).lower()
 

@@ -20,6 +20,7 @@ from agent.cli.run_log import LARGEST_BYTES, RunLog
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.engine.machine_lock import Busy, held_by_command
+from agent.engine.parts import OF_OPERATOR
 from agent.engine.run import make_so
 from agent.host.errors import HostError
 from agent.kube.answers import at, text_at
@@ -33,7 +34,6 @@ from service.cluster import Unknown
 from service.operator_leftovers import remove_imported
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
-    PART,
     configuration_of,
     make_services,
     only_services,
@@ -133,7 +133,7 @@ def cleanup(request: Request) -> int:
         there = _node(host, client)
         variables = _watched_variables(client, namespace, there)
         with recorded(host, "clean up the operator's services", display(request)) as told:
-            done = make_so(host, Specification(), RELEASE, told, part=PART)
+            done = make_so(host, Specification(), RELEASE, told, part=OF_OPERATOR)
             others = _remove_managed(host)
             unset = _remove_variables(host, variables)
             imported = _remove_imported(host, told)

@@ -6,7 +6,9 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.cli import plan_documents, shown_plan
 from agent.cli.arguments import VERBOSE
+from agent.cli.colours import Colours
 from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import WARNING, Foreseen
 from agent.cli.looking import ELEVATE, looking
@@ -127,11 +129,6 @@ def show_plan(
     tell_of_imagined(request)
     outlook = Outlook(lost, remarks, interrupted, checks)
     if request.wants_json:
-        from agent.cli import plan_documents
-
         say(plan_documents.plan_document(planned, outlook))
     else:
-        from agent.cli import shown_plan
-        from agent.cli.colours import Colours
-
         say(shown_plan.of_plan(planned, outlook, Colours(sys.stdout), details=request.has(VERBOSE)))

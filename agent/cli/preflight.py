@@ -10,8 +10,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent.cli import images, options
 from agent.cli import kubelet_program as programs
-from agent.cli import options
 from agent.cli.arguments import OUTPUT
 from agent.cli.checking import (
     CLUSTER_CHECK,
@@ -29,9 +29,10 @@ from agent.cli.kubelet_program import kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
 from agent.cli.streams import say
+from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import wanted_node, wishes
 from agent.cli.wording import many
-from agent.preflight import Finding, Verdict
+from agent.preflight import Finding, Verdict, image
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +50,6 @@ _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "gree
 def show(request: Request) -> int:
     """REFUSED if an error remains."""
     if given_document(request) is options.USER_DATA:
-        from agent.cli.user_data import not_foreseen
-
         raise not_foreseen("preflight")
     host = open_to_look(request)
     if request.has(options.IMAGE):
@@ -66,9 +65,6 @@ def show(request: Request) -> int:
 
 def _show_image(request: Request, host: Host) -> int:
     """Of what it might become nothing is asked: each copy may become another."""
-    from agent.cli import images
-    from agent.preflight import image
-
     given = [each.name for each in options.FORESEEABLE if each is not OUTPUT and request.has(each)]
     if given:
         text = "an image is looked at as it is; ask for a node without --image"

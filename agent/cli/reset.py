@@ -6,7 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.audit.running import KUBELET, running
+from agent.cli import options, plan_documents
+from agent.cli.audit import RESTART
 from agent.cli.command_line import called
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, FAILED, BadUsage
@@ -21,7 +23,9 @@ from agent.engine.parts import LASTING
 from agent.host.errors import HostError
 from agent.release import RELEASE
 from agent.resources.command import effects_stay
+from agent.resources.windows_feature import TAKEN_BACK
 from agent.spec import Command, Key, Specification
+from agent.spec.windows_feature import WindowsFeature
 from service import continuing
 from service.installation import SERVICE, place
 
@@ -75,8 +79,6 @@ def run(request: Request) -> int:
         done = replace(done, left=(*done.left, *leaving.pods_left()))
     done = replace(done, left=(*staying, *done.left))
     if request.wants_json:
-        from agent.cli import plan_documents
-
         remarks = [*told.foreseen.remarks, *beside]
         say(plan_documents.result_document(_without(done, told.foreseen.staying), remarks))
     elif staying:
@@ -95,9 +97,6 @@ def run(request: Request) -> int:
 def _manners(request: Request) -> Mapping[str, State]:
     if not request.has(options.FEATURES):
         return engine.AS_MADE
-    from agent.resources.windows_feature import TAKEN_BACK
-    from agent.spec.windows_feature import WindowsFeature
-
     return {WindowsFeature.kind: {TAKEN_BACK: True}}
 
 
@@ -137,9 +136,6 @@ def _unread(host: Host, done: Done) -> Iterator[str]:
     contents = {each.target.key for each in done.plan.changes if "sha256" in each.target.wanted}
     if not contents or any(each.target.key == Key("service", "kubelet") for each in done.plan.changes):
         return
-    from agent.audit.running import KUBELET, running
-    from agent.cli.audit import RESTART
-
     with suppress(HostError):
         kubelet = running(host, KUBELET)
         if kubelet and Key("file", str(kubelet.configuration_path)) in contents:

@@ -9,15 +9,21 @@ from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import dispatch, join_options, options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
+from agent.cli.daemon import running_program
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.result import show_result
+from agent.cli.run_log import EventId, RunLog
 from agent.cli.streams import tell
 from agent.engine.state_folder import StateFolder
+from agent.exchangeable import exchangeable
 from agent.host.errors import HostError, NotAService
+from agent.host.port import EventLevel
 from agent.redaction import redacted
+from service import continuing
+from service.continuing import SERVICE, Put, put_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +49,6 @@ def check(request: Request, host: Host) -> None:
             f"{options.ALLOW_REBOOT.name} runs this again after the restart: give files, not standard input"
         )
         raise BadUsage(text, where=options.ALLOW_REBOOT.name)
-    from agent.cli import join_options
-    from agent.exchangeable import exchangeable
-
     for option in (
         *(options.IGNITION, options.KUBEADM_CONFIG, options.NODE_CONFIG, options.KUBELET, options.LOG_RUNNER),
         *(options.ARTIFACTS, join_options.CONFIG, join_options.DISCOVERY_FILE, join_options.PATCHES),
@@ -81,8 +84,6 @@ def ended(request: Request, host: Host, done: Done, *texts: str) -> int:
     if code == GO_ON_AFTER_RESTART and request.has(options.ALLOW_REBOOT):
         _restart(request, host, "; ".join(done.awaiting.values()))
     elif host.files.observe(StateFolder.of(host).continuing) is not None:
-        from service import continuing
-
         # Of an earlier command, whose restart somebody has called off: at the next one, months later perhaps,
         # it would make what it wanted of what this one has made.
         continuing.forget(host)
@@ -90,9 +91,6 @@ def ended(request: Request, host: Host, done: Done, *texts: str) -> int:
 
 
 def _restart(request: Request, host: Host, why: str) -> None:
-    from agent.cli.daemon import running_program
-    from service.continuing import Put, put_by
-
     with running_program(request, host) as program:
         put_by(host, Put(_arguments(request), os.getcwd()), program)  # noqa: PTH109 - of the system we run on
     try:
@@ -121,7 +119,6 @@ def go_on(request: Request) -> int:
         return _go_on(request)
     if sys.platform == "win32":
         from agent.host.windows.service_program import serve
-        from service.continuing import SERVICE
 
         def program(controls: ServiceControls) -> int:
             controls.running()
@@ -133,9 +130,6 @@ def go_on(request: Request) -> int:
 
 
 def _go_on(request: Request) -> int:
-    from agent.cli import dispatch
-    from service import continuing
-
     host, code = open_machine(request), DONE
     failed = partial(_record, host)
     try:
@@ -157,8 +151,5 @@ def _go_on(request: Request) -> int:
 
 def _record(host: Host, failure: Failure) -> None:
     """A service has no console, and what fails before a run begins is told there alone."""
-    from agent.cli.run_log import EventId, RunLog
-    from agent.host.port import EventLevel
-
     text = f"what was to be gone on with after a restart: {failure.whole()}"
     RunLog(host).event(EventLevel.ERROR, EventId.FAILED, text)

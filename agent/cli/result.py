@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cli import shown_plan
+from agent.cli import plan_documents, shown_plan
 from agent.cli.arguments import SANDBOX_RUN, VERBOSE
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART
 from agent.cli.machine import is_sandbox
@@ -33,8 +33,6 @@ def show_result(
         _tell_what_is_kept_otherwise(done)
     remarks = [*_adopted(done), *_not_started(request, host, done.plan)]
     if request.wants_json:
-        from agent.cli import plan_documents
-
         say(plan_documents.result_document(done, remarks))
     elif done.awaiting:
         lines = [*done.awaiting.values(), *shown_plan.of_result(done), *remarks]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agent.cli.rights import in_words
 from agent.host.commandline import quote
 from agent.redaction import redacted, redacted_words
 from agent.resources.kind import field_in_words, veiled
+from agent.sources.kubelet import flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -73,8 +75,6 @@ def both_shown(target: Target, difference: Difference) -> tuple[str, str]:
 
 
 def _rights(difference: Difference) -> str:
-    from agent.cli.rights import in_words
-
     if difference.field == _OPEN:
         before = f"{in_words(str(difference.found))} -> " if difference.found else ""
         return f"{before}none but SYSTEM and administrators may change it"
@@ -103,8 +103,6 @@ def _are_words(value: Value) -> TypeGuard[Sequence[str]]:
 
 def _without_secrets(words: Sequence[str]) -> list[str]:
     """Return a command line, the values of flags that are called a token, a password or a key veiled."""
-    from agent.sources.kubelet import flags
-
     known = []
     is_secret = False
     for word in words:

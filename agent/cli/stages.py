@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent.artifacts.means import is_url
 from agent.cli.asking import last_of
 from agent.cli.command_line import command_line
 from agent.cli.contents import Unfetched
@@ -19,6 +20,7 @@ from agent.engine.parts import Taken
 from agent.host.errors import HostError
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
+from agent.sources.urls import shown
 from agent.spec import Key, Specification
 
 if TYPE_CHECKING:
@@ -100,9 +102,6 @@ def _unfetched(fault: Unfetched, stage: Stage) -> Failure:
 
 def _of_artifact(name: str, source: str, why: str, stage: Stage) -> Failure:
     """A file that is fetched by itself is known by its path."""
-    from agent.artifacts.means import is_url
-    from agent.sources.urls import shown
-
     origin = stage.origins.get(Key("artifact", name)) or stage.origins[Key("file", name)]
     place = f" from {shown(source)}" if is_url(source) else ""
     return _told_at(origin, f"its content cannot be fetched{place}: {why}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import shown_following, shown_plan
+from agent.cli import plan_documents, shown_following, shown_plan
 from agent.cli.arguments import VERBOSE
 from agent.cli.colours import Colours
 from agent.cli.command_line import called, here
@@ -50,8 +50,6 @@ def show(request: Request) -> int:
     resident = resident_state(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.wants_json:
-        from agent.cli import plan_documents
-
         followed = shown_following.document(following)
         say(plan_documents.status_document(status, logs, resident, pause, followed))
     elif not (status.resources or status.interrupted or status.under_way):

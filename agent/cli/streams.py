@@ -6,6 +6,7 @@ before it has read all. None of that is a failure of what was asked for.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from agent.cli.failure import Failure
@@ -54,8 +55,6 @@ def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:
 
 def _let_go(stream: TextIO) -> None:
     """What could not be written would be tried again, and complained of, when Python ends."""
-    import os
-
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

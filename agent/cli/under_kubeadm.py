@@ -6,40 +6,41 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options, options
+from agent.cli import bootstrap, join_options, options, preflight, reset, upgrade
+from agent.cli import kubeadm_documents as documents
+from agent.cli.asking import Asking, tell_report
+from agent.cli.checking import checks_of_kubeadm
 from agent.cli.failure import DONE, BadUsage
+from agent.cli.given import given_file
+from agent.cli.join_configuration import as_worker
 from agent.cli.kubeadm_commands import CERTIFICATES, ETCD, FORMAT, KUBECONFIG, RENEWAL
+from agent.cli.machine import open_or_imagine, runs_programs
 from agent.cli.streams import say, tell
+from agent.host.errors import HostError
+from agent.sources.kubeadm import phases
+from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_warning
+from agent.sources.kubeadm.validating import validated
+from agent.sources.kubelet.node import NEWEST
+from agent.sources.kubelet.placement import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.cli.arguments import Option, Request
-    from agent.cli.asking import Asking, Notice
 
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
 
 
 def join(request: Request) -> int:
-    from agent.cli import bootstrap
-
     return bootstrap.run(as_worker(request, _tell))
 
 
-def preflight(request: Request) -> int:
-    from agent.cli import preflight
-
+def preflight_phase(request: Request) -> int:
     return preflight.show(as_worker(request, _tell))
 
 
-def reset(request: Request) -> int:
-    from agent.cli import kubeadm_documents as documents
-    from agent.cli import reset
-    from agent.cli.asking import Asking
-    from agent.cli.machine import open_or_imagine
-    from agent.sources.kubeadm import phases
-
+def reset_node(request: Request) -> int:
     documents.refuse_beside_config(request)
     asking = Asking()
     configuration = documents.reset_configuration(request, open_or_imagine(request), asking)
@@ -61,13 +62,6 @@ def reset(request: Request) -> int:
 
 
 def upgrade_node(request: Request) -> int:
-    from agent.cli import kubeadm_documents as documents
-    from agent.cli import upgrade
-    from agent.cli.asking import Asking
-    from agent.cli.checking import checks_of_kubeadm
-    from agent.cli.machine import open_or_imagine
-    from agent.sources.kubeadm import phases
-
     documents.refuse_beside_config(request)
     asking = Asking()
     configuration = documents.upgrade_configuration(request, open_or_imagine(request), asking)
@@ -106,11 +100,6 @@ def version(request: Request) -> int:
 
 def validate(request: Request) -> int:
     """As kubeadm: nothing of the machine or the cluster is looked at."""
-    from agent.cli.asking import Asking, tell_report
-    from agent.cli.given import given_file
-    from agent.cli.machine import open_or_imagine
-    from agent.sources.kubeadm.validating import validated
-
     document = given_file(request, join_options.CONFIG, open_or_imagine(request))
     tell_report(validated(document.shown, document.read()), Asking())
     say("ok")
@@ -119,11 +108,6 @@ def validate(request: Request) -> int:
 
 def _release(request: Request) -> str:
     """Of the kubelet where it is to stay; without one, the newest that is known here."""
-    from agent.cli.machine import open_or_imagine, runs_programs
-    from agent.host.errors import HostError
-    from agent.sources.kubelet.node import NEWEST
-    from agent.sources.kubelet.placement import Placement
-
     unknown = f"v1.{NEWEST}.0"
     host, path = open_or_imagine(request), Placement(None).kubelet_path
     if not runs_programs(request):
@@ -136,41 +120,8 @@ def _release(request: Request) -> str:
     return found[0] if found else unknown
 
 
-def as_worker(request: Request, notice: Notice) -> Request:
-    """Return the request without the options that kubeadm heeds only beside --control-plane.
-
-    Raises BadUsage for --control-plane itself, and for such options beside --config, as kubeadm does.
-    """
-    if request.has(join_options.CONTROL_PLANE):
-        raise BadUsage(
-            f"{join_options.CONTROL_PLANE.name}: a Windows machine cannot be part of the control plane; "
-            "leave it out",
-            where=join_options.CONTROL_PLANE.name,
-        )
-    for option in join_options.OF_CONTROL_PLANE:
-        if request.has(option):
-            _check_of_control_plane(request, option)
-            if request.value(option, "") not in ("", join_options.USUAL_BIND_PORT):
-                alone = f"has no effect without {join_options.CONTROL_PLANE.name}"
-                notice(f"warning: {option.name} {alone}: this machine joins as a worker")
-    ignored = {option.name for option in join_options.OF_CONTROL_PLANE}
-    return request.with_values({name: value for name, value in request.values.items() if name not in ignored})
-
-
-def _check_of_control_plane(request: Request, option: Option) -> None:
-    """Raises BadUsage."""
-    value = request.value(option, "")
-    if request.has(join_options.CONFIG):
-        fault = f"it cannot stand beside {join_options.CONFIG.name}, whose file says this"
-        raise BadUsage(f"{option.name}: {fault}", where=option.name)
-    if option is join_options.BIND_PORT and not re.fullmatch("[0-9]{1,9}", value):
-        raise BadUsage.of(option.name, value, "expected the number of a port, such as 6443")
-
-
 def _check_endpoint(request: Request, asking: Asking) -> None:
     """Raises BadUsage for --cri-socket that is no URL; a configuration's has been checked before."""
-    from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_warning
-
     option, given = join_options.CRI_SOCKET, request.value(join_options.CRI_SOCKET, "")
     if given and (fault := endpoint_fault(given)):
         raise BadUsage(f"{option.name}: {fault}", where=option.name)

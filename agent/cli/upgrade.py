@@ -7,19 +7,14 @@ afterwards is what it was before.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
-from agent.cli.asking import Asking
-from agent.cli.checking import ignored_checks
-from agent.cli.command_line import called
-from agent.cli.failure import BadUsage, Refused
+from agent.cli import bootstrap, joined_node, options, vacating
+from agent.cli.failure import BadUsage
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
-from agent.sources.kubeadm.model import Discovery, JoinConfiguration
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
@@ -33,8 +28,6 @@ _KUBELET = "kubelet"
 
 
 def run(request: Request) -> int:
-    from agent.cli import bootstrap
-
     if request.has(options.KUBERNETES_VERSION):
         text = (
             f"upgrade has no option {options.KUBERNETES_VERSION.name}, since it fetches nothing: bring the "
@@ -64,32 +57,6 @@ def _give_back(host: Host) -> None:
         log.write(line)
 
     vacating.give_back(host, joined_node.name(host), notice)
-
-
-def asking_to_upgrade(request: Request, host: Host) -> Asking:
-    """Raises Refused where no node is that joined."""
-    for path in (KUBELET_CONF, ARGUMENTS_FILE):
-        if host.files.observe(path) is None:
-            raise Refused(
-                f"this machine is no node that has joined a cluster of kubeadm's: there is no {path}; "
-                f"{called(request)} {options.IGNITION.name} with another {options.KUBELET.name} upgrades "
-                "a node of an Ignition",
-                where=str(path),
-            )
-    registration = joined_node.registration(host)
-    upgrading = kubeadm_documents.upgrade_configuration(request, host)
-    configuration = JoinConfiguration(
-        Discovery(file=str(KUBELET_CONF)),
-        registration,
-        timeouts=upgrading.timeouts,
-        patches_directory=request.value(join_options.PATCHES, upgrading.patches_directory),
-    )
-    name = joined_node.name(host)
-    if request.has(options.DRY_RUN):
-        vacating.tell_what_would_go(request, host, name)
-    vacating.is_asked(request)
-    aside = partial(vacating.vacated, request, host, name)
-    return Asking(ignored_checks(request), join=configuration, beside=True, aside=aside)
 
 
 def _as_it_is(host: Host) -> Mapping[str, str]:

@@ -15,20 +15,15 @@ from typing import TYPE_CHECKING
 
 from agent.cli import options, values
 from agent.cli.asking import Asking, tell_report
-from agent.cli.bootstrap import fit_for
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
+from agent.cli.current_node import refuse_node_of_ignition
 from agent.cli.engine_run import recorded
 from agent.cli.executables import kubelet_in_place
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
-from agent.cli.inputs import (
-    USER_DATA,
-    asking_for,
-    confirmation,
-    refuse_node_of_ignition,
-)
-from agent.cli.join_configuration import check_options
+from agent.cli.inputs import asking_for, confirmation
+from agent.cli.join_configuration import as_worker, check_options
 from agent.cli.join_options import CONFIG
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubeadm_commands import kubeadm_request
@@ -38,14 +33,15 @@ from agent.cli.outstanding import THE_JOIN, THE_REST
 from agent.cli.plan_documents import user_data_document
 from agent.cli.progress import display
 from agent.cli.streams import say, tell
-from agent.cli.under_kubeadm import as_worker
+from agent.cli.wanted import fit_for
 from agent.engine import run as engine
 from agent.host.reboot_reasons import is_renamed
 from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
-from agent.sources import cloudconfig
+from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, WrittenFile, instance_data
+from agent.sources.node_titles import USER_DATA
 from agent.spec import Command as CommandWant
 from agent.spec import File, HostName, Key, Specification
 
@@ -308,8 +304,6 @@ def _with_what_stays(failure: Failure | KeyboardInterrupt) -> Failure:
 
 
 def _of_ignition(name: str, raw: bytes, fetch: IgnitionFetch, largest_file: int) -> cloudconfig.Outcome:
-    from agent.sources import ignition
-
     outcome = ignition.load(name, raw, fetch, ignition.Limits.of_files(largest_file))
     if outcome.configuration is not None and not cloudconfig.recognised(outcome.configuration):
         raise BadInput.of(

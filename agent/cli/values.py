@@ -12,6 +12,7 @@ from agent.cli.failure import BadUsage
 from agent.quoting import in_quotes
 from agent.redaction import register_name
 from agent.sources import node_names
+from agent.sources.ignition import LARGEST_FILE
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
 
@@ -94,8 +95,6 @@ def largest_file(request: Request) -> int:
     """Of an Ignition, unpacked; in bytes."""
     option = options.MAX_FILE_SIZE
     if not request.has(option):
-        from agent.sources.ignition import LARGEST_FILE  # what joins reads no Ignition
-
         return LARGEST_FILE
     given = request.value(option, "")
     found = quantity(given)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
+from agent.cli.documents import document
 from agent.cli.failure import DONE
 from agent.cli.options import LICENSES
 from agent.cli.streams import say
@@ -32,8 +34,6 @@ def show(request: Request) -> int:
         "platform": _platform(),
     }
     if request.wants_json:
-        from agent.cli.documents import document
-
         say(document(**facts, **({"licenses": licenses()} if request.has(LICENSES) else {})))
     else:
         commit = f"commit {built.commit}" if built.commit else "from source"
@@ -46,7 +46,5 @@ def _platform() -> str:
         version = sys.getwindowsversion()
         return f"Windows {version.major}.{version.minor}.{version.build} amd64"
     else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
-        import os
-
         system = os.uname()
         return f"{system.sysname} {system.release} {system.machine}"

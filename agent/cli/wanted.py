@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING
 from agent import log_runner as log_runner_program
 from agent.cli import options, values
 from agent.cli.asking import tell_report
+from agent.cli.checking import (
+    ADMINISTRATOR_CHECK,
+    errors_beforehand,
+    machine_findings,
+    refuse_unfit,
+    runtime_service,
+)
+from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
+from agent.cli.inputs import require_document
+from agent.cli.join import node_to_join
 from agent.cli.kinds_of_document import refuse_another_kind
-from agent.cli.kubelet_program import said_release
+from agent.cli.kubelet_program import kubelet_program, said_release
 from agent.cli.log_running import log_runner
 from agent.cli.platform_identity import platform_identity
 from agent.cli.run_log import SOURCE
+from agent.sources import ignition, worker
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.kubelet.placement import Placement
 from agent.spec import EventSource, Specification
@@ -29,7 +40,6 @@ if TYPE_CHECKING:
 
 _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
 """By which OpenShift's other programs know the service as theirs."""
-_CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,25 @@ def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram
     return Wishes(ask, node, placement)
 
 
+def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
+    """What is wanted of this machine. Raises BadUsage, and Refused for a machine that is not fit."""
+    if not host.access.is_administrator() and ADMINISTRATOR_CHECK not in asking.ignored:
+        # Known at once; a document may have to be fetched first.
+        refuse_unfit(machine_findings(request, host, asking, None), asking)
+    specification = asked_for(request, host, asking, is_run=True)
+    refuse_unfit(machine_findings(request, host, asking, specification), asking)
+    return specification
+
+
+def asked_for(request: Request, host: Host, asking: Asking, *, is_run: bool = False) -> Specification:
+    """Raises BadUsage, and for a run Refused where the machine is unfit whatever the cluster will say."""
+    require_document(request, asking)
+    program = kubelet_program(request, host, asking)
+    if is_run and asking.join is not None:
+        refuse_unfit(errors_beforehand(request, host, asking), asking)
+    return wanted_node(request, host, asking, lambda: wishes(request, host, asking, program))
+
+
 def with_event_source(specification: Specification, placement: Placement) -> Specification:
     """Our log runner stays on the machine, and carries the texts of our own events as well."""
     path = placement.log_runner_path
@@ -68,13 +97,8 @@ def with_event_source(specification: Specification, placement: Placement) -> Spe
 def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[], Wishes]) -> Specification:
     """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer."""
     if asking.join is not None:
-        from agent.cli.join import node_to_join
-
         specification, wished = node_to_join(request, host, asking, wish)
         return with_event_source(specification, wished.placement)
-    from agent.cli.fetching import IgnitionFetch
-    from agent.sources import ignition, worker
-
     document = given_file(request, asking.ignition, host)
     fetch = IgnitionFetch(request, asking.notice, asking.fetched)
     refuse_another_kind(document, options.IGNITION, host)
@@ -85,16 +109,6 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
     tell_report(compiled.report, asking)
     assert compiled.specification is not None, "a report without errors comes with a specification"
     return with_event_source(compiled.specification, wished.placement)
-
-
-def runtime_service(request: Request, asking: Asking) -> str:
-    """Empty for none: a service of another name is not guessed where the runtime is not containerd."""
-    if asking.join is not None and not request.has(options.CONTAINER_RUNTIME):
-        socket = asking.join.node_registration.cri_socket
-        if socket and socket.rpartition("/")[2] != _CONTAINERD_PIPE and not socket.startswith("unix:"):
-            return ""
-    given = request.value(options.CONTAINER_RUNTIME, Placement(None).runtime_service)
-    return "" if given == "none" else given
 
 
 def _node(request: Request, host: Host) -> Node:

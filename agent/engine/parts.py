@@ -38,6 +38,8 @@ PREPARED = "prepared"
 """What every node needs, put on a machine or an image."""
 CONFIGURED = "configured"
 """What a NodeConfiguration says that somebody gave on the machine."""
+OF_OPERATOR = "services"
+"""What the ConfigMap of OpenShift's operator wants."""
 AUDITED = "audit"
 """What an audit put right that nobody here had made."""
 LASTING = (PREPARED, CONFIGURED)

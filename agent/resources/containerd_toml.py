@@ -9,8 +9,11 @@ as it was.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import tomlkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
@@ -69,8 +72,6 @@ class Setting:
 
 def parsed(text: str) -> Table:
     """Raises NotReadable for what is no TOML, or of a schema that is not known here."""
-    import tomllib
-
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
@@ -96,8 +97,6 @@ def value(document: Table, name: str) -> str | None:
 
 def written(text: str, names: Sequence[str]) -> Iterator[Setting]:
     """The same as it stands in the text. Raises NotReadable."""
-    import tomlkit
-
     try:
         document = tomlkit.parse(text)
         for name in names:
@@ -127,8 +126,6 @@ def edited(text: str, wanted: Mapping[str, str | None]) -> str:
 
 def given_back(text: str, names: Sequence[str], before: Sequence[Setting]) -> str:
     """With these as they were, and without what was not there. Raises NotReadable."""
-    import tomlkit
-
     there = {setting.place for setting in before}
 
     def edit(document: Any) -> None:
@@ -145,10 +142,6 @@ def given_back(text: str, names: Sequence[str], before: Sequence[Setting]) -> st
 
 def _judged(text: str, edit: Edit) -> str:
     """The same is done to what the text means: that has to be what the edited one means."""
-    import tomllib
-
-    import tomlkit
-
     try:
         meant = tomllib.loads(text)
         edit(meant)
@@ -191,8 +184,6 @@ def _at(document: Table, place: Place) -> Any:
 
 
 def _put(document: MutableMapping[str, Any], place: Place, wish: Any) -> None:
-    import tomlkit
-
     table = document
     for step in place[:-2]:
         if step not in table:

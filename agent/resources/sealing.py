@@ -7,6 +7,7 @@ All of these go through here on their way to the journal, the inventory and an a
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def is_secret(document: str) -> bool:
 def sealed(host: Host, document: str) -> str:
     if not is_secret(document):
         return document
-    from base64 import urlsafe_b64encode
 
     def seal(found: re.Match[str]) -> str:
         return f"://{_MARK}{urlsafe_b64encode(host.access.sealed(found[1].encode())).decode()}@"
@@ -37,8 +37,6 @@ def sealed(host: Host, document: str) -> str:
 def unsealed(host: Host, document: str) -> str:
     if f"://{_MARK}" not in document:
         return document
-    from base64 import urlsafe_b64decode
-
     return _SEALED.sub(
         lambda found: f"://{host.access.unsealed(urlsafe_b64decode(found[1])).decode()}@", document
     )

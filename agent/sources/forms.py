@@ -6,6 +6,7 @@ expected there. Values are never quoted: any of them may be a secret.
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
@@ -169,8 +170,6 @@ class Checking:
             return
 
     def _unknown(self, form: Fields, key: str, place: Place) -> None:
-        import difflib  # most documents are right
-
         close = difflib.get_close_matches(key[:60], form.forms, 1)
         meant = f"; is {close[0]} meant?" if close else ""
         message = f"there is no field {quoted_key(key)} here"

@@ -6,6 +6,7 @@ has a metadata service, at an address that only its machines reach; a function o
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -64,8 +65,6 @@ def identity(platform: str, machine: Machine, ask: Ask) -> Identity:
         return Identity()
     if wanted not in _RULES:
         known = sorted({*_RULES, *_OWN_NAME} - {""})
-        import difflib
-
         close = difflib.get_close_matches(wanted[:40], known, 1)
         advice = f"maybe {close[0]} is meant" if close else f"use one of {', '.join(known)}"
         raise UnknownPlatform(f"{quoted(platform)} is no platform that is known; {advice}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from agent.redaction import has_secret
 from agent.secret_fields import registers_secrets
 from agent.spec.host_name import HOST_NAME, is_named
+from agent.spec.proxy import proxy_variables
 from agent.spec.want import Key, Want
 
 if TYPE_CHECKING:
@@ -107,6 +108,4 @@ class Service(Want):
 def _of_proxy(others: Iterable[Want]) -> Mapping[str, str]:
     if not any(each.kind == "proxy" for each in others):
         return {}
-    from agent.spec.proxy import proxy_variables  # few machines have one
-
     return proxy_variables(others)

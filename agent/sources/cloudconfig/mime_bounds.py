@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from email import message_from_bytes
 from typing import TYPE_CHECKING
 
 from agent.sources.cloudconfig.unpacking import Unreadable
@@ -67,8 +68,6 @@ def _nesting_headers(text: bytes) -> Iterator[bytes]:
 
 def _delimiter(headers: list[bytes]) -> re.Pattern[bytes]:
     """Return a pattern of the lines that begin a part."""
-    from email import message_from_bytes
-
     named = []
     for header in headers:
         boundary = message_from_bytes(header).get_boundary()

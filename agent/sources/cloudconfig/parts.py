@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass, field
+from email import message_from_bytes
 from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
@@ -126,8 +127,6 @@ def template_of(part: Part, text: str) -> Part:
 
 def _parts_of(name: str, data: bytes, findings: Findings) -> Iterator[Part]:
     """Raises Refused, and Unreadable for what is out of bounds."""
-    from email import message_from_bytes
-
     check_bounds(data)
     number = 0
     for message in message_from_bytes(data.lstrip()).walk():

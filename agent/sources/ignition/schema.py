@@ -8,6 +8,7 @@ types, without nulls and empty defaults, all versions in the shape of the newest
 from __future__ import annotations
 
 import copy
+import difflib
 import enum
 import functools
 from collections.abc import Callable, Mapping
@@ -327,8 +328,6 @@ class Reader(Check):
     def _warn_of_unknown(self, key: str, struct: Struct, known: Layout) -> None:
         if self._findings.full_of_warnings:
             return self.warn("", key)
-        import difflib  # most documents are right
-
         later = [field for field in struct.fields if field.name == key]
         if later and later[0].since > self.minor:
             advice = f"it is ignored, because it came with minor version {later[0].since}"

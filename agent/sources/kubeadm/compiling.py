@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from agent.sources.kubelet.decisions import notes_of
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
 from agent.sources.kubelet.paths import UnusablePath, path_on_windows
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, install_directory_fault
+from agent.sources.node_titles import title_of_node
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Certificates, Credentials, Directory, Effect, File, Inline, Key, Note, Specification
@@ -183,7 +183,7 @@ class _Compilation:
             Certificates(folders.certificates(references)),
             windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
         ]
-        return Specification.of(wants, self.notes, _title(self.name, self.found.server))
+        return Specification.of(wants, self.notes, title_of_node(self.name, self.found.server))
 
     def _files(self, own: NodesOwn, given: KubeletArguments) -> Iterator[File]:
         found = self.found
@@ -229,13 +229,3 @@ class _Compilation:
 
     def _refuse(self, about: str, message: str) -> None:
         self.report += Report((Entry(Severity.ERROR, message, about),))
-
-
-def _title(name: str, server: str) -> str:
-    return f"node {name} of the cluster at {server}"
-
-
-def node_in(title: str) -> str:
-    """Which node has that title; empty for what is no join's."""
-    found = re.fullmatch(_title(r"([a-z0-9.-]+)", r"\S+"), title)
-    return found[1] if found else ""

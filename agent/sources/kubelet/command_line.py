@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -199,8 +200,6 @@ def _fraction(text: str) -> str:
 def _list(text: str) -> Iterator[str]:
     if not text:
         return
-    import csv
-
     try:
         yield from next(csv.reader([text], strict=True))
     except (csv.Error, StopIteration):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from fractions import Fraction
 
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30}))"
@@ -23,8 +20,6 @@ def quantity(text: str) -> Fraction | None:
     if found is None:
         return None
     # It imports for longer than most documents take to be read, in which there is no amount.
-    from fractions import Fraction
-
     number = Fraction(found["number"].rstrip("."))
     suffix = found["suffix"] or ""
     if suffix.endswith("i"):

@@ -33,7 +33,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append("read")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("agent.cli.bootstrap.wanted_node", tell)
+    monkeypatch.setattr("agent.cli.wanted.wanted_node", tell)
     return read
 
 

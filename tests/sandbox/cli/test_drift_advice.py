@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.engine.parts import AUDITED
+from agent.engine.parts import AUDITED, OF_OPERATOR
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.port import ServiceDefinition
 from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.cli.given import WORKER, Machine, program
-from service import followed, operator_services, routed
+from service import followed, routed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +90,7 @@ def test_what_the_cluster_wants_is_the_resident_services(
 
 
 def test_what_openshifts_operator_wants_is_its_daemons(machine: Machine) -> None:
-    make(machine, operator_services.PART, "ConfigMap ns/windows-services-1")
+    make(machine, OF_OPERATOR, "ConfigMap ns/windows-services-1")
     told = "the operator's daemon (wmcb controller) repairs it while its service runs"
     assert drift(machine) == [f"file {FILE} comes from ConfigMap ns/windows-services-1: {told}"]
 

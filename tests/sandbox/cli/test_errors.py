@@ -116,7 +116,7 @@ def test_an_interruption_is_told_as_one(machine: Machine, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("agent.resources.service._start", interrupt)
     assert error(machine.wmcb(*machine.node, "--output=json"))["kind"] == "interrupted"
-    monkeypatch.setattr("agent.cli.bootstrap.asked_for", interrupt)
+    monkeypatch.setattr("agent.cli.wanted.asked_for", interrupt)
     assert error(machine.wmcb(*machine.node, "--output=json"))["kind"] == "interrupted"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.engine.machine_lock import COMMAND_LOCK, LOCK
+from agent.engine.parts import OF_OPERATOR
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import AccessDenied, host_error
@@ -23,7 +24,6 @@ from agent.sources.trusted_certificates import trusted
 from agent.spec import EnvironmentVariable, Specification
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_upgrade import OWN
-from service.operator_services import PART
 from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok, status
 from unit.kube.conftest import server
 
@@ -253,7 +253,7 @@ def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(
     operated: Operated, server: ApiServer
 ) -> None:
     wanted = Specification.of([EnvironmentVariable("SITE", "lab")])
-    make_so(operated.host, wanted, "test", Silent(), part=PART)
+    make_so(operated.host, wanted, "test", Silent(), part=OF_OPERATOR)
     patched = operated.patches(server)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert done.code == 0, done.err
@@ -290,7 +290,7 @@ def test_a_clean_up_removes_every_variable_that_is_watched(
     for name in VARIABLES:
         environment.set(name, "any value")
     wanted = Specification.of([EnvironmentVariable("HTTP_PROXY", "http://proxy.example:3128/", secret=True)])
-    make_so(operated.host, wanted, "test", Silent(), part=PART)
+    make_so(operated.host, wanted, "test", Silent(), part=OF_OPERATOR)
     server.at(CONFIG_MAPS, ok({"metadata": {}, "items": THREE_VERSIONS}))
     patched = operated.patches(server, version)
     done = operated.wmcb("cleanup", *AS_OPERATOR)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from agent.cli import under_kubeadm
+from agent.cli import join_configuration
 from agent.cli.asking import Asking
 from agent.cli.failure import BadUsage
 from agent.cli.join import runtime_endpoint_of
@@ -74,7 +74,7 @@ def check_join(machine: Machine, row: dict[str, Any], words: list[str]) -> None:
     """As far as no cluster is asked."""
     told: list[str] = []
     try:
-        request = under_kubeadm.as_worker(kubeadm_request(words), told.append)
+        request = join_configuration.as_worker(kubeadm_request(words), told.append)
         configuration = configuration_of(request, machine.host, Asking(notice=told.append))
     except BadUsage as fault:
         check(row, accepted=False, said=fault)

@@ -24,6 +24,7 @@ from agent.sources.node_configuration.kinds.values import (
 )
 from agent.sources.node_configuration.model import LOG_RUNNER
 from agent.spec import HealthCheck, Restart, Service, StartType
+from agent.spec.foreign_endpoint import ForeignEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,8 +239,6 @@ class _Services:
             here = (*place, at)
             yield _service(checking, given, here), here
             if "hostEndpoints" in given:
-                from agent.spec.foreign_endpoint import ForeignEndpoint  # few services have one
-
                 program = PureWindowsPath(text(given["program"])).name
                 for index, endpoint in enumerate(texts(given["hostEndpoints"])):
                     yield ForeignEndpoint(endpoint, program), (*here, "hostEndpoints", index)

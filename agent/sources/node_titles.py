@@ -1,0 +1,19 @@
+"""What the engine calls the node that a machine is: its title says of which document or cluster."""
+
+from __future__ import annotations
+
+import re
+
+USER_DATA = "user data"
+"""How the title of what user data made begins."""
+
+
+def title_of_node(name: str, server: str) -> str:
+    """Return the title of a node that joins a cluster."""
+    return f"node {name} of the cluster at {server}"
+
+
+def name_in_title(title: str) -> str:
+    """Return the name of the node that has this title; empty where it did not join a cluster."""
+    found = re.fullmatch(title_of_node(r"([a-z0-9.-]+)", r"\S+"), title)
+    return found[1] if found else ""
