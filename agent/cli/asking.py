@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agent.cli.arguments import Option
     from agent.cli.failure import BadUsage
     from agent.sources.kubeadm.model import JoinConfiguration
+    from agent.sources.kubelet.node import Kubelet, Node
+    from agent.sources.kubelet.placement import Placement
     from agent.sources.report import Report
 
     Notice = Callable[[str], None]
@@ -60,6 +62,20 @@ class Asking:
         if check not in self.ignored:
             raise objection
         self.warn(str(objection))
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is wanted whatever a document says."""
+
+    ask: Callable[[], Kubelet]
+    node: Node
+    placement: Placement
+
+    @property
+    def release(self) -> Kubelet:
+        """Of the kubelet; waited for where it has not answered yet. Raises BadUsage."""
+        return self.ask()
 
 
 def last_of(failures: Sequence[Failure]) -> Failure:

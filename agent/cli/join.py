@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from agent.cli.arguments import Request
+    from agent.cli.asking import Wishes
     from agent.cli.join_cluster import JoinCluster
-    from agent.cli.wanted import Wishes
     from agent.host.port import Host
     from agent.spec import Want
 

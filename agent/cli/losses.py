@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from agent.engine.planning import Change, Difference, Plan
     from agent.host.port import Host
+    from agent.preflight import Finding
 
 _GOING = (Action.REMOVE, Action.GIVE_BACK)
 _MOST = 10_000
@@ -64,6 +65,17 @@ class Losses:
             fields = ", ".join(field_in_words(each.field) for each in different)
             yield f"goes: {change.target.key}, which somebody has changed since ({fields})"
         yield from (f"stays: {key.name}, which {why}" for key, why in self.staying.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    losses: Losses
+    remarks: Sequence[str]
+    """Of the losses, too, a line each."""
+    interrupted: int | None
+    """After how many steps the last run was cut off."""
+    checks: Sequence[Finding]
+    """Of preflight, those that a run would warn of or stop at."""
 
 
 def losses(host: Host, plan: Plan) -> Losses:

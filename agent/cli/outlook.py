@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.cli import plan_documents, shown_plan
@@ -12,7 +11,7 @@ from agent.cli.colours import Colours
 from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import WARNING, Foreseen
 from agent.cli.looking import ELEVATE, looking
-from agent.cli.losses import Losses, losses
+from agent.cli.losses import Outlook, losses
 from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
@@ -30,17 +29,6 @@ if TYPE_CHECKING:
     from agent.preflight import Finding
     from agent.resources.kind import State
     from agent.spec import Key, Specification
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    losses: Losses
-    remarks: Sequence[str]
-    """Of the losses, too, a line each."""
-    interrupted: int | None
-    """After how many steps the last run was cut off."""
-    checks: Sequence[Finding]
-    """Of preflight, those that a run would warn of or stop at."""
 
 
 def foreseen_of(host: Host, plan: Plan) -> Foreseen:

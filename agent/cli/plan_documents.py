@@ -66,8 +66,7 @@ from agent.redaction import redacted_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent.cli.losses import Losses
-    from agent.cli.outlook import Outlook
+    from agent.cli.losses import Losses, Outlook
     from agent.cli.shown_plan import Logs
     from agent.engine.planning import Change, Difference, Plan
     from agent.engine.repairing import Outlook as Repair

@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
+    from agent.cli.asking import Asking, Wishes
     from agent.cli.kubelet_program import KubeletProgram
-    from agent.cli.wanted import Wishes
     from agent.host.port import Host
     from agent.spec import Specification
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
     from agent.cli.colours import Colours
-    from agent.cli.outlook import Outlook
+    from agent.cli.losses import Outlook
     from agent.engine.planning import Change, Plan
     from agent.engine.run import Done, Standing, Status
     from agent.host.port import ServiceState

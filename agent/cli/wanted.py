@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
 from agent.cli import options, values
-from agent.cli.asking import tell_report
+from agent.cli.asking import Wishes, tell_report
 from agent.cli.checking import (
     ADMINISTRATOR_CHECK,
     errors_beforehand,
@@ -40,20 +40,6 @@ if TYPE_CHECKING:
 
 _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
 """By which OpenShift's other programs know the service as theirs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What is wanted whatever a document says."""
-
-    ask: Callable[[], Kubelet]
-    node: Node
-    placement: Placement
-
-    @property
-    def release(self) -> Kubelet:
-        """Of the kubelet; waited for where it has not answered yet. Raises BadUsage."""
-        return self.ask()
 
 
 def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Wishes:
