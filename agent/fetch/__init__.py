@@ -1,8 +1,18 @@
 """Fetching over http and https: bounded in time and memory, patient with what passes, clear about the rest.
 
-Made of the standard library alone. `requests` comes with certifi's list of authorities, which it wants to
-find as a file, where what counts is the machine's own store; its time-outs bound each wait and never the
-whole; and what makes a failure clear, OpenSSL's code, lies four exceptions deep in it. It takes three times
-as long to import, urllib3 alone twice. What is left of both is http.client, which with the package email it
-reads headers by costs as much again as all that is here; so answers are read here too.
+Built on `requests` (`session.py`). Ours is what it does not have: a deadline over retries and redirects, a
+name look-up that ends, limits of size, going on where a body broke off, Go's rules for proxies, no way from
+https to http, and failures in words that say what to do.
 """
+
+import platform
+import sys
+
+import certifi
+
+# While it is imported, requests asks for the path of a list of authorities, which the exe does not carry. No
+# connection of ours uses one.
+certifi.where = str
+if sys.platform == "win32":
+    # truststore asks while it is imported. platform asks WMI for that: 0.4 s under Wine.
+    platform.system = lambda: "Windows"

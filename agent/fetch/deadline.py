@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import socket
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -33,16 +35,25 @@ class SystemClock:
         time.sleep(seconds)
 
 
+class TimeIsUp(Exception):
+    """A limit has ended, or `stop` was called. It is no OSError, so that requests and urllib3 let it pass."""
+
+
 class Deadline:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._end = math.inf
+        self.stopped = False
+        self.waker: socket.socket | None = None
+        """Readable after `stop`, inside `stoppable`."""
+        self._wakes: socket.socket | None = None
+        self._lock = threading.Lock()
 
     def left(self) -> float:
-        """Seconds; raises TimeoutError when there are none."""
+        """Return the seconds until the nearest limit. Raises TimeIsUp when there are none."""
         left = self._end - self._clock.monotonic()
-        if left <= 0:
-            raise TimeoutError
+        if left <= 0 or self.stopped:
+            raise TimeIsUp
         return left
 
     @contextmanager
@@ -53,9 +64,31 @@ class Deadline:
         self._end = min(outer, end)
         try:
             yield
-        except TimeoutError:
-            if end >= outer:
+        except TimeIsUp:
+            if end >= outer or self.stopped:
                 raise  # for whoever set that limit to explain
             raise Failed(f"{failing} within {in_seconds(round(seconds, 1))}", transient=True) from None
         finally:
             self._end = outer
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """What is done inside ends at once by `stop`.
+
+        Not by shutting the connection down: what waits for it on Windows waits on until the server answers.
+        """
+        self.waker, self._wakes = socket.socketpair()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.waker.close()
+                self._wakes.close()
+                self.waker = self._wakes = None
+
+    def stop(self) -> None:
+        """End whatever waits, from any thread, and let nothing more begin."""
+        self.stopped = True
+        with self._lock:
+            if self._wakes:
+                self._wakes.send(b"x")

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes, in_seconds
-from agent.fetch import address, authorities
-from agent.fetch.answer import Answer
+from agent.fetch import address, trust
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.failure import Failed
-from agent.fetch.messages import Headers, basic, described, request_head
 from agent.fetch.proxies import DIRECT, Proxies
-from agent.fetch.route import Route
+from agent.fetch.session import Answer, Headers, Server, Session, Waits, basic, described
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from agent.fetch.address import Address
     from agent.fetch.deadline import Clock
 
-_SEND_SECONDS = 30.0
+BLOCK = 1 << 20
+"""The largest piece that comes at once. What breaks off before the first is whole is asked for again."""
+_STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"')
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 
 _GOOD = {200, 204}
@@ -99,7 +99,6 @@ class Fetcher:
         """`notice` is told, in a line for a person, of a failure after which it is asked again and again."""
         self._clock = clock or SystemClock()
         self._notice = notice
-        self._contexts: dict[tuple[bytes, ...], ssl.SSLContext] = {}
 
     def blocks(
         self, request: Request, limits: Limits, begun: Begun | None = None
@@ -108,17 +107,11 @@ class Fetcher:
 
         What was `begun` is gone on with, and counts what comes. Whoever has enough before the end closes it.
         """
-        trust = partial(self._trusting, request.authorities)
-        return _Fetching(request, limits, trust, self._clock, self._notice, begun or Begun()).blocks()
+        return _Fetching(request, limits, self._clock, self._notice, begun or Begun()).blocks()
 
     def body(self, request: Request, limits: Limits) -> bytes:
         """The same at once. Raises Failed."""
         return b"".join(self.blocks(request, limits))
-
-    def _trusting(self, additional: tuple[bytes, ...]) -> ssl.SSLContext:
-        if additional not in self._contexts:
-            self._contexts[additional] = authorities.trusting(additional)
-        return self._contexts[additional]
 
 
 class _Fetching:
@@ -128,14 +121,12 @@ class _Fetching:
         self,
         request: Request,
         limits: Limits,
-        trust: Callable[[], ssl.SSLContext],
         clock: Clock,
         notice: Callable[[str], None],
         begun: Begun,
     ) -> None:
         self._request = request
         self._limits = limits
-        self._trust = trust
         self._clock = clock
         self._notice = notice
         self._deadline = Deadline(clock)
@@ -148,7 +139,7 @@ class _Fetching:
             while True:
                 try:
                     with closing(self._followed(origin)) as answer:
-                        for block in answer.blocks(self._deadline, self._limits.silence):
+                        for block in _blocks(answer):
                             self._count(block)
                             yield block
                             effort = self._effort()
@@ -187,19 +178,10 @@ class _Fetching:
         raise Failed(f"{origin.place} redirects more than {self._limits.redirects} times")
 
     def _asked(self, there: Address, origin: Address) -> Answer:
-        proxy = self._request.proxies.proxy(there)
-        route = Route(there, proxy, self._trust, self._trust)
-        headers = (*self._headers(there, origin), *route.headers_for_proxy)
-        head = request_head(self._request.method, route.target, headers)
-        wire = route.opened(self._deadline)
-        try:
-            with self._deadline.within(_SEND_SECONDS, f"{there.place} does not take the request"):
-                wire.send(head)
-            with self._deadline.within(self._limits.answer, f"no answer from {there.place}"):
-                return Answer(wire, self._request.method, there.place)
-        except BaseException:
-            wire.close()
-            raise
+        trusted = partial(trust.machine_and, self._request.authorities)
+        server = Server(there, self._request.proxies.proxy(there), trusted, trusted)
+        waits = Waits(self._deadline, self._limits.answer, self._limits.silence)
+        return Session(server).ask(self._request.method, there.target, self._headers(there, origin), waits)
 
     def _headers(self, there: Address, origin: Address) -> Headers:
         headers = {
@@ -228,7 +210,8 @@ class _Fetching:
             raise _refused(answer, there, self._clock.time())
         if answer.size is not None and self._begun.received + answer.size > self._limits.size:
             raise TooLarge(self._limits.size)
-        self._begun.tag = answer.tag
+        tag = answer.header("ETag")
+        self._begun.tag = tag if _STRONG_TAG.fullmatch(tag) else ""
         if answer.size is not None:
             self._begun.size = self._begun.received + answer.size
         return answer
@@ -241,6 +224,20 @@ class _Fetching:
             raise _refused(answer, there, self._clock.time())
         received = in_bytes(self._begun.received)
         raise Changed(f"{there.place} broke off after {received} and cannot go on from there")
+
+
+def _blocks(answer: Answer) -> Iterator[bytes]:
+    gathered: list[bytes] = []
+    size = 0
+    for piece in answer.pieces():
+        gathered.append(piece)
+        size += len(piece)
+        while size >= BLOCK:
+            whole = b"".join(gathered)
+            gathered, size = [whole[BLOCK:]], size - BLOCK
+            yield whole[:BLOCK]
+    if size:
+        yield b"".join(gathered)
 
 
 class _Effort:

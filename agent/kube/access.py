@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem
-from agent.fetch import authorities
+from agent.fetch import trust
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.failure import NotUsable
 from agent.kube.key_files import TEMPORARY
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from cryptography.x509 import Certificate
 
-    from agent.fetch.messages import Headers
+    from agent.fetch.session import Headers
+    from agent.fetch.trust import Trust
     from agent.kube.key_files import KeyFiles
 
 _NO_TOKEN = re.compile(r"[^\x21-\x7e]")
@@ -72,20 +73,21 @@ class Access:
         except ValueError:
             return None
 
-    def context(self) -> ssl.SSLContext:
-        """For TLS with the server. Raises NotUsable."""
-        context = self._trust()
+    def trust(self) -> Trust:
+        """Return who may vouch for the server, by contexts that also show who asks. Raises NotUsable."""
+        if not self.authorities and not self.insecure:
+            return lambda: (self._identified(trust.machine()),)
+        context = self._identified(trust.unverified() if self.insecure else self._own())
+        return lambda: (context,)
+
+    def _identified(self, context: ssl.SSLContext) -> ssl.SSLContext:
         if self.certificate:
             self._identify(context)
         return context
 
-    def _trust(self) -> ssl.SSLContext:
-        if self.insecure:
-            return authorities.trusting_anybody()
-        if not self.authorities:
-            return authorities.trusting(())
+    def _own(self) -> ssl.SSLContext:
         try:
-            return authorities.trusting_only((self.authorities,))
+            return trust.only((self.authorities,))
         except FetchFailed:
             raise NotUsable(f"{self.name}: its certificate authority is no certificate in PEM form") from None
 

@@ -1,4 +1,4 @@
-"""Connections that are open and idle, for the next request that may go over them."""
+"""Sessions whose connections stay open, for the next request that may go over them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent.fetch.session import Session
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from agent.fetch.address import Address
-    from agent.kube.connection import Connection
+    from agent.fetch.session import Server
 
 
 @registers_secrets
@@ -34,7 +35,7 @@ class Kept:
     """Any thread may use it."""
 
     def __init__(self) -> None:
-        self._idle: dict[Way, list[Connection]] = {}
+        self._sessions: dict[Way, Session] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -45,19 +46,16 @@ class Kept:
     ) -> None:
         self.close()
 
-    def put(self, way: Way, connection: Connection) -> None:
+    def session(self, way: Way, server: Server) -> Session:
+        """Return the session of this way; `server` is for a new one."""
         with self._lock:
-            self._idle.setdefault(way, []).append(connection)
-
-    def take(self, way: Way) -> Connection | None:
-        with self._lock:
-            idle = self._idle.get(way)
-            return idle.pop() if idle else None
+            if way not in self._sessions:
+                self._sessions[way] = Session(server, keeps_open=True)
+            return self._sessions[way]
 
     def close(self) -> None:
-        """Ends those that nobody is using."""
+        """Close the connections that are idle."""
         with self._lock:
-            idle, self._idle = self._idle, {}
-        for connections in idle.values():
-            for connection in connections:
-                connection.close()
+            sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            session.close()

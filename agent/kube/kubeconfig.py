@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from agent import documents
-from agent.fetch import address, authorities
+from agent.fetch import address, trust
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
@@ -229,7 +229,7 @@ class Kubeconfig:
     def _check_authority(self, cluster: Cluster) -> None:
         try:
             if cluster.authority:
-                authorities.trusting_only((cluster.authority,))
+                trust.only((cluster.authority,))
         except FetchFailed:
             self._refuse("cluster.certificate-authority", "it is no certificate in PEM form")
 

@@ -1,34 +1,37 @@
-"""The way to one API server: whom it leads to, who asks, and the connections that are kept."""
+"""Requests to one API server: where it is, who asks, and what one attempt takes."""
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from agent.fetch import address, authorities
+from agent.fetch import address, trust
+from agent.fetch.deadline import Deadline
 from agent.fetch.failure import Failed as FetchFailed
-from agent.fetch.route import Route
+from agent.fetch.failure import NotTrusted as FetchNotTrusted
+from agent.fetch.session import Server, Session, Waits
 from agent.kube import explanations
-from agent.kube.answers import plain
-from agent.kube.connection import Connection, Request
+from agent.kube.answers import plain, refusal
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
 from agent.kube.kept import Kept, Way
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from agent.fetch.address import Address
     from agent.fetch.deadline import Clock
     from agent.fetch.proxies import Proxies
+    from agent.fetch.session import Answer, Headers
     from agent.kube.access import Access
-    from agent.kube.connection import Reply
     from agent.kube.limits import Limits
 
 JSON = "application/json"
+_ERRORS = 300
 _USER_AGENT = f"wmcb/{RELEASE}"
 
 
@@ -52,6 +55,17 @@ class Asked:
     @property
     def described(self) -> str:
         return f"{self.method} {plain(self.path)}"
+
+
+@registers_secrets
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int
+    body: bytes = field(repr=False)
+    wait: float
+    """Seconds that the server asks to be left alone for."""
+    ahead: float | None = None
+    """By how many seconds this machine's clock is ahead of the server's; None where that does not say."""
 
 
 class Transport:
@@ -80,25 +94,64 @@ class Transport:
         """By a connection that is there, if the server has not closed it since, or else by a new one. `share`
         tells how much of so many seconds there is. Raises Failed.
         """
-        request = self.request(asked)
-        while asked.repeatable and (connection := self._kept.take(self._way)):
-            try:
-                return self._over(connection, request, limits, share)
-            except Unreachable as fault:
-                if not fault.transient:
-                    raise
-        connection = self.connected(share(limits.attempt))
+        once = partial(self._once, asked, limits, share)
+        if not asked.repeatable:
+            return once(Session(self._server))
+        waits = self._waits(asked, limits, share)
         try:
-            return self._over(connection, request, limits, share)
+            return once(self._kept.session(self._way, self._server), waits)
         except Unreachable as fault:
-            fault.transient = fault.transient and asked.repeatable
+            if not (fault.transient and waits.reused):
+                raise
+        return once(Session(self._server))
+
+    def lines(
+        self, asked: Asked, limits: Limits, seconds: float, deadline: Deadline
+    ) -> Generator[bytes, None, None]:
+        """Each line of the answer as soon as it is there, until the answer ends, or for `seconds`; over a
+        connection of its own. Raises Failed, and TimeIsUp where the deadline is stopped.
+        """
+        waits = Waits(deadline, limits.answer, limits.silence, min(limits.attempt, seconds))
+        end = self._clock.monotonic() + seconds
+        with _own_failures(), closing(self._asked(Session(self._server), asked, waits)) as answer:
+            if answer.status >= _ERRORS:
+                reply = self._read(answer, limits)
+                raise refusal(self.place, asked.described, reply.status, reply.body, reply.wait)
+            try:
+                with deadline.within(seconds, f"nothing from {self.place}"):
+                    yield from self._split(answer, limits)
+            except (FetchFailed, Unreachable):
+                if self._clock.monotonic() < end:
+                    raise
+
+    def _waits(self, asked: Asked, limits: Limits, share: Callable[[float], float]) -> Waits:
+        answer = limits.answer_to(asked.method)
+        return Waits(Deadline(self._clock), answer, limits.silence, share(limits.attempt))
+
+    def _once(
+        self,
+        asked: Asked,
+        limits: Limits,
+        share: Callable[[float], float],
+        session: Session,
+        waits: Waits | None = None,
+    ) -> Reply:
+        waits = waits or self._waits(asked, limits, share)
+        seconds = waits.connect + share(limits.attempt_at(asked.method))
+        whole = waits.deadline.within(seconds, f"no whole answer from {self.place}")
+        try:
+            with _own_failures(), whole, closing(self._asked(session, asked, waits)) as answer:
+                return self._read(answer, limits)
+        except Unreachable as fault:
+            fault.transient = fault.transient and (asked.repeatable or not waits.sent)
             raise
 
-    def connected(self, seconds: float) -> Connection:
-        """A new one. Raises Failed."""
-        return Connection(self._route, self.place, self._clock, seconds)
+    def _asked(self, session: Session, asked: Asked, waits: Waits) -> Answer:
+        # The server's URL may have a path of its own, where one address stands for many clusters.
+        before = self._there.target.partition("?")[0].rstrip("/")
+        return session.ask(asked.method, before + asked.target, self._headers(asked), waits, asked.body)
 
-    def request(self, asked: Asked) -> Request:
+    def _headers(self, asked: Asked) -> Headers:
         """Raises NotUsable."""
         headers = {
             "Host": self._there.named,
@@ -108,10 +161,34 @@ class Transport:
             **dict(self._access.headers()),
         }
         if asked.method != "GET":
-            headers |= {"Content-Type": asked.content, "Content-Length": str(len(asked.body))}
-        # The server's URL may have a path of its own, where one address stands for many clusters.
-        before = self._there.target.partition("?")[0].rstrip("/")
-        return Request(asked.method, before + asked.target, tuple(headers.items()), asked.body)
+            headers["Content-Type"] = asked.content
+        return tuple(headers.items())
+
+    def _read(self, answer: Answer, limits: Limits) -> Reply:
+        body = bytearray()
+        for piece in answer.pieces():
+            body += piece
+            self._check(len(body), limits.size)
+        now, theirs = self._clock.time(), answer.moment()
+        return Reply(answer.status, bytes(body), answer.wait(now), None if theirs is None else now - theirs)
+
+    def _split(self, answer: Answer, limits: Limits) -> Iterator[bytes]:
+        gathered = bytearray()
+        for piece in answer.pieces():
+            first, *more = piece.split(b"\n")
+            gathered += first
+            self._check(len(gathered), limits.line)
+            if more:
+                whole, gathered = bytes(gathered), bytearray(more.pop())
+                yield from filter(None, (whole, *more))
+
+    def _check(self, size: int, most: int) -> None:
+        if size > most:
+            raise Unreachable(f"the answer of {self.place} is larger than {most:,} bytes")
+
+    def deadline(self) -> Deadline:
+        """Return one by which a watch can be stopped."""
+        return Deadline(self._clock)
 
     def explained(self, fault: Failed) -> Failed:
         """With what to do about it, where that depends on who asks and who is trusted."""
@@ -120,17 +197,6 @@ class Transport:
         if isinstance(fault, Unauthorized):
             return explanations.of_unauthorized(fault, self._access, self.place, self._clock)
         return fault
-
-    def _over(
-        self, connection: Connection, request: Request, limits: Limits, share: Callable[[float], float]
-    ) -> Reply:
-        try:
-            return connection.ask(request, limits, share(limits.attempt_at(request.method)))
-        finally:
-            if connection.open:
-                self._kept.put(self._way, connection)
-            else:
-                connection.close()
 
     @cached_property
     def _way(self) -> Way:
@@ -146,16 +212,11 @@ class Transport:
         )
 
     @cached_property
-    def _route(self) -> Route:
-        context = self._access.context()
-        given = (self._access.authorities,) if self._access.authorities else ()
-        return Route(
-            self._there,
-            self._proxy,
-            lambda: context,
-            lambda: authorities.trusting(given),
-            self._access.server_name,
-        )
+    def _server(self) -> Server:
+        access = self._access
+        given = (access.authorities,) if access.authorities else ()
+        in_proxy = partial(trust.machine_and, given)
+        return Server(self._there, self._proxy, access.trust(), in_proxy, access.server_name)
 
     @cached_property
     def _proxy(self) -> Address | None:
@@ -165,3 +226,13 @@ class Transport:
             return self._proxies.proxy(self._there)
         except FetchFailed as fault:
             raise NotUsable(str(fault)) from None
+
+
+@contextmanager
+def _own_failures() -> Iterator[None]:
+    try:
+        yield
+    except FetchNotTrusted as fault:
+        raise NotTrusted(str(fault), fault.doubt, fault.place, fault.signer) from None
+    except FetchFailed as fault:
+        raise Unreachable(str(fault), transient=fault.transient, wait=fault.wait) from None

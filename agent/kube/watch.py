@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent.kube.answers import at, of_status, read_object, refusal, text_at
+from agent.fetch.deadline import TimeIsUp
+from agent.kube.answers import at, of_status, read_object, text_at
 from agent.kube.effort import chance
 from agent.kube.failure import Failed, NotAnApiServer
 from agent.kube.transport import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from agent.kube.answers import Json
-    from agent.kube.connection import Connection
     from agent.kube.limits import Limits
     from agent.kube.transport import Transport
 
@@ -51,24 +52,26 @@ class Watch:
         self._path = path
         self._version = version
         self._selectors = selectors
-        self._connection: Connection | None = None
-        self._stopped = False
+        self._deadline = transport.deadline()
 
     def events(self, seconds: float = math.inf) -> Iterator[Event]:
         """Ends when the server ends it, and after `seconds`. Raises Failed; Gone for a version too old."""
         asked = self._asked(seconds)
         try:
-            for line in self._lines(asked, seconds):
-                yield self._event(line, asked)
+            limits = replace(self._limits, silence=_SILENCE)
+            lines = self._transport.lines(asked, limits, seconds, self._deadline)
+            with self._deadline.stoppable(), closing(lines):
+                for line in lines:
+                    yield self._event(line, asked)
+        except TimeIsUp:
+            pass  # by `stop`
         except Failed as fault:
-            if not self._stopped:
+            if not self._deadline.stopped:
                 raise self._transport.explained(fault) from None
 
     def stop(self) -> None:
         """From any thread: ends the events, also while they are waited for."""
-        self._stopped = True
-        if self._connection:
-            self._connection.abort()
+        self._deadline.stop()
 
     def _asked(self, seconds: float) -> Asked:
         chosen = _SHORTEST + round((_LONGEST - _SHORTEST) * chance())
@@ -81,21 +84,6 @@ class Watch:
             **self._selectors,
         }
         return Asked("GET", self._path, query)
-
-    def _lines(self, asked: Asked, seconds: float) -> Generator[bytes, None, None]:
-        request = self._transport.request(asked)
-        # A connection of its own: it is closed by whoever no longer wants to wait.
-        self._connection = connection = self._transport.connected(min(self._limits.attempt, seconds))
-        try:
-            if self._stopped:
-                return
-            answer = connection.begun(request, self._limits)
-            if answer.status >= _ERRORS:
-                reply = connection.rest(answer, self._limits)
-                raise refusal(self._transport.place, asked.described, reply.status, reply.body, reply.wait)
-            yield from connection.lines(answer, replace(self._limits, silence=_SILENCE), seconds)
-        finally:
-            connection.close()
 
     def _event(self, line: bytes, asked: Asked) -> Event:
         try:

@@ -33,7 +33,7 @@ from lab.standin_kubelet import StandinKubelet
 from lab.web import Page
 from unit.ansible.requests import SERVING, address, request_for
 from windows.exe import SHIPPED
-from windows.test_fetching import WINDOWS_TRUST
+from windows.test_fetching import trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -249,12 +249,6 @@ def user_data(cluster: Cluster, url: str, authority: str) -> dict[str, Any]:
     return {"secret": {"namespace": cluster.namespace, "name": "worker-user-data", "key": "userData"}}
 
 
-def trust_windows_too(node: Node, authority: Authority) -> None:
-    """As a company's own authority is, which it distributes to its machines."""
-    node.copy_in(authority.certificate, r"C:\given\authority.crt")
-    assert node.python("-c", WINDOWS_TRUST, r"C:\given\authority.crt").code == 0
-
-
 def publish(web: Web, path: str, content: bytes) -> dict[str, str]:
     """As a source that names it by its checksum."""
     web.pages[path] = Page(content)
@@ -431,7 +425,7 @@ def test_a_kubeadm_cluster_and_a_node_that_fails_beside_one_that_does_not(
     """
     kept = tokens(cluster)
     kubelet = kubernetes.kubelet().read_bytes()
-    trust_windows_too(node, web_authority)
+    trust(node, web_authority)
     control_host.knows(NAME, door, wmcb_kubelet={"release": "cluster"})
     document = tmp_path / "node.yaml"
     document.write_text(NAMING)

@@ -10,7 +10,7 @@ from cluster.test_join import Joiner, check_joined
 from lab.cluster.cluster import CLUSTER_INFO
 from lab.fixtures import secure_web, web_authority
 from lab.web import Page
-from windows.test_fetching import WINDOWS_TRUST
+from windows.test_fetching import trust
 
 if TYPE_CHECKING:
     from lab.certificates import Authority
@@ -79,9 +79,7 @@ def test_a_web_server_that_windows_trusts(
     assert "which is not trusted here" in refused.err
     assert secure_web.requests == []
 
-    joiner.machine.copy_in(web_authority.certificate, r"C:\authority.crt")
-    trusted = joiner.machine.python("-c", WINDOWS_TRUST, r"C:\authority.crt")
-    assert trusted.code == 0, trusted.err
+    trust(joiner.machine, web_authority)
     done = join(joiner, secure_web.url(PATH))
     assert done.code == 0, done.err
     check_joined(joiner)

@@ -113,7 +113,6 @@ class BareMachine:
         download(node)
         trust(node, authority)
         routes.install(node)
-        roots.remember(node)
         self.hns = Hns(node)
         self.firewall, self.features, self.defender = Firewall(node), Features(node), Defender(node)
         self.clock = StandinKubelet(node, r"C:\given\w32time.exe", address="127.0.0.1:10123")

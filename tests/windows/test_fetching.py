@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lab import repository
+from lab import repository, roots
 from lab.standin_kubelet import StandinKubelet
 from lab.web import Page
 from windows.exe import DOWNLOADED, download
@@ -31,14 +31,13 @@ crypt32.CertOpenStore.argtypes = w.LPVOID, w.DWORD, w.LPVOID, w.DWORD, w.LPCWSTR
 crypt32.CertAddEncodedCertificateToStore.argtypes = w.HANDLE, w.DWORD, w.LPCSTR, w.DWORD, w.DWORD, w.LPVOID
 crypt32.CertCloseStore.argtypes = w.HANDLE, w.DWORD
 der = ssl.PEM_cert_to_DER_cert(open(sys.argv[1]).read())
-GROUP_POLICY, SYSTEM_PROVIDER, REPLACE = 0x80000, 10, 3
-store = crypt32.CertOpenStore(SYSTEM_PROVIDER, 0, None, GROUP_POLICY, "Root")
+LOCAL_MACHINE, SYSTEM_PROVIDER, REPLACE = 0x20000, 10, 3
+store = crypt32.CertOpenStore(SYSTEM_PROVIDER, 0, None, LOCAL_MACHINE, "Root")
 assert store, ctypes.get_last_error()
 added = crypt32.CertAddEncodedCertificateToStore(store, 1, der, len(der), REPLACE, None)
 assert added, ctypes.get_last_error()
 crypt32.CertCloseStore(store, 0)
 """
-"""What a group policy does. What is added to the machine's own store, Wine forgets."""
 
 
 @pytest.fixture
@@ -70,6 +69,8 @@ def plan(machine: Node, document: bytes, *words: str, **environment: str) -> Res
 
 
 def trust(node: Node, authority: Authority) -> None:
+    """What `certutil -addstore Root` does."""
+    roots.remember(node)
     node.copy_in(authority.certificate, r"C:\authority.crt")
     done = node.python("-c", WINDOWS_TRUST, r"C:\authority.crt")
     assert done.code == 0, done.err

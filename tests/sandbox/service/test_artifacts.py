@@ -11,7 +11,7 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
 from agent.engine.state_folder import StateFolder
-from agent.fetch.answer import BLOCK
+from agent.fetch.fetching import BLOCK
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.sources.node_configuration import compile_node, read
 from agent.spec import Inline

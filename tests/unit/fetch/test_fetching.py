@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from agent.fetch import answer as answers
 from agent.fetch.failure import Failed
-from agent.fetch.fetching import Fetcher, Limits, Request
+from agent.fetch.fetching import BLOCK, Fetcher, Limits, Request
 from agent.fetch.proxies import Proxies
 from unit.fetch.quick_clock import QuickClock, StillClock
 from unit.fetch.servers import Server, after, answer, closed_port, ok, raw, reset, silent
@@ -369,16 +368,16 @@ class TestGoingOn:
 
     def _first_part(self, *headers: str) -> bytes:
         whole = raw("HTTP/1.1 200 OK", f"Content-Length: {len(self.BODY)}", *headers, body=self.BODY)
-        return whole[: -answers.BLOCK // 2]
+        return whole[: -BLOCK // 2]
 
     def _rest(self, start: int) -> bytes:
         told = f"Content-Range: bytes {start}-{len(self.BODY) - 1}/{len(self.BODY)}"
         return answer("206 Partial Content", self.BODY[start:], told, self.TAG)
 
     def test_only_the_rest_is_asked_for(self) -> None:
-        with Server(self._first_part(self.TAG), self._rest(answers.BLOCK)) as server:
+        with Server(self._first_part(self.TAG), self._rest(BLOCK)) as server:
             assert fetched(server.url(), Limits()) == self.BODY
-        assert server.header("Range") == f"bytes={answers.BLOCK}-"
+        assert server.header("Range") == f"bytes={BLOCK}-"
         assert server.header("If-Range") == '"one"'
 
     @pytest.mark.parametrize(
@@ -407,7 +406,7 @@ class TestGoingOn:
     def test_patience_begins_anew_with_what_has_come(self) -> None:
         clock = StillClock()
         later = answer("503 Later")
-        script = [later] * 6 + [self._first_part(self.TAG)] + [later] * 5 + [self._rest(answers.BLOCK)]
+        script = [later] * 6 + [self._first_part(self.TAG)] + [later] * 5 + [self._rest(BLOCK)]
         with Server(*script) as server:
             assert fetched(server.url(), Limits(patience=12), clock) == self.BODY
         assert sum(clock.slept) > 20
@@ -444,17 +443,17 @@ class TestLimits:
         assert str(caught.value) == f"no answer from {server.place} within 0.3 seconds"
 
     def test_a_body_comes_in_blocks_and_is_not_held(self) -> None:
-        with Server(ok(b"x" * (3 * answers.BLOCK + 5))) as server:
+        with Server(ok(b"x" * (3 * BLOCK + 5))) as server:
             sizes = [len(block) for block in Fetcher().blocks(Request(server.url()), IMPATIENT)]
-        assert sum(sizes) == 3 * answers.BLOCK + 5
-        assert max(sizes) <= answers.BLOCK
+        assert sum(sizes) == 3 * BLOCK + 5
+        assert max(sizes) <= BLOCK
         assert len(sizes) == 4
 
     def test_a_reader_who_has_enough_ends_the_connection(self) -> None:
         ended = threading.Event()
 
         def watched(_server: Server, connection: socket.socket, _: str) -> None:
-            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (2 * answers.BLOCK))
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (2 * BLOCK))
             try:
                 while connection.recv(1):
                     pass

@@ -434,9 +434,7 @@ def test_whoever_answers_is_believed(tmp_path: Path) -> None:
 def test_the_authorities_of_the_system_are_not_the_clusters(
     monkeypatch: pytest.MonkeyPatch, server: ApiServer
 ) -> None:
-    monkeypatch.setattr(
-        "agent.fetch.authorities.trusting", lambda _: pytest.fail("the system's were asked for")
-    )
+    monkeypatch.setattr("agent.fetch.trust.machine", lambda: pytest.fail("the system's were asked for"))
     with client(server) as asking:
         assert asking.find(NODE) is None
 

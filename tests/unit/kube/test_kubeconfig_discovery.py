@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.fetch import authorities
+from agent.fetch import trust
 from agent.kube import kubeconfig
 from agent.kube.discovery import Discovery
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Refused, Unreachable
@@ -18,8 +18,7 @@ from unit.fetch.servers import closed_port
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, Answer, ApiServer, kubeconfig_of, ok, status
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
 OTHER = issue("other", authority=True)
@@ -107,10 +106,7 @@ def test_another_address_in_cluster_info(trial: Trial) -> None:
 
 
 def test_an_authority_out_of_cluster_info(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    def system(_: Iterable[bytes]) -> ssl.SSLContext:
-        return authorities.trusting_only([ROOT.pem])
-
-    monkeypatch.setattr("agent.fetch.authorities.trusting", system)
+    monkeypatch.setattr("agent.fetch.trust.machine", lambda: trust.only([ROOT.pem]))
     assert trial.found(cluster="").cluster().authority == ROOT.pem
 
 
@@ -166,7 +162,7 @@ def test_what_is_refused_before_anything_is_asked(
 
 
 def test_no_authority_at_all(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.fetch.authorities.trusting", lambda _: authorities.trusting_only([ROOT.pem]))
+    monkeypatch.setattr("agent.fetch.trust.machine", lambda: trust.only([ROOT.pem]))
     trial.server.at(CLUSTER_INFO, status(403))
     with pytest.raises(NotUsable, match=r"has no certificate authority .* has none either"):
         trial.found(cluster="")
@@ -192,7 +188,7 @@ def test_a_refusal_that_stays(trial: Trial) -> None:
 
 @pytest.fixture
 def system_trusts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.fetch.authorities.trusting", lambda _: authorities.trusting_only([ROOT.pem]))
+    monkeypatch.setattr("agent.fetch.trust.machine", lambda: trust.only([ROOT.pem]))
 
 
 @pytest.mark.usefixtures("system_trusts")
@@ -229,10 +225,11 @@ def test_what_is_not_to_be_had_from_a_url(
     assert "hidden=1" not in str(caught.value)
 
 
-def test_whom_the_system_does_not_trust(trial: Trial) -> None:
-    with pytest.raises(Unreachable, match="which is not trusted here"):
-        trial.discovery.by_url(f"{trial.server.url}/discovery.conf")
-    assert trial.server.asked == []
+def test_whom_the_system_does_not_trust(tmp_path: Path) -> None:
+    with ApiServer(serving(tmp_path, issue("api", ROOT), ROOT)) as server:
+        with pytest.raises(Unreachable, match="which is not trusted here"):
+            Trial(server).discovery.by_url(f"{server.url}/discovery.conf")
+        assert server.asked == []
 
 
 def test_nobody_answers(trial: Trial) -> None:

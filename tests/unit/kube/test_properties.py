@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any, Self, cast
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.fetch.deadline import SystemClock
+from agent.fetch.dialer import Stream
+from agent.fetch.proxies import DIRECT
 from agent.kube import kubeconfig, pins, tokens
+from agent.kube.access import Access
 from agent.kube.answers import at, items_at, of_status, refusal, text_at
-from agent.kube.connection import Connection, Request
 from agent.kube.discovery import Discovery
 from agent.kube.failure import Failed, NotUsable
 from agent.kube.limits import Limits
+from agent.kube.transport import Asked, Transport
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from agent.fetch.route import Route
     from agent.kube.answers import Json
 
 
@@ -131,29 +135,25 @@ def test_any_status(status: dict[str, Any]) -> None:
     assert 0 <= fault.wait <= 3600
 
 
-class Said:
-    """A connection over which that much is said, in pieces, and no more."""
+@contextmanager
+def saying(data: bytes) -> Iterator[Transport]:
+    """To a server that says that much to each request, and no more."""
+    opened: list[socket.socket] = []
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+    def dial(*_: object, **__: object) -> Stream:
+        plain, its = socket.socketpair()
+        ours = Stream(fileno=plain.detach())
+        opened.extend((ours, its))
+        its.sendall(data)
+        its.shutdown(socket.SHUT_WR)
+        return ours
 
-    def send(self, data: bytes) -> None: ...
-
-    def receive(self, size: int) -> bytes:
-        size = min(size, 7)
-        data, self._data = self._data[:size], self._data[size:]
-        return data
-
-    def abort(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def opened(self, _: object) -> Said:
-        return self
-
-
-def connection(data: bytes) -> Connection:
-    return Connection(cast("Route", Said(data)), "h:1", SystemClock(), 9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agent.fetch.session.dial", dial)
+        patch.setattr("agent.fetch.session._Connection._secured", lambda _, stream, *__: stream)
+        yield Transport(Access("https://h:1", insecure=True), DIRECT, SystemClock())
+    for each in opened:
+        each.close()
 
 
 HEADS = st.sampled_from(
@@ -174,15 +174,10 @@ BODIES = st.lists(
 
 @given(HEADS, BODIES, st.sampled_from([3, 1000]))
 def test_any_answer(head: bytes, body: bytes, size: int) -> None:
-    limits = Limits(size=size)
-    asked = Request("GET", "/", ())
-    told(lambda: connection(head + body).ask(asked, limits, 9))
-
-    def follow() -> list[bytes]:
-        watching = connection(head + body)
-        return list(watching.lines(watching.begun(asked, limits), limits, 9))
-
-    lines = told(follow)
+    limits, asked = Limits(size=size), Asked("GET", "/")
+    with saying(head + body) as transport:
+        told(lambda: transport.reply(asked, limits, lambda seconds: seconds))
+        lines = told(lambda: list(transport.lines(asked, limits, 9, transport.deadline())))
     assert lines is None or not any(b"\n" in line for line in lines)
 
 

@@ -1,9 +1,8 @@
-"""Why TLS with a server does not come about, in words that say what to do."""
+"""Why TLS with a server fails, in words that say what to do: by type and code alone."""
 
 from __future__ import annotations
 
 import ssl
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,18 +10,22 @@ from agent.certificates import host_names, is_valid_at, load_der, printable_name
 from agent.fetch.failure import Doubt, Failed, NotTrusted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cryptography.x509 import Certificate
 
-# OpenSSL's X509_V_ERR_*; Python has no names for them.
-_NOT_IN_TIME = {9, 10}
-_SIGNED_BY_ITSELF = 18
-_NOT_KNOWN = {2, 7, 19, 20, 21}
+# OpenSSL's X509_V_ERR_*, for which Python has no names, and what CryptoAPI answers instead.
+_CERT_E_EXPIRED = 0x800B0101
+_CERT_E_UNTRUSTEDROOT, _CERT_E_CHAINING, _TRUST_E_CERT_SIGNATURE = 0x800B0109, 0x800B010A, 0x80096004
+_CERT_E_CN_NO_MATCH, _CERT_E_WRONG_USAGE = 0x800B010F, 0x800B0110
+_NOT_IN_TIME = {9, 10, _CERT_E_EXPIRED}
+_NOT_KNOWN = {2, 7, 18, 19, 20, 21, _CERT_E_UNTRUSTEDROOT, _CERT_E_CHAINING, _TRUST_E_CERT_SIGNATURE}
 """Among them a wrong signature: an authority of that name is known, but it was another that signed."""
-_NOT_FOR_SERVERS = 26
-_NOT_THIS_NAME = {62, 64}
+_NOT_FOR_SERVERS = {26, _CERT_E_WRONG_USAGE}
+_NOT_THIS_NAME = {62, 64, _CERT_E_CN_NO_MATCH}
 _TOO_WEAK = {66, 67, 68}
+_CRYPTOAPI = 0x80000000
+"""From here on a code is CryptoAPI's."""
 
 # The last is all that OpenSSL 3.5 says, Python 3.14's, of one that speaks before it is spoken to.
 _NOT_TLS = {
@@ -40,8 +43,6 @@ _MOST_NAMES = 8
 _REMEDY = (
     "if that is right, add it to the authorities to trust, or to this machine's trusted root certificates"
 )
-_PUBLIC_ON_WINDOWS = " (a public one Windows itself adds when Invoke-WebRequest opens the URL in PowerShell)"
-"""Many that it trusts it fetches when they are first needed, and only by programs that leave it to judge."""
 
 
 def of_session(fault: ssl.SSLError, place: str) -> Failed:
@@ -58,57 +59,60 @@ def of_session(fault: ssl.SSLError, place: str) -> Failed:
     return Failed(f"TLS with {place} fails ({fault.reason or 'no reason given'})")
 
 
-def of_certificate(
-    fault: ssl.SSLCertVerificationError,
-    place: str,
-    context: ssl.SSLContext,
-    look: Callable[[], Sequence[bytes]],
-) -> NotTrusted:
-    """`look` fetches the certificates that the server shows, its own first; it may fail."""
-    try:
-        shown = _readable(look())
-    except (Failed, OSError):
-        shown = []
-    known = _readable(context.get_ca_certs(binary_form=True))
-    why = _seen(fault.verify_code, shown, known) if shown else None
-    doubt = _doubt(fault.verify_code)
-    signer = printable_name(shown[-1].issuer) if shown and doubt is Doubt.AUTHORITY else ""
-    return NotTrusted(f"the certificate of {place} {why or _unseen(fault)}", doubt, place, signer)
-
-
-def _doubt(code: int) -> Doubt:
+def doubt_of(fault: ssl.SSLCertVerificationError) -> Doubt:
+    code = _code(fault)
     if code in _NOT_IN_TIME:
         return Doubt.TIME
     if code in _NOT_THIS_NAME:
         return Doubt.NAME
-    return Doubt.AUTHORITY if code == _SIGNED_BY_ITSELF or code in _NOT_KNOWN else Doubt.OTHER
+    return Doubt.AUTHORITY if code in _NOT_KNOWN else Doubt.OTHER
 
 
-def _seen(code: int, shown: Sequence[Certificate], known: Iterable[Certificate]) -> str | None:
-    if code in _NOT_IN_TIME:
+def of_certificate(
+    fault: ssl.SSLCertVerificationError, place: str, known: Iterable[bytes], shown: Iterable[bytes]
+) -> NotTrusted:
+    """`known` are the authorities of the document, `shown` what the server shows, its own first; each may be
+    empty.
+    """
+    doubt, chain = doubt_of(fault), _readable(shown)
+    why = _seen(doubt, chain, _readable(known)) if chain else None
+    signer = printable_name(chain[-1].issuer) if chain and doubt is Doubt.AUTHORITY else ""
+    return NotTrusted(f"the certificate of {place} {why or _unseen(fault)}", doubt, place, signer)
+
+
+def _code(fault: ssl.SSLCertVerificationError) -> int:
+    # truststore sets none where the server shows no certificate at all.
+    return getattr(fault, "verify_code", 0)
+
+
+def _seen(doubt: Doubt, shown: Sequence[Certificate], known: Sequence[Certificate]) -> str | None:
+    if doubt is Doubt.TIME:
         return _untimely(shown, known)
-    if code in _NOT_THIS_NAME:
+    if doubt is Doubt.NAME:
         return _misnamed(shown[0])
-    if code == _SIGNED_BY_ITSELF:
+    if doubt is Doubt.AUTHORITY and shown[0].issuer == shown[0].subject:
         return f"is one that it signed itself ({printable_name(shown[0].subject)}); {_REMEDY}"
-    if code in _NOT_KNOWN:
-        return _unknown(shown, known)
-    return None
+    return _unknown(shown, known) if doubt is Doubt.AUTHORITY else None
 
 
 def _unseen(fault: ssl.SSLCertVerificationError) -> str:
-    if fault.verify_code == _NOT_FOR_SERVERS:
+    code = _code(fault)
+    if code in _NOT_FOR_SERVERS:
         return "is not meant for a server"
-    if fault.verify_code in _TOO_WEAK:
+    if code in _TOO_WEAK:
         return "or that of its authority has a key or a signature that is too weak"
-    return f"is not trusted: {fault.verify_message} (OpenSSL's verify error {fault.verify_code})"
+    if code >= _CRYPTOAPI:
+        return f"is not trusted (Windows' error {code:#x})"
+    return f"is not trusted: {fault.verify_message} (OpenSSL's verify error {code})"
 
 
-def _untimely(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
+def _untimely(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str | None:
     now = datetime.now(UTC)
     issuers = {certificate.issuer for certificate in shown}
     chain = [*shown, *(certificate for certificate in known if certificate.subject in issuers)]
-    late = next((certificate for certificate in chain if not is_valid_at(certificate, now)), shown[0])
+    late = next((certificate for certificate in chain if not is_valid_at(certificate, now)), None)
+    if late is None:
+        return None  # an authority that only this machine knows
     name = printable_name(late.subject)
     which = "" if late is shown[0] else f"has an authority ({name}) whose own certificate "
     clock = f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC"
@@ -136,8 +140,7 @@ def _unknown(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
             f"is signed by {missing}; an authority of that name is trusted here, but with another key: "
             "perhaps what names it was made for another cluster, or before this one was made anew"
         )
-    public = _PUBLIC_ON_WINDOWS if sys.platform == "win32" else ""
-    return f"is signed by {missing}, which is not trusted here; {_REMEDY}{public}"
+    return f"is signed by {missing}, which is not trusted here; {_REMEDY}"
 
 
 def _readable(found: Iterable[bytes]) -> list[Certificate]:

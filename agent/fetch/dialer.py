@@ -1,0 +1,158 @@
+"""TCP connections, made and used within a deadline.
+
+urllib3's own wait for a name server without a limit, give each of a name's addresses all of the time, and
+bound each wait, never the whole.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import select
+import socket
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agent.fetch.deadline import TimeIsUp
+from agent.fetch.failure import Failed, of_connection, of_name
+
+if TYPE_CHECKING:
+    from agent.fetch.address import Address
+    from agent.fetch.deadline import Deadline
+
+_ATTEMPT_SECONDS = 2.0
+"""For each of a name's addresses at least: the first may be of a network that leads nowhere."""
+_DIGITS = "0123456789."
+_RECORDS = 1 << 18
+"""Bytes that are received at once for TLS; one record, each time, would take as long."""
+
+
+class _Found(NamedTuple):
+    """An address that a name stands for, as the system tells it."""
+
+    family: int
+    kind: int
+    protocol: int
+    name: str
+    place: tuple[object, ...]
+
+
+class Stream(socket.socket):
+    """A connection each of whose waits ends with the deadline of the request that uses it, by TimeIsUp.
+
+    TLS is put over it in memory (urllib3's SSLTransport), which so waits here as well.
+    """
+
+    deadline: Deadline
+    _limited = 0.0
+    """Seconds that the system was last told to wait at most."""
+
+    def settimeout(self, _: float | None) -> None:
+        """Ignore what urllib3 says."""
+
+    def limit(self, seconds: float) -> None:
+        self._limited = seconds
+        super().settimeout(None if math.isinf(seconds) else seconds)
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        if data:
+            self._limit_to_deadline()
+            try:
+                super().sendall(data, flags)
+            except TimeoutError:
+                raise TimeIsUp from None
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        """Receive all that has come: TLS asks for a record, and takes more."""
+        self._wait()
+        try:
+            return super().recv(max(size, _RECORDS), flags)
+        except TimeoutError:
+            raise TimeIsUp from None
+
+    def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
+        self._wait()
+        try:
+            return super().recv_into(buffer, size, flags)
+        except TimeoutError:
+            raise TimeIsUp from None
+
+    def _wait(self) -> None:
+        left = self._limit_to_deadline()
+        if self.deadline.waker:
+            ready, _, _ = select.select([self, self.deadline.waker], [], [], left)
+            if self not in ready or self.deadline.stopped:
+                raise TimeIsUp
+
+    def _limit_to_deadline(self) -> float:
+        """To a hundredth: to tell the system takes as long as to receive."""
+        left = self.deadline.left()
+        if abs(left - self._limited) > self._limited / 100:
+            self.limit(left)
+        return left
+
+
+def dial(there: Address, place: str, deadline: Deadline, *, called: str = "") -> Stream:
+    """Connect to the first address that answers. `place` names `there` in errors, and `called` says whose
+    host name it is. Raises Failed, or TimeIsUp.
+    """
+    first: Exception | None = None
+    addresses = _addresses(there, place, deadline, called)
+    for index, found in enumerate(addresses):
+        left = deadline.left()
+        seconds = max(left / (len(addresses) - index), min(_ATTEMPT_SECONDS, left))
+        try:
+            return _opened(found, seconds)
+        except TimeoutError:
+            first = first or TimeIsUp()
+        except OSError as fault:
+            first = first or of_connection(place, fault)
+    raise first or Failed(f"the name {called}{there.host} has no address", transient=True)
+
+
+def _opened(found: _Found, seconds: float) -> Stream:
+    opened = Stream(found.family, found.kind, found.protocol)
+    try:
+        opened.limit(seconds)
+        opened.connect(found.place)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> list[_Found]:
+    try:
+        if ":" in there.host or not there.host.strip(_DIGITS):
+            return _looked_up(there)  # an address needs no name server
+        return _looked_up_in_time(there, deadline)
+    except socket.gaierror as fault:
+        raise of_name(f"{called}{there.host}", fault) from None
+    except OSError as fault:
+        raise of_connection(place, fault) from None
+
+
+def _looked_up(there: Address) -> list[_Found]:
+    found = socket.getaddrinfo(there.host, there.port, type=socket.SOCK_STREAM)
+    return [_Found(*one) for one in found]
+
+
+def _looked_up_in_time(there: Address, deadline: Deadline) -> list[_Found]:
+    """Look up in a thread that is left behind when the time is over: getaddrinfo has no time-out."""
+    answers: queue.SimpleQueue[list[_Found] | OSError] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answers.put(_looked_up(there))
+        except OSError as fault:
+            answers.put(fault)
+
+    threading.Thread(target=look_up, name=f"look up {there.host}", daemon=True).start()
+    try:
+        answer = answers.get(timeout=deadline.left())
+    except queue.Empty:
+        raise TimeIsUp from None
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
