@@ -111,8 +111,8 @@ class BareMachine:
     def __init__(self, node: Node, web: Web, authority: Authority, proxy: Proxy) -> None:
         self.node, self.web, self.proxy = node, web, proxy
         download(node)
-        trust(node, authority)
         routes.install(node)
+        trust(node, authority)
         self.hns = Hns(node)
         self.firewall, self.features, self.defender = Firewall(node), Features(node), Defender(node)
         self.clock = StandinKubelet(node, r"C:\given\w32time.exe", address="127.0.0.1:10123")
