@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse, RemoteDisconnected
+from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +31,7 @@ from urllib3.util.ssltransport import SSLTransport
 from agent.fetch import tls_failure, trust
 from agent.fetch.dialer import Stream, dial
 from agent.fetch.failure import Doubt, Failed, broken
+from agent.fetch.response_head import StrictResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -167,7 +168,7 @@ class Answer:
 
     def header(self, name: str) -> str:
         """Return it in whatever letters it is written; empty where there is none."""
-        return self._response.headers.get(name, "")
+        return self._response.headers.get(name, "").strip()
 
     def wait(self, now: float) -> float:
         """Return the seconds that the server asks to be left alone for. `now` counts from 1970."""
@@ -271,6 +272,8 @@ class _Tls(SSLTransport):
 class _Connection(HTTPSConnection):
     """A connection to the server, also where it is no https: with TLS and a tunnel where they are needed."""
 
+    response_class = StrictResponse
+
     def __init__(self, server: Server, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._server = server
@@ -354,7 +357,7 @@ class _Connection(HTTPSConnection):
         head += [f"{name}: {value}" for name, value in basic("Proxy-Authorization", proxy)]
         with _phase(_waits.get(), _TUNNEL_SECONDS, f"no answer from {place}", place):
             way.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
-            answer = HTTPResponse(way, method="CONNECT")  # type: ignore[arg-type]
+            answer = StrictResponse(way, method="CONNECT")  # type: ignore[arg-type]
             answer.begin()
             answer.close()
         if answer.status == _PROXY_CREDENTIALS_WANTED:
@@ -392,6 +395,8 @@ def _explained(fault: Exception, place: str) -> Failed:
         return tls_failure.of_session(fault, place)
     if isinstance(fault, RemoteDisconnected):
         return Failed(f"{place} ends the connection without an answer", transient=True)
+    if isinstance(fault, IncompleteRead):
+        return Failed(f"{place} breaks off in the headers of its answer", transient=True)
     return broken(place, "by the other side", fault) if isinstance(fault, OSError) else _no_http(place)
 
 
