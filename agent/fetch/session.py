@@ -262,6 +262,10 @@ class _Tls(SSLTransport):
                 received += cast("int", more)
         return received
 
+    def holds_unread(self) -> bool:
+        """Tell whether bytes were received that nothing has read."""
+        return bool(self.incoming.pending or self.sslobj.pending())
+
     def shown(self) -> list[bytes]:
         """The certificates that the other side showed, its own first, in DER."""
         own = self.sslobj.getpeercert(binary_form=True)
@@ -278,6 +282,18 @@ class _Connection(HTTPSConnection):
         super().__init__(*given, **named)
         self._server = server
         self._used = False
+
+    @property
+    def is_connected(self) -> bool:
+        """Tell whether it can serve another request: not where bytes follow the last answer, which TLS may
+        already hold in memory.
+        """
+        way = cast("Way | None", self.sock)
+        while isinstance(way, _Tls):
+            if way.holds_unread():
+                return False
+            way = cast("Way", way.socket)
+        return super().is_connected
 
     def connect(self) -> None:
         """Raises Failed or TimeIsUp, which urllib3 lets pass."""

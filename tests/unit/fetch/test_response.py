@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from agent.fetch.failure import Failed
 from agent.fetch.session import Server as Asked
 from agent.fetch.session import Session, Waits
 from unit.fetch.authority import issue, serving
-from unit.fetch.servers import Server, ok
+from unit.fetch.servers import Server, ok, tunnel_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +93,26 @@ def test_bodies(case: Case, size: int) -> None:
     with Server(first, ok(OTHER)) as server, session_of(server, keeps_open=True) as session:
         assert asked(session, case.method) == case.body
         assert asked(session) == case.next
+
+
+@pytest.mark.parametrize("tunnelled", [False, True], ids=["direct", "in a tunnel"])
+def test_what_follows_an_answer_is_not_the_next_requests(tunnelled: bool, tmp_path: Path) -> None:
+    start = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX: "
+    # As long as http.client reads at once: what follows stays in TLS's memory.
+    whole = start + "x" * (io.DEFAULT_BUFFER_SIZE - len(start) - 5) + "\r\n\r\na"
+
+    def forging(_server: Server, connection: socket.socket, _head: str) -> None:
+        connection.sendall(whole.encode() + ok(b"forged"))
+        connection.recv(1 << 16)
+
+    context = serving(tmp_path, LEAF)
+    with (
+        Server(forging, ok(OTHER), context=context) as server,
+        Server(tunnel_to(server.port)) as proxy,
+        session_of(server, keeps_open=True, proxy=proxy if tunnelled else None) as session,
+    ):
+        assert asked(session) == b"a"
+        assert asked(session) == OTHER
 
 
 def test_headers() -> None:
