@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+import queue
 import socket
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from agent.amounts import in_seconds
 from agent.fetch.failure import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    Outcomes = queue.SimpleQueue[tuple[object, BaseException | None] | None]
+    """What a call returned or raised; None where `stop` was called before."""
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -48,6 +54,7 @@ class Deadline:
         """Readable after `stop`, inside `stoppable`."""
         self._wakes: socket.socket | None = None
         self._lock = threading.Lock()
+        self._outcomes: Outcomes | None = None
 
     def left(self) -> float:
         """Return the seconds until the nearest limit. Raises TimeIsUp when there are none."""
@@ -86,9 +93,43 @@ class Deadline:
                 self._wakes.close()
                 self.waker = self._wakes = None
 
+    def run(self, call: Callable[[], T], thread: str) -> T:
+        """Return what `call` returns, or raise what it raises.
+
+        For calls that have no time-out: it runs in a thread of that name, which is left behind when a limit
+        ends. Raises TimeIsUp.
+        """
+        outcomes: Outcomes = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                outcomes.put((call(), None))
+            except Exception as fault:  # noqa: BLE001 - raised where it is waited for
+                outcomes.put((None, fault))
+
+        with self._lock:
+            self._outcomes = outcomes
+        try:
+            left = min(self.left(), threading.TIMEOUT_MAX)
+            threading.Thread(target=work, name=thread, daemon=True).start()
+            outcome = outcomes.get(timeout=left)
+        except queue.Empty:
+            outcome = None
+        finally:
+            with self._lock:
+                self._outcomes = None
+        if outcome is None:
+            raise TimeIsUp
+        result, fault = outcome
+        if fault:
+            raise fault
+        return cast("T", result)
+
     def stop(self) -> None:
         """End whatever waits, from any thread, and let nothing more begin."""
         self.stopped = True
         with self._lock:
             if self._wakes:
                 self._wakes.send(b"x")
+            if self._outcomes:
+                self._outcomes.put(None)

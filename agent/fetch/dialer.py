@@ -6,11 +6,12 @@ bound each wait, never the whole.
 
 from __future__ import annotations
 
+import errno
 import math
-import queue
-import select
+import os
+import selectors
 import socket
-import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.fetch.deadline import TimeIsUp
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _ATTEMPT_SECONDS = 2.0
 """For each of a name's addresses at least: the first may be of a network that leads nowhere."""
 _DIGITS = "0123456789."
+_IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK}
 _RECORDS = 1 << 18
 """Bytes that are received at once for TLS; one record, each time, would take as long."""
 
@@ -79,15 +81,22 @@ class Stream(socket.socket):
 
     def _wait(self) -> None:
         left = self._limit_to_deadline()
-        if self.deadline.waker:
-            ready, _, _ = select.select([self, self.deadline.waker], [], [], left)
-            if self not in ready or self.deadline.stopped:
-                raise TimeIsUp
+        if self.deadline.waker and not self.becomes(selectors.EVENT_READ, left):
+            raise TimeIsUp
+
+    def becomes(self, ready: int, seconds: float) -> bool:
+        """Wait until it is ready to be read or written; False where time ends or the deadline is stopped."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self, ready)
+            if self.deadline.waker:
+                selector.register(self.deadline.waker, selectors.EVENT_READ)
+            events = selector.select(None if math.isinf(seconds) else seconds)
+        return not self.deadline.stopped and any(key.fileobj is self for key, _ in events)
 
     def _limit_to_deadline(self) -> float:
         """To a hundredth: to tell the system takes as long as to receive."""
         left = self.deadline.left()
-        if abs(left - self._limited) > self._limited / 100:
+        if math.isinf(self._limited) or abs(left - self._limited) > self._limited / 100:
             self.limit(left)
         return left
 
@@ -102,7 +111,7 @@ def dial(there: Address, place: str, deadline: Deadline, *, called: str = "") ->
         left = deadline.left()
         seconds = max(left / (len(addresses) - index), min(_ATTEMPT_SECONDS, left))
         try:
-            return _opened(found, seconds)
+            return _opened(found, seconds, deadline)
         except TimeoutError:
             first = first or TimeIsUp()
         except OSError as fault:
@@ -110,11 +119,20 @@ def dial(there: Address, place: str, deadline: Deadline, *, called: str = "") ->
     raise first or Failed(f"the name {called}{there.host} has no address", transient=True)
 
 
-def _opened(found: _Found, seconds: float) -> Stream:
+def _opened(found: _Found, seconds: float, deadline: Deadline) -> Stream:
     opened = Stream(found.family, found.kind, found.protocol)
+    opened.deadline = deadline
     try:
-        opened.limit(seconds)
-        opened.connect(found.place)
+        opened.limit(0)
+        error = opened.connect_ex(found.place)
+        if error in _IN_PROGRESS:
+            if not opened.becomes(selectors.EVENT_WRITE, seconds):
+                deadline.left()
+                raise TimeoutError
+            error = opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            # On Windows the last is the code, and makes the first of it.
+            raise OSError(error, os.strerror(error), None, error)
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:
         opened.close()
@@ -126,7 +144,7 @@ def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> l
     try:
         if ":" in there.host or not there.host.strip(_DIGITS):
             return _looked_up(there)  # an address needs no name server
-        return _looked_up_in_time(there, deadline)
+        return deadline.run(partial(_looked_up, there), f"look up {there.host}")
     except socket.gaierror as fault:
         raise of_name(f"{called}{there.host}", fault) from None
     except OSError as fault:
@@ -136,23 +154,3 @@ def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> l
 def _looked_up(there: Address) -> list[_Found]:
     found = socket.getaddrinfo(there.host, there.port, type=socket.SOCK_STREAM)
     return [_Found(*one) for one in found]
-
-
-def _looked_up_in_time(there: Address, deadline: Deadline) -> list[_Found]:
-    """Look up in a thread that is left behind when the time is over: getaddrinfo has no time-out."""
-    answers: queue.SimpleQueue[list[_Found] | OSError] = queue.SimpleQueue()
-
-    def look_up() -> None:
-        try:
-            answers.put(_looked_up(there))
-        except OSError as fault:
-            answers.put(fault)
-
-    threading.Thread(target=look_up, name=f"look up {there.host}", daemon=True).start()
-    try:
-        answer = answers.get(timeout=deadline.left())
-    except queue.Empty:
-        raise TimeIsUp from None
-    if isinstance(answer, OSError):
-        raise answer
-    return answer

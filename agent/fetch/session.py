@@ -29,6 +29,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.util.ssltransport import SSLTransport
 
 from agent.fetch import tls_failure, trust
+from agent.fetch.deadline import TimeIsUp
 from agent.fetch.dialer import Stream, dial
 from agent.fetch.failure import Doubt, Failed, broken
 from agent.fetch.response_head import StrictResponse
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 
 CONNECT_SECONDS = 30.0
-HANDSHAKE_SECONDS = 10.0
+HANDSHAKE_SECONDS = 30.0
+"""In which Windows may fetch authorities, when it judges."""
+_SECOND_LOOK_SECONDS = 10.0
 _TUNNEL_SECONDS = 30.0
 """The proxy has to connect as well."""
 _SEND_SECONDS = 30.0
@@ -233,11 +236,31 @@ class _Refused(Exception):
         self.fault = fault
 
 
+class _Bounded:
+    """A context that judges certificates within the deadline: Windows may use the network for it.
+
+    The judgement works in memory: left behind, it touches no socket.
+    """
+
+    def __init__(self, context: ssl.SSLContext, deadline: Deadline) -> None:
+        self._context = context
+        self._deadline = deadline
+
+    def wrap_bio(
+        self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, server_hostname: str
+    ) -> ssl.SSLObject:
+        made = self._context.wrap_bio(incoming, outgoing, server_hostname=server_hostname)
+        step = partial(self._deadline.run, made.do_handshake, f"judge {server_hostname}")
+        made.do_handshake = step  # type: ignore[method-assign]
+        return made
+
+
 class _Tls(SSLTransport):
     """TLS in memory, over TCP as inside a proxy's own TLS."""
 
-    def __init__(self, inner: Way, context: ssl.SSLContext, name: str) -> None:
-        super().__init__(inner, context, name, suppress_ragged_eofs=False)  # type: ignore[arg-type]
+    def __init__(self, inner: Way, context: ssl.SSLContext, name: str, deadline: Deadline) -> None:
+        bounded = cast("ssl.SSLContext", _Bounded(context, deadline))
+        super().__init__(inner, bounded, name, suppress_ragged_eofs=False)  # type: ignore[arg-type]
 
     @property
     def _io_refs(self) -> int:
@@ -362,7 +385,7 @@ class _Connection(HTTPSConnection):
         place, name = self._server.called(hop), self._server.name_of(hop)
         with _phase(_waits.get(), HANDSHAKE_SECONDS, f"TLS with {place} does not come about", place):
             try:
-                return _Tls(way, context, name)
+                return _Tls(way, context, name, _waits.get().deadline)
             except ssl.SSLCertVerificationError as fault:
                 raise _Refused(hop, fault) from None
 
@@ -386,7 +409,9 @@ class _Connection(HTTPSConnection):
     def _explained(self, refused: _Refused, contexts: dict[Address, ssl.SSLContext | None]) -> Failed:
         shown: Iterable[bytes] = ()
         # Asked again, since Python forgets the certificates that it refused.
-        with suppress(Failed, _Refused):
+        # Without them the refusal is still the one that counts.
+        look = _waits.get().deadline.within(_SECOND_LOOK_SECONDS, "no second look")
+        with suppress(Failed, _Refused, TimeIsUp), look:
             way = self._opened({**contexts, refused.hop: trust.unverified()}, refused.hop)
             shown = cast("_Tls", way).shown()
             way.close()

@@ -1,0 +1,162 @@
+"""What has no time-out of its own ends with the deadline, and at once where that is stopped."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from agent.fetch import address, dialer, session, trust
+from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
+from agent.fetch.failure import Failed, NotTrusted
+from agent.fetch.session import Server as Asked
+from agent.fetch.session import Session, Waits
+from unit.fetch.authority import issue, serving
+from unit.fetch.servers import Server, ok
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agent.fetch.dialer import Stream
+
+LEAF = issue("server")
+CERT_E_UNTRUSTEDROOT = 0x800B0109
+
+
+class Judging:
+    """A context that judges until the test ends it, and then trusts or refuses."""
+
+    def __init__(self, *, refuses: bool = False) -> None:
+        self.begun, self.over = threading.Event(), threading.Event()
+        self.ended = False
+        self._refuses = refuses
+
+    def wrap_bio(
+        self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, server_hostname: str
+    ) -> ssl.SSLObject:
+        made = trust.unverified().wrap_bio(incoming, outgoing, server_hostname=server_hostname)
+        handshake = made.do_handshake
+
+        def judged() -> None:
+            handshake()
+            self.begun.set()
+            self.over.wait(20)
+            self.ended = True
+            if self._refuses:
+                fault = ssl.SSLCertVerificationError("refused")
+                fault.verify_code, fault.verify_message = CERT_E_UNTRUSTEDROOT, "refused"
+                raise fault
+
+        made.do_handshake = judged  # type: ignore[method-assign]
+        return made
+
+    def get_ca_certs(self, *, binary_form: bool) -> list[bytes]:
+        raise NotImplementedError  # as truststore's
+
+
+def ask(url: str, deadline: Deadline, judging: Judging | None = None) -> None:
+    contexts = [cast("ssl.SSLContext", judging)] if judging else []
+    asked = Session(Asked(address.parse(url), None, lambda: contexts, tuple))
+    asked.ask("GET", "/", (), Waits(deadline, 60, 60))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(ok(), context=serving(tmp_path, LEAF)) as server:
+        yield server
+
+
+def test_a_judgement_ends_with_the_deadline(server: Server) -> None:
+    judging, deadline = Judging(), Deadline(SystemClock())
+    with pytest.raises(Failed, match=r"^too slow within 1 second$"), deadline.within(1, "too slow"):
+        ask(server.url(), deadline, judging)
+    assert judging.begun.is_set()
+    assert not judging.ended
+    judging.over.set()
+
+
+def test_a_refusal_counts_also_where_no_time_is_left_to_look_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dial = dialer.dial
+    dialled: list[bool] = []
+
+    def dial_once(*given: Any, **named: Any) -> Stream:
+        if dialled:
+            raise TimeIsUp
+        dialled.append(True)
+        return dial(*given, **named)
+
+    monkeypatch.setattr(session, "dial", dial_once)
+    judging = Judging(refuses=True)
+    judging.over.set()
+    deadline = Deadline(SystemClock())
+    refused = pytest.raises(NotTrusted, match="Windows' error 0x800b0109")
+    with refused, deadline.within(5, "too slow"):
+        ask(server.url(), deadline, judging)
+
+
+@contextmanager
+def stopped_at(begun: threading.Event, url: str, judging: Judging | None = None) -> Iterator[None]:
+    """The request has ended by `stop`, which was called once it had `begun`, before anything else ends it."""
+    deadline, ended = Deadline(SystemClock()), threading.Event()
+
+    def run() -> None:
+        with deadline.stoppable():
+            try:
+                ask(url, deadline, judging)
+            except TimeIsUp:
+                ended.set()
+
+    asking = threading.Thread(target=run, daemon=True)
+    asking.start()
+    assert begun.wait(20)
+    deadline.stop()
+    assert ended.wait(10)  # less than anything here lasts
+    yield
+    asking.join(20)
+
+
+class TestStop:
+    def test_while_a_name_is_looked_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        begun, over = threading.Event(), threading.Event()
+
+        def look_up(*_: object, **__: object) -> list[object]:
+            begun.set()
+            over.wait(20)
+            return []
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        with stopped_at(begun, "http://node.example/"):
+            over.set()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows refuses what a full queue has no room for")
+    def test_while_connecting(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        begun = threading.Event()
+        connect = dialer.Stream.connect_ex
+
+        def connect_ex(stream: Stream, place: Any) -> int:
+            begun.set()
+            return connect(stream, place)
+
+        monkeypatch.setattr(dialer.Stream, "connect_ex", connect_ex)
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+            port = listener.getsockname()[1]
+            waiting = [socket.socket() for _ in range(8)]
+            for each in waiting:  # they fill the listener's queue
+                each.setblocking(False)
+                each.connect_ex(("127.0.0.1", port))
+            with stopped_at(begun, f"http://127.0.0.1:{port}/"):
+                for each in waiting:
+                    each.close()
+
+    def test_while_a_certificate_is_judged(self, server: Server) -> None:
+        judging = Judging()
+        with stopped_at(judging.begun, server.url(), judging):
+            judging.over.set()
