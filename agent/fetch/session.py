@@ -105,6 +105,8 @@ class Waits:
 
 _waits: ContextVar[Waits] = ContextVar("waits")
 """Of the request that this thread makes: requests hands nothing of the kind down to a connection."""
+_target: ContextVar[str] = ContextVar("target")
+"""What that request asks for. requests and urllib3 rewrite it: a signature of it would no longer fit."""
 
 
 class Session(requests.Session):
@@ -126,7 +128,7 @@ class Session(requests.Session):
 
     def ask(self, method: str, target: str, headers: Headers, waits: Waits, body: bytes = b"") -> Answer:
         """Send a request, and return its answer as soon as the headers are there. Raises Failed, TimeIsUp."""
-        token = _waits.set(waits)
+        token, target_token = _waits.set(waits), _target.set(self._request_target(target))
         try:
             request = self._prepared(method, target, headers, body)
             response = self.send(request, stream=True, allow_redirects=False)
@@ -139,11 +141,18 @@ class Session(requests.Session):
             raise
         finally:
             _waits.reset(token)
+            _target.reset(target_token)
         return Answer(response, self._server.there.place, waits, self._end)
 
     def _end(self) -> None:
         if not self._keeps_open:
             self.close()
+
+    def _request_target(self, target: str) -> str:
+        """Return it as the request line has it: a proxy that forwards is given the whole URL."""
+        there = self._server.there
+        forwarded = self._server.proxy and not there.secure
+        return f"{there.scheme}://{there.named}{target}" if forwarded else target
 
     def _prepared(self, method: str, target: str, headers: Headers, body: bytes) -> PreparedRequest:
         for name, value in headers:
@@ -342,7 +351,7 @@ class _Connection(HTTPSConnection):
                 if contexts[refused.hop] is None or not unknown:
                     raise self._explained(refused, contexts) from None
 
-    def request(self, *given: Any, **named: Any) -> None:
+    def request(self, method: str, url: str, *given: Any, **named: Any) -> None:  # noqa: ARG002 - rewritten
         waits = _waits.get()
         if self.sock is None:
             self.connect()
@@ -354,7 +363,7 @@ class _Connection(HTTPSConnection):
         failing = f"{place} does not take the request"
         # The server may have answered before it cut this off; the answer tells.
         with _phase(waits, _SEND_SECONDS, failing, place), suppress(ConnectionError):
-            super().request(*given, **named)
+            super().request(method, _target.get(), *given, **named)
 
     def getresponse(self) -> Any:
         waits, place = _waits.get(), self._server.there.place

@@ -143,6 +143,26 @@ class TestSurroundings:
             assert fetched(server.url()) == b"there"
 
 
+@pytest.mark.parametrize("proxied", [False, True], ids=["direct", "forwarded by a proxy"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/a/../b",
+        "/a/./b//c",
+        "//c/d",
+        "/%7eu/%2e%2e/x?y=%7e%2f",
+        "/a?b?c=[|]&d='\"",
+        "/%zz",
+        "/?sig=a%2bb%3d",
+    ],
+)
+def test_the_request_line_has_the_target_unchanged(target: str, proxied: bool) -> None:
+    with Server(ok()) as server:
+        url = f"http://node.example{target}" if proxied else server.url(target)
+        fetched(url, IMPATIENT, server.url() if proxied else "")
+    assert server.heads[0].split("\r\n")[0] == f"GET {url if proxied else target} HTTP/1.1"
+
+
 def drops(start: bytes) -> Callable[[Server, socket.socket, str], None]:
     """Says that much, and then a byte now and then for ever."""
 
