@@ -160,3 +160,13 @@ class TestStop:
         judging = Judging()
         with stopped_at(judging.begun, server.url(), judging):
             judging.over.set()
+
+
+def test_a_connection_without_a_limit_gets_one_again() -> None:
+    ours, theirs = socket.socketpair()
+    deadline = Deadline(SystemClock())
+    with dialer.Stream(fileno=ours.detach()) as stream, theirs:
+        stream.deadline = deadline
+        stream.sendall(b"without a limit")
+        with pytest.raises(Failed, match=r"^too slow within 0\.2 seconds$"), deadline.within(0.2, "too slow"):
+            stream.recv(1)
