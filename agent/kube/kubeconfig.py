@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     """Takes a path as the kubeconfig has it; one that is relative starts at the kubeconfig's own folder."""
 
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
+_SERVER_NAME = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?|[0-9a-fA-F.]*:[0-9a-fA-F:.]*", re.ASCII)
+"""A host name or an address: TLS fails at anything else without saying why."""
 _TOKEN_USER = "tls-bootstrap-token-user"  # noqa: S105 - its name
 _CLUSTER = "kubernetes"
 _NOT_DONE_HERE = {
@@ -303,7 +305,7 @@ class _Reader:
             self._text(value, place, "server"),
             self._data(value, place, "certificate-authority-data"),
             self._text(value, place, "certificate-authority"),
-            self._text(value, place, "tls-server-name"),
+            self._host_name(value, place, "tls-server-name"),
             self._flag(value, place, "insecure-skip-tls-verify"),
             self._text(value, place, "proxy-url"),
         )
@@ -337,6 +339,12 @@ class _Reader:
         if _HALF_A_CHARACTER.search(value):
             self._refuse((*place, key), "it has half of a character (a lone surrogate)")
         return value
+
+    def _host_name(self, mapping: dict[str, Value], place: Place, key: str) -> str:
+        name = self._text(mapping, place, key)
+        if name and not _SERVER_NAME.fullmatch(name):
+            self._refuse((*place, key), "a host name or an address was expected")
+        return name
 
     def _flag(self, mapping: dict[str, Value], place: Place, key: str) -> bool:
         value = mapping.get(key)

@@ -81,6 +81,10 @@ BASE = Access("https://10.0.0.1:6443", "a.conf")
             {}, {"tls-server-name": "n", "insecure-skip-tls-verify": True, "proxy-url": "http://p:1"},
             {"server_name": "n", "insecure": True, "proxy": "http://p:1"}, id="how to get there",
         ),
+        *(
+            pytest.param({}, {"tls-server-name": name}, {"server_name": name}, id=name)
+            for name in ("api.example", "api-int.example.", "10.0.0.1", "fd00::1", "_a.b")
+        ),
         pytest.param({}, {"unheard-of": [1], "disable-compression": True}, {}, id="unknown settings"),
         pytest.param({"token": None}, {"certificate-authority": ""}, {}, id="nothing set"),
     ],
@@ -146,6 +150,13 @@ REFUSED = [
     ),
     (inside(cluster="{server: 'http://h'}"), "a.conf: cluster.server: it is no https URL; nothing is sent"),
     (inside(cluster="{server: 'h:6443'}"), "a.conf: cluster.server: it is no https URL"),
+    *(
+        (
+            inside(cluster=f"{{server: 'https://h', tls-server-name: {name}}}"),
+            "a.conf: clusters[0].cluster.tls-server-name: a host name or an address was expected",
+        )
+        for name in (".x", "'%x'", "a..b", "ä.example", '"a\\0b"', "x" * 64)
+    ),
     (inside(cluster="{}"), "a.conf: cluster.server: it is no https URL"),
     (inside(cluster="{server: 'https://h:x'}"), "a.conf: cluster.server: it is no http or https URL"),
     (
