@@ -130,11 +130,15 @@ class TestSurroundings:
             for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
                 monkeypatch.setenv(name, proxy.url())
             assert fetched(near.url()) == b"near"
+        assert near.heads[0].startswith("GET / ")
+        assert proxy.heads == []
 
     def test_no_cookie_is_kept(self) -> None:
-        moved = answer("302 Found", b"", "Location: /b", "Set-Cookie: a=b; Path=/")
-        with Server(moved, ok()) as server:
-            fetched(server.url())
+        with Server(ok(b"", "Set-Cookie: a=b; Path=/")) as server:
+            asked = Session(Asked(address.parse(server.url()), None, tuple, tuple), keeps_open=True)
+            for _ in range(2):
+                asked.ask("GET", "/", (), Waits(Deadline(SystemClock()), 20, 20)).close()
+        assert len(server.heads) == 2
         assert server.header("Cookie") is None
 
     def test_the_body_of_a_redirect_is_not_waited_for(self) -> None:
