@@ -197,6 +197,29 @@ def test_clients_of_one_server_may_share(
     assert [asked.headers.get("Authorization") for asked in server.asked][0::2] == ["Bearer one"] * 2
 
 
+def test_clients_with_other_certificates_do_not_share(server: ApiServer) -> None:
+    server.context.load_verify_locations(cadata=ROOT.pem.decode())
+    server.context.verify_mode = ssl.CERT_OPTIONAL
+    server.at(NODE, ok({}))
+    with Kept() as kept:
+        for own in (issue("one", ROOT), issue("two", ROOT)):
+            with Client(
+                access(server, certificate=own.pem, key=key_of(own)), clock=QuickClock(), kept=kept
+            ) as asking:
+                asking.get(NODE)
+    assert [(asked.connection, asked.client) for asked in server.asked] == [(1, "one"), (2, "two")]
+
+
+def test_a_kept_connection_that_is_cut_off_is_made_again_without_a_pause(server: ApiServer) -> None:
+    server.at(NODE, ok({}), cut_off, ok({"kind": "Node"}))
+    clock = QuickClock()
+    with Client(access(server), limits=PATIENT, clock=clock) as asking:
+        asking.get(NODE)
+        assert asking.get(NODE) == {"kind": "Node"}
+    assert [asked.connection for asked in server.asked] == [1, 1, 2]
+    assert clock.slept == []
+
+
 @pytest.mark.parametrize(
     "first",
     [
