@@ -337,18 +337,20 @@ class _Connection(HTTPSConnection):
         self.is_verified = self.proxy_is_verified = True
 
     def _connect(self, server: Server) -> None:
-        hops = {server.there: iter(server.trust() if server.there.secure else ())}
+        # Not by address: a proxy may have the server's, and is trusted by others.
+        hops = {server.called(server.there): iter(server.trust() if server.there.secure else ())}
         if server.proxy:
-            hops[server.proxy] = iter(server.trust_in_proxy() if server.proxy.secure else ())
+            hops[server.called(server.proxy)] = iter(server.trust_in_proxy() if server.proxy.secure else ())
         contexts = {hop: next(trusts, None) for hop, trusts in hops.items()}
         while True:
             try:
                 self.sock = self._opened(contexts, server.there)
                 return
             except _Refused as refused:
-                contexts[refused.hop] = next(hops[refused.hop], None)
+                place = server.called(refused.hop)
+                contexts[place] = next(hops[place], None)
                 unknown = tls_failure.doubt_of(refused.fault) is Doubt.AUTHORITY
-                if contexts[refused.hop] is None or not unknown:
+                if contexts[place] is None or not unknown:
                     raise self._explained(refused, contexts) from None
 
     def request(self, method: str, url: str, *given: Any, **named: Any) -> None:  # noqa: ARG002 - rewritten
@@ -370,7 +372,7 @@ class _Connection(HTTPSConnection):
         with _phase(waits, waits.answer, f"no answer from {place}", place):
             return super().getresponse()
 
-    def _opened(self, contexts: dict[Address, ssl.SSLContext | None], last: Address) -> Way:
+    def _opened(self, contexts: dict[str, ssl.SSLContext | None], last: Address) -> Way:
         """The way as far as `last`, the proxy or the server."""
         there, proxy = self._server.there, self._server.proxy
         first, deadline = proxy or there, _waits.get().deadline
@@ -379,9 +381,9 @@ class _Connection(HTTPSConnection):
             self._stream = dial(first, place, deadline, called="of the proxy " if proxy else "")
         self._stream.deadline, way = deadline, cast("Way", self._stream)
         try:
-            if proxy and (context := contexts[proxy]):
+            if proxy and (context := contexts[place]):
                 way = self._secured(way, proxy, context)
-            if last is there and (context := contexts[there]):
+            if last is there and (context := contexts[self._server.called(there)]):
                 if proxy:
                     self._open_tunnel(way, proxy)
                 way = self._secured(way, there, context)
@@ -415,19 +417,19 @@ class _Connection(HTTPSConnection):
             why = f"{place} does not connect to {there.place}: it answers {described(answer.status)}"
             raise Failed(why, transient=answer.status >= _SERVER_ERRORS, status=answer.status)
 
-    def _explained(self, refused: _Refused, contexts: dict[Address, ssl.SSLContext | None]) -> Failed:
-        shown: Iterable[bytes] = ()
+    def _explained(self, refused: _Refused, contexts: dict[str, ssl.SSLContext | None]) -> Failed:
+        server = self._server
+        place, shown = server.called(refused.hop), cast("Iterable[bytes]", ())
         # Asked again, since Python forgets the certificates that it refused.
         # Without them the refusal is still the one that counts.
         look = _waits.get().deadline.within(_SECOND_LOOK_SECONDS, "no second look")
         with suppress(Failed, _Refused, TimeIsUp), look:
-            way = self._opened({**contexts, refused.hop: trust.unverified()}, refused.hop)
+            way = self._opened({**contexts, place: trust.unverified()}, refused.hop)
             shown = cast("_Tls", way).shown()
             way.close()
-        server = self._server
         trusted = server.trust_in_proxy if refused.hop is server.proxy else server.trust
         known = trust.named_in(trusted())
-        return tls_failure.of_certificate(refused.fault, server.called(refused.hop), known, shown)
+        return tls_failure.of_certificate(refused.fault, place, known, shown)
 
 
 @contextmanager

@@ -114,6 +114,19 @@ class TestTrust:
             assert fetched(server.url(), IMPATIENT, "", BUNDLED.pem) == b"yes"
 
 
+def test_a_server_at_its_proxys_address_is_not_trusted_as_the_proxy_is(tmp_path: Path) -> None:
+    other = issue("other-ca", authority=True)
+    its = serving(tmp_path, issue("server", other, names=["127.0.0.1"]))
+    with Server(ok(b"secret"), context=its) as server, Server(tunnel_to(server.port), context=its) as proxy:
+        there, through = address.parse(proxy.url()), address.parse(proxy.url())
+        asked = Session(
+            Asked(there, through, lambda: [trust.only([ROOT.pem])], lambda: [trust.only([other.pem])])
+        )
+        with pytest.raises(Failed, match=NOT_TRUSTED):
+            asked.ask("GET", "/", (), Waits(Deadline(SystemClock()), 5, 5))
+    assert server.heads == []
+
+
 class TestSurroundings:
     def test_a_netrc_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in (".netrc", "_netrc"):
