@@ -12,7 +12,7 @@ from agent.sources import platforms
 
 if TYPE_CHECKING:
     from agent.cli.arguments import Request
-    from agent.fetch.session import Headers
+    from agent.fetch.connection import Headers
     from agent.host.port import Host
 
 _TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"

@@ -46,6 +46,8 @@ class TimeIsUp(Exception):
 
 
 class Deadline:
+    """The end of a request and of all that it waits for."""
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._end = math.inf
@@ -65,7 +67,7 @@ class Deadline:
 
     @contextmanager
     def within(self, seconds: float, failing: str) -> Iterator[None]:
-        """What is done inside has `seconds`, or what is left around it; then Failed says `failing`."""
+        """Give what is done inside `seconds`, or what is left around it; then Failed says `failing`."""
         outer = self._end
         end = self._clock.monotonic() + seconds
         self._end = min(outer, end)
@@ -80,9 +82,10 @@ class Deadline:
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:
-        """What is done inside ends at once by `stop`.
+        """Let `stop` end what is done inside at once.
 
-        Not by shutting the connection down: what waits for it on Windows waits on until the server answers.
+        Not by shutting the connection down: under Wine 10 another thread's recv returned only when the server
+        spoke.
         """
         self.waker, self._wakes = socket.socketpair()
         try:
@@ -121,9 +124,12 @@ class Deadline:
         if outcome is None:
             raise TimeIsUp
         result, fault = outcome
-        if fault:
+        if fault is None:
+            return cast("T", result)
+        try:
             raise fault
-        return cast("T", result)
+        finally:
+            del outcome, fault  # else this frame and the fault, which holds it, keep each other
 
     def stop(self) -> None:
         """End whatever waits, from any thread, and let nothing more begin."""

@@ -57,31 +57,33 @@ class Stream(socket.socket):
         super().settimeout(None if math.isinf(seconds) else seconds)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        if data:
-            self._limit_to_deadline()
+        left = memoryview(data).cast("B")
+        while left:
+            self._wait(selectors.EVENT_WRITE)
             try:
-                super().sendall(data, flags)
+                left = left[super().send(left, flags) :]
             except TimeoutError:
                 raise TimeIsUp from None
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         """Receive all that has come: TLS asks for a record, and takes more."""
-        self._wait()
+        self._wait(selectors.EVENT_READ)
         try:
             return super().recv(max(size, _RECORDS), flags)
         except TimeoutError:
             raise TimeIsUp from None
 
     def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
-        self._wait()
+        self._wait(selectors.EVENT_READ)
         try:
             return super().recv_into(buffer, size, flags)
         except TimeoutError:
             raise TimeIsUp from None
 
-    def _wait(self) -> None:
+    def _wait(self, ready: int) -> None:
+        """Wait until it is ready, where `stop` may end that, else let the system's own call wait."""
         left = self._limit_to_deadline()
-        if self.deadline.waker and not self.becomes(selectors.EVENT_READ, left):
+        if self.deadline.waker and not self.becomes(ready, left):
             raise TimeIsUp
 
     def becomes(self, ready: int, seconds: float) -> bool:

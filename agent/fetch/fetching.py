@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes, in_seconds
 from agent.fetch import address, trust
+from agent.fetch.connection import Headers, Server, Waits, basic, described
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.failure import Failed
 from agent.fetch.proxies import DIRECT, Proxies
-from agent.fetch.session import Answer, Headers, Server, Session, Waits, basic, described
+from agent.fetch.session import Answer, Session
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
 

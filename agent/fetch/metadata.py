@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agent.fetch.fetching import Fetcher, Limits, Request
 
 if TYPE_CHECKING:
+    from agent.fetch.connection import Headers
     from agent.fetch.deadline import Clock
-    from agent.fetch.session import Headers
 
 _LARGEST = 1 << 20
 

@@ -45,10 +45,15 @@ _REMEDY = (
 )
 
 
-def of_session(fault: ssl.SSLError, place: str) -> Failed:
-    """Not for a certificate that this side refused."""
+def is_cut_off(fault: ssl.SSLError) -> bool:
+    """Return whether the connection ended without a word of TLS."""
     # Python 3.11.2, which is Debian 12's, has the reason alone.
-    if isinstance(fault, ssl.SSLEOFError) or fault.reason == "UNEXPECTED_EOF_WHILE_READING":
+    return isinstance(fault, ssl.SSLEOFError) or fault.reason == "UNEXPECTED_EOF_WHILE_READING"
+
+
+def of_session(fault: ssl.SSLError, place: str) -> Failed:
+    """Explain an error of TLS that is no certificate which this side refused."""
+    if is_cut_off(fault):
         return Failed(f"{place} breaks off in the middle of TLS", transient=True)
     if fault.reason in _NOT_TLS:
         return Failed(f"{place} does not speak TLS; is the port right, and is https?")

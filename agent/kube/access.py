@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cryptography.x509 import Certificate
 
-    from agent.fetch.session import Headers
+    from agent.fetch.connection import Headers
     from agent.fetch.trust import Trust
     from agent.kube.key_files import KeyFiles
 

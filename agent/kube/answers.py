@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from agent.fetch.session import described
+from agent.fetch.connection import described
 from agent.kube import failure
 from agent.kube.failure import NotAnApiServer, Refused
 from agent.redaction import redacted

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from agent.fetch.address import Address
-    from agent.fetch.session import Server
+    from agent.fetch.connection import Server
 
 
 @registers_secrets

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from agent.fetch import address, trust
+from agent.fetch.connection import Server, Waits
 from agent.fetch.deadline import Deadline
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.failure import NotTrusted as FetchNotTrusted
-from agent.fetch.session import Server, Session, Waits
+from agent.fetch.session import Session
 from agent.kube import explanations
 from agent.kube.answers import plain, refusal
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
     from agent.fetch.address import Address
+    from agent.fetch.connection import Headers
     from agent.fetch.deadline import Clock
     from agent.fetch.proxies import Proxies
-    from agent.fetch.session import Answer, Headers
+    from agent.fetch.session import Answer
     from agent.kube.access import Access
     from agent.kube.limits import Limits
 

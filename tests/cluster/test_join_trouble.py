@@ -161,7 +161,7 @@ UNREACHABLE: dict[str, tuple[Callable[[Cluster], AbstractContextManager[None]], 
         {},
         "refuses the connection: nothing listens there",
     ),
-    "it is silent": (lambda cluster: cluster.proxy.cut_off(), {}, "does not come about within"),
+    "it is silent": (lambda cluster: cluster.proxy.cut_off(), {}, "did not finish within"),
     "a proxy that is not there": (lambda _: nullcontext(), {"HTTPS_PROXY": "http://10.77.0.1:9"}, "proxy"),
 }
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from agent.fetch import address, dialer, session, trust
+from agent.fetch import address, connection, dialer, trust
+from agent.fetch.connection import Server as Asked
+from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
 from agent.fetch.failure import Failed, NotTrusted
-from agent.fetch.session import Server as Asked
-from agent.fetch.session import Session, Waits
+from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, ok
 
@@ -93,7 +94,7 @@ def test_a_refusal_counts_also_where_no_time_is_left_to_look_again(
         dialled.append(True)
         return dial(*given, **named)
 
-    monkeypatch.setattr(session, "dial", dial_once)
+    monkeypatch.setattr(connection, "dial", dial_once)
     judging = Judging(refuses=True)
     judging.over.set()
     deadline = Deadline(SystemClock())

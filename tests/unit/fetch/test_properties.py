@@ -10,11 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.fetch import address
+from agent.fetch.connection import Server, Waits
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.dialer import Stream
 from agent.fetch.failure import Failed
 from agent.fetch.proxies import Proxies
-from agent.fetch.session import Answer, Server, Session, Waits
+from agent.fetch.session import Answer, Session
 
 _URLS = st.one_of(
     st.text(max_size=40),
@@ -29,7 +30,7 @@ def asked(there: address.Address, said: bytes) -> tuple[Answer, bytes]:
     with Stream(fileno=plain.detach()) as ours, its:
         its.sendall(said)
         its.shutdown(socket.SHUT_WR)
-        with mock.patch("agent.fetch.session.dial", lambda *_, **__: ours):
+        with mock.patch("agent.fetch.connection.dial", lambda *_, **__: ours):
             waits = Waits(Deadline(SystemClock()), 5, 5)
             answer = Session(Server(there, None, tuple, tuple)).ask("GET", there.target, (), waits)
         body = b"".join(answer.pieces())

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from agent.fetch import address, trust
+from agent.fetch.connection import Server as Asked
+from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.failure import Failed
-from agent.fetch.session import Server as Asked
-from agent.fetch.session import Session, Waits
+from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, ok, tunnel_to
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import certifi
 import pytest
+from requests.adapters import HTTPAdapter
 
-from agent.fetch import address, session, trust
+from agent.fetch import address, connection, trust
+from agent.fetch.connection import Server as Asked
+from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
 from agent.fetch.proxies import Proxies
-from agent.fetch.session import Server as Asked
-from agent.fetch.session import Session, Waits
+from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.bundled import BUNDLED, UNDER_BUNDLED, give_certifi
 from unit.fetch.quick_clock import QuickClock
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from urllib3.connectionpool import HTTPConnectionPool
+
+    from agent.fetch.dialer import Stream
     from unit.fetch.servers import Reply
 
 IMPATIENT = Limits(patience=0)
@@ -156,8 +161,15 @@ class TestSurroundings:
 
     def test_the_body_of_a_redirect_is_not_waited_for(self) -> None:
         endless = raw("HTTP/1.1 302 Found", "Location: /b", "Content-Length: 1000000000", body=b"x")
-        with Server(after(endless), ok(b"there")) as server:
+        ended: list[str] = []
+
+        def moved(_: Server, connection: socket.socket, _head: str) -> None:
+            connection.sendall(endless)
+            ended.append("by the client" if _ends(connection) else "by the server")
+
+        with Server(moved, ok(b"there")) as server:
             assert fetched(server.url()) == b"there"
+        assert ended == ["by the client"]
 
 
 @pytest.mark.parametrize("proxied", [False, True], ids=["direct", "forwarded by a proxy"])
@@ -189,6 +201,69 @@ def drops(start: bytes) -> Callable[[Server, socket.socket, str], None]:
             connection.sendall(b"x")
 
     return reply
+
+
+def _ends(connection: socket.socket) -> bool:
+    """Return whether the other side ends the connection before the server loses its patience."""
+    with suppress(ConnectionError):
+        try:
+            return connection.recv(1) == b""
+        except TimeoutError:
+            return False
+    return True
+
+
+class Ended(NamedTuple):
+    name: str
+    reply: Reply
+    fails: bool = True
+    scheme: str = "https"
+    authorities: tuple[bytes, ...] = (ROOT.pem,)
+    limits: Limits = IMPATIENT
+    proxied: bool = False
+
+
+ENDED = [
+    Ended("answered", ok(b"x"), fails=False),
+    Ended("answered, without TLS", ok(b"x"), fails=False, scheme="http"),
+    Ended("refused by this side", ok(), authorities=()),
+    Ended("no answer in time", silent, limits=Limits(total=0.3)),
+    Ended("a body cut off", raw("HTTP/1.1 200 OK", "Content-Length: 9", body=b"x"), scheme="http"),
+    Ended("a head cut off", b"HTTP/1.1 200 OK\r\nX: ", scheme="http"),
+    Ended("no http", b"hello\r\n\r\n"),
+    Ended("an unfinished body that is too long", after(ok(b"xx")), limits=Limits(patience=0, size=1)),
+    Ended("no tunnel", answer("403 No"), proxied=True, scheme="http"),
+    Ended("a malformed answer to CONNECT", b"hello\r\n\r\n", proxied=True, scheme="http"),
+    Ended("a cut answer to CONNECT", b"HTTP/1.1 200 OK\r\nX: ", proxied=True, scheme="http"),
+]
+
+
+@pytest.mark.parametrize("case", ENDED, ids=lambda case: case.name)
+def test_a_request_closes_its_connections_itself(
+    case: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the collector of garbage, and also while a fault is held with all its frames."""
+    dial, made, held = connection.dial, [], []
+    get_pool = HTTPAdapter.get_connection_with_tls_context
+
+    def dialled(*given: Any, **named: Any) -> Stream:
+        made.append(dial(*given, **named))
+        return made[-1]
+
+    def pool(*given: Any, **named: Any) -> HTTPConnectionPool:
+        held.append(get_pool(*given, **named))
+        return held[-1]
+
+    monkeypatch.setattr(connection, "dial", dialled)
+    monkeypatch.setattr(HTTPAdapter, "get_connection_with_tls_context", pool)
+    context = serving(tmp_path, LEAF) if case.scheme == "https" else None
+    with Server(case.reply, context=context) as server:
+        url, proxy = ("https://node.example/", server.url()) if case.proxied else (server.url(), "")
+        with pytest.raises(Failed) if case.fails else nullcontext() as fault:
+            fetched(url, case.limits, proxy, *case.authorities)
+        assert held
+        assert made
+        assert [stream.fileno() for stream in made] == [-1] * len(made), fault
 
 
 class Slow(NamedTuple):
@@ -257,29 +332,33 @@ class TestHandshakes:
         listener.close()
 
     def test_of_a_server(self, mute: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(session, "HANDSHAKE_SECONDS", 0.2)
+        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.2)
         place = f"127.0.0.1:{mute[1]}"
         with pytest.raises(Failed) as caught:
             fetched(f"https://{place}/")
-        assert str(caught.value) == f"TLS with {place} does not come about within 0.2 seconds"
+        assert str(caught.value) == f"the TLS handshake with {place} did not finish within 0.2 seconds"
 
     def test_of_a_proxy(self, mute: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(session, "HANDSHAKE_SECONDS", 0.2)
+        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.2)
         place = f"127.0.0.1:{mute[1]}"
         with pytest.raises(Failed) as caught:
             fetched("https://node.example/", IMPATIENT, f"https://{place}")
-        assert str(caught.value) == f"TLS with the proxy {place} does not come about within 0.2 seconds"
+        assert (
+            str(caught.value) == f"the TLS handshake with the proxy {place} did not finish within 0.2 seconds"
+        )
 
     def test_of_a_server_behind_a_proxy(
         self, mute: tuple[str, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        monkeypatch.setattr(session, "HANDSHAKE_SECONDS", 0.5)
+        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.5)
         with (
             Server(tunnel_to(mute[1]), context=serving(tmp_path, LEAF)) as proxy,
             pytest.raises(Failed) as caught,
         ):
             fetched("https://node.example/", IMPATIENT, proxy.url(), ROOT.pem)
-        assert str(caught.value) == "TLS with node.example:443 does not come about within 0.5 seconds"
+        assert (
+            str(caught.value) == "the TLS handshake with node.example:443 did not finish within 0.5 seconds"
+        )
 
     def test_by_the_total(self, mute: tuple[str, int]) -> None:
         place = f"127.0.0.1:{mute[1]}"
@@ -290,7 +369,7 @@ class TestHandshakes:
 
 @pytest.mark.parametrize("reply", [silent, drops(b"HTTP/1.1 200 OK\r\nX: ")], ids=["silent", "in drops"])
 def test_a_tunnel_that_is_never_there(reply: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "_TUNNEL_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "TUNNEL_SECONDS", 0.2)
     with Server(reply) as proxy, pytest.raises(Failed) as caught:
         fetched("https://node.example/", IMPATIENT, proxy.url())
     assert str(caught.value) == f"no answer from the proxy {proxy.place} within 0.2 seconds"

@@ -149,8 +149,8 @@ def saying(data: bytes) -> Iterator[Transport]:
         return ours
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agent.fetch.session.dial", dial)
-        patch.setattr("agent.fetch.session._Connection._secured", lambda _, stream, *__: stream)
+        patch.setattr("agent.fetch.connection.dial", dial)
+        patch.setattr("agent.fetch.connection.Connection._secured", lambda _, stream, *__: stream)
         yield Transport(Access("https://h:1", insecure=True), DIRECT, SystemClock())
     for each in opened:
         each.close()
