@@ -15,11 +15,11 @@ from agent.fetch.proxies import of_environment
 from agent.kube import kubeconfig
 from agent.kube.answers import at, items_at, text_at
 from agent.kube.client import Client, config_map, node
+from agent.kube.connection_pool import ConnectionPool
 from agent.kube.discovery import Discovery
 from agent.kube.draining import is_marked, uncordon
 from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
-from agent.kube.kept import Kept
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, authorities_in, pins_in
 from agent.private_keys import key_files
@@ -73,12 +73,12 @@ def find_cluster(
     configuration: JoinConfiguration, name: str, host: Host, given: Given, notice: Notice
 ) -> JoinCluster:
     """`name` is the node's; `given` finds the file of a discovery by file. Raises Failure."""
-    with _told(host), Kept() as kept:
+    with _told(host), ConnectionPool() as pool:
         own = _usable(host)
         if own:
             _check_it_is_this_cluster(host, own, configuration, given, notice)
-        used = own or _bootstrap(host, configuration, given, notice, kept)
-        with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, kept) as client:
+        used = own or _bootstrap(host, configuration, given, notice, pool)
+        with _client(used, host, configuration.timeouts.kubernetes_api_call, notice, pool) as client:
             found = _asked(client, used, name, joins=own is None)
             _compare_clocks(client, notice)
             return found
@@ -153,11 +153,11 @@ def _usable(host: Host) -> Kubeconfig | None:
 
 
 def _bootstrap(
-    host: Host, configuration: JoinConfiguration, given: Given, notice: Notice, kept: Kept
+    host: Host, configuration: JoinConfiguration, given: Given, notice: Notice, pool: ConnectionPool
 ) -> Kubeconfig:
     discovery, by_token = configuration.discovery, configuration.discovery.bootstrap_token
     seconds, proxies = configuration.timeouts.discovery, of_environment(os.environ)
-    finding = Discovery(seconds, proxies=proxies, notice=notice, kept=kept, key_files=key_files(host))
+    finding = Discovery(seconds, proxies=proxies, notice=notice, pool=pool, key_files=key_files(host))
     if by_token is not None:
         found = finding.by_token(
             by_token.api_server_endpoint,
@@ -268,11 +268,11 @@ def _of_another_cluster(host: Host, own: Kubeconfig) -> Failure:
 
 @contextmanager
 def _client(
-    used: Kubeconfig, host: Host, seconds: float, notice: Notice, kept: Kept | None = None
+    used: Kubeconfig, host: Host, seconds: float, notice: Notice, pool: ConnectionPool | None = None
 ) -> Iterator[Client]:
     limits, proxies = Limits(patience=seconds), of_environment(os.environ)
     access = node_credentials.access(host, used, KUBELET_CONF)
-    with Client(access, proxies=proxies, limits=limits, notice=notice, kept=kept) as client:
+    with Client(access, proxies=proxies, limits=limits, notice=notice, pool=pool) as client:
         yield client
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent.amounts import in_bytes, in_seconds
+from agent.amounts import in_bytes
 from agent.fetch import address, trust
 from agent.fetch.connection import Headers, Server, Waits, basic, described
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.failure import Failed
 from agent.fetch.proxies import DIRECT, Proxies
+from agent.fetch.retries import RetryPolicy
 from agent.fetch.session import Answer, Session
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20
 """The largest piece that comes at once. What breaks off before the first is whole is asked for again."""
 _STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"')
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 
 _GOOD = {200, 204}
 _PARTIAL = 206
@@ -136,21 +136,21 @@ class _Fetching:
     def blocks(self) -> Generator[bytes, None, None]:
         origin = address.parse(self._request.url)
         with self._deadline.within(self._limits.total, f"not all of the answer of {origin.place} came"):
-            effort = self._effort()
+            retries = self._retries()
             while True:
                 try:
                     with closing(self._followed(origin)) as answer:
                         for block in _blocks(answer):
                             self._count(block)
                             yield block
-                            effort = self._effort()
+                            retries = self._retries()
                     return
                 except Failed as fault:
-                    effort.again(self._judged(fault))
+                    retries.back_off(self._judged(fault))
 
-    def _effort(self) -> _Effort:
+    def _retries(self) -> RetryPolicy:
         seconds = min(self._limits.patience, self._deadline.left())
-        return _Effort(self._clock, seconds, self._notice)
+        return RetryPolicy(self._clock, seconds, self._notice)
 
     def _count(self, block: bytes) -> None:
         self._begun.received += len(block)
@@ -239,45 +239,6 @@ def _blocks(answer: Answer) -> Iterator[bytes]:
             yield whole[:BLOCK]
     if size:
         yield b"".join(gathered)
-
-
-class _Effort:
-    """Asking until something comes."""
-
-    def __init__(self, clock: Clock, seconds: float, notice: Callable[[str], None]) -> None:
-        self._clock = clock
-        self._notice = notice
-        self._began = clock.monotonic()
-        self._end = self._began + seconds
-        self._pause = _FIRST_PAUSE
-        self._attempts = 1
-        self._told = ""
-
-    def again(self, fault: Failed) -> None:
-        """Waits until it is time to ask again; raises `fault` where that is no use."""
-        if not fault.transient:
-            raise fault
-        pause = max(self._pause, fault.wait)
-        if self._clock.monotonic() + pause >= self._end:
-            raise self._final(fault) from None
-        self._tell(str(fault))
-        self._clock.sleep(pause)
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
-        self._attempts += 1
-
-    def _tell(self, fault: str) -> None:
-        """Once, however often it comes again."""
-        if fault != self._told:
-            self._notice(
-                f"{fault}; asking again for {in_seconds(round(self._end - self._clock.monotonic()))}"
-            )
-            self._told = fault
-
-    def _final(self, fault: Failed) -> Failed:
-        seconds = round(self._clock.monotonic() - self._began)
-        tried = f" (asked {self._attempts} times in {in_seconds(seconds)})" if self._attempts > 1 else ""
-        wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
-        return Failed(f"{fault}{wait}{tried}", status=fault.status)
 
 
 def _redirected(there: Address, location: str) -> Address:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 from agent.fetch.deadline import SystemClock
 from agent.fetch.proxies import DIRECT, Proxies
+from agent.fetch.retries import RetryPolicy
 from agent.kube.answers import items_at, read_object, refusal, text_at
-from agent.kube.effort import Effort
 from agent.kube.failure import Failed, NotFound, Refused, Unreachable
 from agent.kube.limits import Limits
 from agent.kube.transport import Asked, Transport
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.fetch.deadline import Clock
     from agent.kube.access import Access
     from agent.kube.answers import Json, Object
-    from agent.kube.kept import Kept
+    from agent.kube.connection_pool import ConnectionPool
 
 _ERRORS = 300
 _TOO_MANY_REQUESTS = 429
@@ -78,14 +78,14 @@ class Client:
         limits: Limits | None = None,
         notice: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
-        kept: Kept | None = None,
+        pool: ConnectionPool | None = None,
     ) -> None:
         """`notice` is told, in a line for a person, of each failure after which it is asked again.
 
-        `kept`: where several clients of a server keep their connections, for each other to use.
+        `pool`: connections that this client shares with others.
         """
         self._clock = clock or SystemClock()
-        self._transport = Transport(access, proxies, self._clock, kept)
+        self._transport = Transport(access, proxies, self._clock, pool)
         self.limits = limits or Limits()
         self._notice = notice
         self.ahead: float | None = None
@@ -165,15 +165,15 @@ class Client:
 
     def _done(self, asked: Asked, limits: Limits | None = None) -> dict[str, Json]:
         limits = limits or self.limits
-        effort = Effort(self._clock, limits.patience, self._notice)
+        retries = RetryPolicy(self._clock, limits.patience, self._notice)
         while True:
             try:
-                return self._attempt(asked, limits, effort)
+                return self._attempt(asked, limits, retries)
             except Failed as fault:
-                effort.again(self._transport.explained(fault))
+                retries.back_off(self._transport.explained(fault))
 
-    def _attempt(self, asked: Asked, limits: Limits, effort: Effort) -> dict[str, Json]:
-        reply = self._transport.reply(asked, limits, effort.share)
+    def _attempt(self, asked: Asked, limits: Limits, retries: RetryPolicy) -> dict[str, Json]:
+        reply = self._transport.reply(asked, limits, retries.share)
         self.ahead = reply.ahead if reply.ahead is not None else self.ahead
         if reply.status < _ERRORS:
             return read_object(reply.body, self.place)

@@ -19,11 +19,11 @@ from agent.fetch.deadline import SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.proxies import DIRECT, Proxies
+from agent.fetch.retries import RetryPolicy
 from agent.kube import kubeconfig, tokens
 from agent.kube.access import Access
 from agent.kube.answers import plain, text_at
 from agent.kube.client import Client, config_map
-from agent.kube.effort import Effort
 from agent.kube.explanations import NEW_TOKEN
 from agent.kube.failure import (
     Failed,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from agent.fetch.deadline import Clock
     from agent.kube.answers import Object
-    from agent.kube.kept import Kept
+    from agent.kube.connection_pool import ConnectionPool
     from agent.kube.key_files import KeyFiles
     from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
     from agent.kube.tokens import BootstrapToken
@@ -70,19 +70,19 @@ class Discovery:
         proxies: Proxies = DIRECT,
         notice: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
-        kept: Kept | None = None,
+        pool: ConnectionPool | None = None,
         key_files: KeyFiles = TEMPORARY,
     ) -> None:
         """`notice` is told, in a line for a person, of what is to be known and of what is tried again.
 
-        `kept`: where a connection that is trusted is left for whoever asks next. `key_files`: by which a
+        `pool` keeps connections that are trusted for later requests. `key_files`: by which a
         discovery kubeconfig's own key is loaded.
         """
         self._proxies = proxies
         self._notice = notice
         self._clock = clock or SystemClock()
         self._seconds = seconds
-        self._kept = kept
+        self._pool = pool
         self._key_files = key_files
 
     def by_token(
@@ -101,10 +101,10 @@ class Discovery:
             raise NotUsable(
                 f"a token alone does not show which cluster answers; give its CA's hash as well: {HOW}"
             )
-        effort = Effort(self._clock, self._seconds, self._notice)
+        retries = RetryPolicy(self._clock, self._seconds, self._notice)
         server = f"https://{endpoint}"
         unproven = Access(server, _WHAT, insecure=True)
-        found = self._signed(unproven, own, effort)
+        found = self._signed(unproven, own, retries)
         cluster = _cluster(found, endpoint)
         if not pins:
             seen = ", ".join(map(pin_of, _certificates(cluster, endpoint)))
@@ -120,7 +120,7 @@ class Discovery:
         cluster = replace(cluster, authority=pinned)
         proven = replace(unproven, insecure=False, authorities=pinned)
         try:
-            again = self._signed(proven, own, effort)
+            again = self._signed(proven, own, retries)
         except NotTrusted as fault:
             raise _with_unpinned_signer(fault, unpinned) from None
         if again != found:
@@ -137,21 +137,21 @@ class Discovery:
         Tried again: no answer, and an answer that is an error; but a server that does not let everybody read
         cluster-info (403) has been seen, and that was all that was wanted.
         """
-        effort = Effort(self._clock, self._seconds, self._notice)
-        return self._seen(config.embedded(read_file), token, effort)
+        retries = RetryPolicy(self._clock, self._seconds, self._notice)
+        return self._seen(config.embedded(read_file), token, retries)
 
     def by_url(self, url: str, token: str = "") -> Kubeconfig:
         """The same, for a kubeconfig behind an https URL that the system's authorities vouch for. It can name
         no files of this machine: it would choose what of them is sent, and where to.
         """
-        effort = Effort(self._clock, self._seconds, self._notice)
+        retries = RetryPolicy(self._clock, self._seconds, self._notice)
         place, contents = self._fetched(url)
         config = kubeconfig.read(contents, f"the discovery kubeconfig from {place}")
 
         def refuse(path: str) -> bytes:
             raise NotUsable(f"{config.name} names a file, {plain(path)}; all contents have to be in it")
 
-        return self._seen(config.embedded(refuse), token, effort)
+        return self._seen(config.embedded(refuse), token, retries)
 
     def _fetched(self, url: str) -> tuple[str, bytes]:
         from agent.fetch.fetching import Fetcher, Limits, Request
@@ -164,7 +164,7 @@ class Discovery:
             raise Unreachable(f"the discovery kubeconfig cannot be fetched: {fault}") from None
         return place, body
 
-    def _seen(self, config: Kubeconfig, token: str, effort: Effort) -> Kubeconfig:
+    def _seen(self, config: Kubeconfig, token: str, retries: RetryPolicy) -> Kubeconfig:
         config.check()
         if not token and not config.user().has_credentials:
             raise NotUsable(
@@ -174,7 +174,7 @@ class Discovery:
         access = config.access(_no_files, self._key_files)
         if access.insecure:
             self._notice(f"{config.name} has insecure-skip-tls-verify set: whoever answers there is believed")
-        cluster = self._completed(config, self._told(access, effort))
+        cluster = self._completed(config, self._told(access, retries))
         if not cluster.authority:
             raise NotUsable(
                 f"{config.name} has no certificate authority (certificate-authority-data), and cluster-info "
@@ -182,16 +182,16 @@ class Discovery:
             )
         return kubeconfig.with_token(cluster, token) if token else config.with_cluster(cluster)
 
-    def _told(self, access: Access, effort: Effort) -> str:
+    def _told(self, access: Access, retries: RetryPolicy) -> str:
         """The kubeconfig in cluster-info; nothing where it may not be read."""
         while True:
             try:
-                return text_at(self._asked(access, effort), "data", "kubeconfig")
+                return text_at(self._asked(access, retries), "data", "kubeconfig")
             except Forbidden:
                 self._notice(f"{access.server} lets nobody read cluster-info; {access.name} is used as it is")
                 return ""
             except Failed as fault:
-                effort.again(_judged(fault))
+                retries.back_off(_judged(fault))
 
     def _completed(self, config: Kubeconfig, told: str) -> Cluster:
         cluster = config.cluster()
@@ -206,18 +206,18 @@ class Discovery:
             )
         return cluster if cluster.authority else replace(cluster, authority=found.authority)
 
-    def _signed(self, access: Access, token: BootstrapToken, effort: Effort) -> str:
+    def _signed(self, access: Access, token: BootstrapToken, retries: RetryPolicy) -> str:
         """The kubeconfig in cluster-info, shown to be from somebody who knows the token."""
         while True:
             try:
-                return _proven(self._asked(access, effort), token, access)
+                return _proven(self._asked(access, retries), token, access)
             except Failed as fault:
-                effort.again(_judged(fault))
+                retries.back_off(_judged(fault))
 
-    def _asked(self, access: Access, effort: Effort) -> Object:
-        limits = Limits(patience=0.0, attempt=effort.share(_ATTEMPT_SECONDS), size=_LARGEST)
-        kept = None if access.insecure else self._kept
-        with Client(access, proxies=self._proxies, limits=limits, clock=self._clock, kept=kept) as client:
+    def _asked(self, access: Access, retries: RetryPolicy) -> Object:
+        limits = Limits(patience=0.0, attempt=retries.share(_ATTEMPT_SECONDS), size=_LARGEST)
+        pool = None if access.insecure else self._pool
+        with Client(access, proxies=self._proxies, limits=limits, clock=self._clock, pool=pool) as client:
             return client.get(CLUSTER_INFO)
 
     def _warn_of(self, unpinned: Sequence[Certificate], endpoint: str) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
 from agent.fetch.deadline import SystemClock
+from agent.fetch.retries import RetryPolicy
 from agent.kube.answers import text_at
 from agent.kube.client import whole
-from agent.kube.effort import Effort
 from agent.kube.failure import Failed, Gone, NotInTime, Unreachable
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ class Following:
         not allowed to; who answers is not trusted.
         """
         end = self._clock.monotonic() + seconds
-        effort = self._effort(end)
+        retries = self._retries(end)
         while not self._over.is_set() and self._clock.monotonic() < end:
             began, is_listed = self._clock.monotonic(), not self._version
             try:
                 if is_listed and self._list(end):
                     yield self._state()
                 for event in self._events(end):
-                    effort = self._effort(end)
+                    retries = self._retries(end)
                     self._heard()
                     if self._take(event):
                         yield self._state()
@@ -96,8 +96,8 @@ class Following:
                 # A server that answers with Gone is back, however long it was away.
                 is_back = isinstance(fault, Gone) and not is_listed
                 if is_back or self._clock.monotonic() - began >= _GOOD_WATCH:
-                    effort = self._effort(end)
-                effort.again(fault)
+                    retries = self._retries(end)
+                retries.back_off(fault)
 
     def stop(self) -> None:
         """From any thread: ends the states, also while they are waited for."""
@@ -109,9 +109,9 @@ class Following:
         """Of the connection that the list came over."""
         self._client.close()
 
-    def _effort(self, end: float) -> Effort:
+    def _retries(self, end: float) -> RetryPolicy:
         left = end - self._clock.monotonic()
-        return Effort(self._clock, left, self._notice, self._sleep, _LONGEST_PAUSE)
+        return RetryPolicy(self._clock, left, self._notice, self._sleep, _LONGEST_PAUSE)
 
     def _wait(self, seconds: float) -> None:
         self._over.wait(seconds)

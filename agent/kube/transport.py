@@ -16,8 +16,8 @@ from agent.fetch.failure import NotTrusted as FetchNotTrusted
 from agent.fetch.session import Session
 from agent.kube import explanations
 from agent.kube.answers import plain, refusal
+from agent.kube.connection_pool import ConnectionKey, ConnectionPool
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
-from agent.kube.kept import Kept, Way
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
 
@@ -40,6 +40,8 @@ _USER_AGENT = f"wmcb/{RELEASE}"
 @registers_secrets
 @dataclass(frozen=True, slots=True)
 class Asked:
+    """A request to the API server."""
+
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
@@ -62,6 +64,8 @@ class Asked:
 @registers_secrets
 @dataclass(frozen=True, slots=True)
 class Reply:
+    """A whole answer of the API server."""
+
     status: int
     body: bytes = field(repr=False)
     wait: float
@@ -71,16 +75,18 @@ class Reply:
 
 
 class Transport:
-    """Any thread may use it."""
+    """Makes single attempts at requests to one API server. Any thread may use it."""
 
-    def __init__(self, access: Access, proxies: Proxies, clock: Clock, kept: Kept | None = None) -> None:
-        """What is kept open is its own, unless it is given where others keep theirs."""
+    def __init__(
+        self, access: Access, proxies: Proxies, clock: Clock, pool: ConnectionPool | None = None
+    ) -> None:
+        """Keep connections in `pool`, which others may share, or else in one of its own."""
         self._access = access
         self._proxies = proxies
         self._clock = clock
         self._there = address.parse(access.server)
-        self._kept = kept or Kept()
-        self._shares = kept is not None
+        self._pool = pool or ConnectionPool()
+        self._shares = pool is not None
 
     @property
     def place(self) -> str:
@@ -90,20 +96,20 @@ class Transport:
     def close(self) -> None:
         """Ends the connections that nobody is using, but for those that others may use."""
         if not self._shares:
-            self._kept.close()
+            self._pool.close()
 
     def reply(self, asked: Asked, limits: Limits, share: Callable[[float], float]) -> Reply:
-        """By a connection that is there, if the server has not closed it since, or else by a new one. `share`
-        tells how much of so many seconds there is. Raises Failed.
+        """Send the request over an open connection, if there is one, and once more over a new one where the
+        server may have closed that before. `share` tells how much of so many seconds there is. Raises Failed.
         """
         once = partial(self._once, asked, limits, share)
         if not asked.repeatable:
             return once(Session(self._server))
         waits = self._waits(asked, limits, share)
         try:
-            return once(self._kept.session(self._way, self._server), waits)
-        except Unreachable as fault:
-            if not (fault.transient and waits.reused):
+            return once(self._pool.session(self._key, self._server), waits)
+        except Unreachable:
+            if not waits.is_stale:
                 raise
         return once(Session(self._server))
 
@@ -145,7 +151,7 @@ class Transport:
             with _own_failures(), whole, closing(self._asked(session, asked, waits)) as answer:
                 return self._read(answer, limits)
         except Unreachable as fault:
-            fault.transient = fault.transient and (asked.repeatable or not waits.sent)
+            fault.transient = fault.transient and (asked.repeatable or not waits.is_sent)
             raise
 
     def _asked(self, session: Session, asked: Asked, waits: Waits) -> Answer:
@@ -201,10 +207,11 @@ class Transport:
         return fault
 
     @cached_property
-    def _way(self) -> Way:
+    def _key(self) -> ConnectionKey:
         access = self._access
-        return Way(
-            self.place,
+        return ConnectionKey(
+            self._there.host,
+            self._there.port,
             self._proxy,
             access.authorities,
             access.server_name,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.fetch.deadline import TimeIsUp
+from agent.fetch.retries import chance
 from agent.kube.answers import at, of_status, read_object, text_at
-from agent.kube.effort import chance
 from agent.kube.failure import Failed, NotAnApiServer
 from agent.kube.transport import Asked
 

@@ -12,7 +12,7 @@ import certifi
 import pytest
 from requests.adapters import HTTPAdapter
 
-from agent.fetch import address, connection, trust
+from agent.fetch import address, connection, dialer, trust
 from agent.fetch.connection import Server as Asked
 from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
@@ -243,7 +243,7 @@ def test_a_request_closes_its_connections_itself(
     case: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not the collector of garbage, and also while a fault is held with all its frames."""
-    dial, made, held = connection.dial, [], []
+    dial, made, held = dialer.dial, [], []
     get_pool = HTTPAdapter.get_connection_with_tls_context
 
     def dialled(*given: Any, **named: Any) -> Stream:

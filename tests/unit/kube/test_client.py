@@ -21,12 +21,13 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
+from agent.fetch import address, connection, dialer
 from agent.fetch.failure import Doubt
 from agent.fetch.proxies import Proxies
 from agent.kube import failure
 from agent.kube.access import Access
 from agent.kube.client import Client, Patch, config_map, node
-from agent.kube.kept import Kept
+from agent.kube.connection_pool import ConnectionPool
 from agent.kube.limits import Limits
 from unit.fetch.authority import Issued, issue, serving
 from unit.fetch.quick_clock import QuickClock
@@ -36,6 +37,9 @@ from unit.kube.api_server import ROOT, TOKEN, Answer, ApiServer, cut_off, ok, si
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from agent.fetch.address import Address
+    from agent.fetch.dialer import Stream
 
     Fault = Answer | Callable[[BaseHTTPRequestHandler], None]
 
@@ -189,9 +193,9 @@ def test_clients_of_one_server_may_share(
     server: ApiServer, other: dict[str, Any], connections: list[int]
 ) -> None:
     server.at(NODE, ok({}), ok({}), ok({}))
-    with Kept() as kept:
+    with ConnectionPool() as shared:
         for more in ({"token": "one"}, other, {"token": "one"}):
-            with Client(access(server, **more), clock=QuickClock(), kept=kept) as asking:
+            with Client(access(server, **more), clock=QuickClock(), pool=shared) as asking:
                 asking.get(NODE)
     assert [asked.connection for asked in server.asked] == connections
     assert [asked.headers.get("Authorization") for asked in server.asked][0::2] == ["Bearer one"] * 2
@@ -201,10 +205,10 @@ def test_clients_with_other_certificates_do_not_share(server: ApiServer) -> None
     server.context.load_verify_locations(cadata=ROOT.pem.decode())
     server.context.verify_mode = ssl.CERT_OPTIONAL
     server.at(NODE, ok({}))
-    with Kept() as kept:
+    with ConnectionPool() as shared:
         for own in (issue("one", ROOT), issue("two", ROOT)):
             with Client(
-                access(server, certificate=own.pem, key=key_of(own)), clock=QuickClock(), kept=kept
+                access(server, certificate=own.pem, key=key_of(own)), clock=QuickClock(), pool=shared
             ) as asking:
                 asking.get(NODE)
     assert [(asked.connection, asked.client) for asked in server.asked] == [(1, "one"), (2, "two")]
@@ -218,6 +222,47 @@ def test_a_kept_connection_that_is_cut_off_is_made_again_without_a_pause(server:
         assert asking.get(NODE) == {"kind": "Node"}
     assert [asked.connection for asked in server.asked] == [1, 1, 2]
     assert clock.slept == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        pytest.param(silent, "no answer from", id="no answer in time"),
+        pytest.param(
+            Answer(body=b'{"kind":"Node"}', cut=5), "breaks off after 5 of 15 bytes", id="cut short"
+        ),
+    ],
+)
+def test_no_other_failure_of_a_kept_connection_is_made_again_at_once(
+    server: ApiServer, fault: Fault, says: str
+) -> None:
+    server.at(NODE, ok({}), fault, ok({}))
+    with Client(access(server), limits=ONCE, clock=QuickClock()) as asking:
+        asking.get(NODE)
+        with pytest.raises(failure.Unreachable, match=says):
+            asking.get(NODE)
+    assert [asked.connection for asked in server.asked] == [1, 1]
+
+
+def test_one_address_in_two_networks_is_two_servers(
+    server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.at(NODE, ok({}))
+    dial, dialled = dialer.dial, list[str]()
+
+    def at_the_server(there: Address, *given: Any, **named: Any) -> Stream:
+        dialled.append(there.host)
+        return dial(address.parse(server.url), *given, **named)
+
+    monkeypatch.setattr(connection, "dial", at_the_server)
+    with ConnectionPool() as shared:
+        for zone in ("one", "two", "one"):
+            there = f"https://[fe80::1%25{zone}]:6443"
+            asked = access(server, server=there, server_name="127.0.0.1")
+            with Client(asked, clock=QuickClock(), pool=shared) as asking:
+                asking.get(NODE)
+    assert dialled == ["fe80::1%one", "fe80::1%two"]
+    assert [asked.connection for asked in server.asked] == [1, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -202,8 +202,8 @@ def test_after_a_watch_that_lasted_it_is_asked_again_soon(scene: Scene) -> None:
 def test_machines_that_were_started_together_do_not_ask_together(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, chance: float, pause: float, seconds: int
 ) -> None:
-    for place in ("effort", "watch"):
-        monkeypatch.setattr(f"agent.kube.{place}.chance", lambda: chance)
+    for place in ("fetch.retries", "kube.watch"):
+        monkeypatch.setattr(f"agent.{place}.chance", lambda: chance)
     scene.server.at(NODES, listed(10), cut_off, stream(event("ADDED", 11), then="silence"))
     states = iter(scene.following.states())
     assert [next(states), next(states)] == [{}, {"win1": a_node(11)}]

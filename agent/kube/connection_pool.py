@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What two requests have to have in common. Who asks by a token is told in each request anew."""
+class ConnectionKey:
+    """What two requests that share a connection have in common. A token is sent with each request."""
 
-    place: str
+    host: str
+    """With an IPv6 address's zone, which names the network that it is in."""
+    port: int
     proxy: Address | None
     authorities: bytes = field(repr=False)
     server_name: str
@@ -31,11 +33,11 @@ class Way:
     key: bytes = field(repr=False)
 
 
-class Kept:
-    """Any thread may use it."""
+class ConnectionPool:
+    """Keeps a session with open connections for each key. Any thread may use it."""
 
     def __init__(self) -> None:
-        self._sessions: dict[Way, Session] = {}
+        self._sessions: dict[ConnectionKey, Session] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -46,12 +48,12 @@ class Kept:
     ) -> None:
         self.close()
 
-    def session(self, way: Way, server: Server) -> Session:
-        """Return the session of this way; `server` is for a new one."""
+    def session(self, key: ConnectionKey, server: Server) -> Session:
+        """Return the session of this key; `server` is for a new one."""
         with self._lock:
-            if way not in self._sessions:
-                self._sessions[way] = Session(server, keeps_open=True)
-            return self._sessions[way]
+            if key not in self._sessions:
+                self._sessions[key] = Session(server, keeps_open=True)
+            return self._sessions[key]
 
     def close(self) -> None:
         """Close the connections that are idle."""

@@ -1,0 +1,95 @@
+"""Retries: a request is made again until it succeeds, with growing pauses."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from agent.amounts import in_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.fetch.deadline import Clock
+
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 5.0
+_SHORTEST_ATTEMPT = 5.0
+
+
+class Failure(Protocol):
+    """An exception that tells whether another attempt may succeed."""
+
+    args: tuple[object, ...]
+    transient: bool
+    wait: float
+    """Seconds that the server asks to be left alone for."""
+
+
+class RetryPolicy:
+    """Decides after each failed attempt at one request whether there is another, and waits for its time."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        seconds: float,
+        notice: Callable[[str], None],
+        sleep: Callable[[float], None] | None = None,
+        longest: float = _LONGEST_PAUSE,
+    ) -> None:
+        """Let attempts begin for `seconds`. `notice` is given a line for each new failure.
+
+        No pause is longer than `longest`, unless the server asks for it.
+        """
+        self._clock = clock
+        self._seconds = seconds
+        self._notice = notice
+        self._sleep = sleep or clock.sleep
+        self._longest = longest
+        self._began = clock.monotonic()
+        self._pause = _FIRST_PAUSE
+        self._attempts = 1
+        self._noticed = ""
+
+    def share(self, most: float) -> float:
+        """Return the seconds for an attempt: what is left, but enough to learn why it fails."""
+        if self._attempts == 1:
+            return most
+        return min(most, max(self._left(), _SHORTEST_ATTEMPT))
+
+    def back_off(self, fault: Failure) -> None:
+        """Wait until it is time for the next attempt; raise `fault` where there is none."""
+        assert isinstance(fault, Exception)
+        if not fault.transient:
+            raise fault
+        # Machines that were started together do not ask together.
+        pause = max(self._pause * (0.75 + 0.25 * chance()), fault.wait)
+        if pause >= self._left():
+            fault.args = (f"{fault}{self._attempted(fault)}",)
+            raise fault
+        self._tell(str(fault))
+        self._sleep(pause)
+        self._pause = min(2 * self._pause, self._longest)
+        self._attempts += 1
+
+    def _left(self) -> float:
+        return self._began + self._seconds - self._clock.monotonic()
+
+    def _tell(self, fault: str) -> None:
+        """Print a failure once, however often it comes again."""
+        if fault != self._noticed:
+            left = self._left()
+            within = f" for {in_seconds(round(left))}" if left < math.inf else ""
+            self._notice(f"{fault}; asking again{within}")
+            self._noticed = fault
+
+    def _attempted(self, fault: Failure) -> str:
+        seconds = in_seconds(round(self._clock.monotonic() - self._began))
+        wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
+        return f"{wait} (asked {self._attempts} times in {seconds})" if self._attempts > 1 else wait
+
+
+def chance() -> float:
+    """Return anything from 0 to 1. The module random takes longer to import than a near server to answer."""
+    return int.from_bytes(os.urandom(4), "big") / 0xFFFFFFFF
