@@ -120,7 +120,16 @@ class _Handshake:
         self._deadline = deadline
 
     def do_handshake(self) -> None:
-        self._deadline.run(self.tls.do_handshake, f"judge {self.tls.server_hostname}")
+        try:
+            self._deadline.run(self.tls.do_handshake, f"judge {self.tls.server_hostname}")
+        except OSError as fault:
+            if isinstance(fault, ssl.SSLError):
+                raise
+            # In memory it is CryptoAPI's, about a certificate that it cannot read.
+            refused = ssl.SSLCertVerificationError("not readable")
+            refused.verify_message = "not readable"
+            refused.verify_code = getattr(fault, "winerror", 0) % (1 << 32)
+            raise refused from None
 
 
 class _BoundedContext:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def machine() -> ssl.SSLContext:
     """Trust whom this machine trusts. Windows itself judges, and fetches the roots that it has not got yet.
 
-    For one connection: truststore holds a lock of its context through the handshake, in which Windows may use
-    the network.
+    For one connection: truststore lets one at a time be judged by a context, and Windows may use the network
+    for that. Windows judges last: a client certificate has been shown by then.
     """
     return _strict(truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
@@ -79,7 +79,8 @@ def _strict(context: ssl.SSLContext) -> ssl.SSLContext:
     # environment says so, and from Python 3.13 on it is stricter with authorities than Go is, on which a
     # cluster's other nodes rely.
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # As Go has it: an authority that is trusted need not be a root, and only alternative names are names.
+    # As Go has it: an authority that is trusted need not be a root, and only alternative names are names. Where
+    # Windows judges, neither counts: it is asked without them.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
     # Else a connection that is cut looks like the end of an answer that does not tell its length.

@@ -318,7 +318,7 @@ class TestSending:
     @pytest.mark.parametrize(
         "url",
         ["ftp://host/", "http://", "http:///path", "host/path", "http://host:port/", "http://[::1/", "http://a..b/",
-         "http://host:70000/", "http://a%20b/"],
+         "http://host:70000/", "http://a%20b/", "http://a%00b/", "https://%x/", "https://%25x/"],
     )  # fmt: skip
     def test_a_url_that_is_none(self, url: str) -> None:
         with pytest.raises(Failed, match=r"^it is no http or https URL$"):

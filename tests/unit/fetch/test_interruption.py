@@ -28,15 +28,19 @@ if TYPE_CHECKING:
 
 LEAF = issue("server")
 CERT_E_UNTRUSTEDROOT = 0x800B0109
+CRYPT_E_ASN1_BADTAG = 0x8009310B - (1 << 32)
+"""As ctypes has it."""
 
 
 class Judging:
     """A context that judges until the test ends it, and then trusts or refuses."""
 
-    def __init__(self, *, refuses: bool = False) -> None:
+    def __init__(self, fault: OSError | None = None) -> None:
         self.begun, self.over = threading.Event(), threading.Event()
         self.ended = False
-        self._refuses = refuses
+        self._fault = fault
+        if fault:
+            self.over.set()
 
     def wrap_bio(
         self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, server_hostname: str
@@ -49,10 +53,8 @@ class Judging:
             self.begun.set()
             self.over.wait(20)
             self.ended = True
-            if self._refuses:
-                fault = ssl.SSLCertVerificationError("refused")
-                fault.verify_code, fault.verify_message = CERT_E_UNTRUSTEDROOT, "refused"
-                raise fault
+            if self._fault:
+                raise self._fault
 
         made.do_handshake = judged  # type: ignore[method-assign]
         return made
@@ -95,12 +97,21 @@ def test_a_refusal_counts_also_where_no_time_is_left_to_look_again(
         return dial(*given, **named)
 
     monkeypatch.setattr(connection, "dial", dial_once)
-    judging = Judging(refuses=True)
-    judging.over.set()
+    fault = ssl.SSLCertVerificationError("refused")
+    fault.verify_code, fault.verify_message = CERT_E_UNTRUSTEDROOT, "refused"
+    judging = Judging(fault)
     deadline = Deadline(SystemClock())
     refused = pytest.raises(NotTrusted, match="Windows' error 0x800b0109")
     with refused, deadline.within(5, "too slow"):
         ask(server.url(), deadline, judging)
+
+
+def test_a_certificate_that_windows_cannot_read_is_refused(server: Server) -> None:
+    """In the server's chain, say: CryptoAPI answers with an error and no judgement."""
+    unreadable = OSError(22, "whatever language this is in")
+    unreadable.winerror = CRYPT_E_ASN1_BADTAG  # type: ignore[attr-defined, unused-ignore]
+    with pytest.raises(NotTrusted, match=r"is not trusted \(Windows' error 0x8009310b\)$"):
+        ask(server.url(), Deadline(SystemClock()), Judging(unreadable))
 
 
 @contextmanager

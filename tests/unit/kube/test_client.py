@@ -229,7 +229,7 @@ def test_a_kept_connection_that_is_cut_off_is_made_again_without_a_pause(server:
     [
         pytest.param(silent, "no answer from", id="no answer in time"),
         pytest.param(
-            Answer(body=b'{"kind":"Node"}', cut=5), "breaks off after 5 of 15 bytes", id="cut short"
+            Answer(body=b'{"kind":"Node"}', cut=5), "breaks off in the middle of TLS", id="cut short"
         ),
     ],
 )
