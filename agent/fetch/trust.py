@@ -79,8 +79,8 @@ def _strict(context: ssl.SSLContext) -> ssl.SSLContext:
     # environment says so, and from Python 3.13 on it is stricter with authorities than Go is, on which a
     # cluster's other nodes rely.
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # As Go has it: an authority that is trusted need not be a root, and only alternative names are names. Where
-    # Windows judges, neither counts: it is asked without them.
+    # As Go has it: an authority that is trusted need not be a root, and only alternative names are names.
+    # Neither counts where Windows judges.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
     # Else a connection that is cut looks like the end of an answer that does not tell its length.
