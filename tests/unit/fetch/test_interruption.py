@@ -6,7 +6,7 @@ import socket
 import ssl
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -172,6 +172,27 @@ class TestStop:
         judging = Judging()
         with stopped_at(judging.begun, server.url(), judging):
             judging.over.set()
+
+    def test_while_something_is_sent(self) -> None:
+        ours, theirs = socket.socketpair()
+        deadline, begun, ended = Deadline(SystemClock()), threading.Event(), threading.Event()
+        with dialer.Stream(fileno=ours.detach()) as stream, theirs:
+            stream.deadline = deadline
+            stream.setblocking(False)
+            with suppress(BlockingIOError):
+                while True:
+                    stream.send(bytes(1 << 16))  # until nothing more finds room
+
+            def send() -> None:
+                with deadline.stoppable(), suppress(TimeIsUp):
+                    begun.set()
+                    stream.sendall(b"more")
+                ended.set()
+
+            threading.Thread(target=send, daemon=True).start()
+            assert begun.wait(20)
+            deadline.stop()
+            assert ended.wait(10)
 
 
 def test_a_connection_without_a_limit_gets_one_again() -> None:

@@ -355,6 +355,6 @@ def test_stopping_from_another_thread(server: ApiServer, where: str) -> None:
     thread.start()
     assert waits.wait(20)
     following.stop()
-    thread.join(20)
+    thread.join(10)  # less than the server is silent
     assert not thread.is_alive()
     assert seen == [{}]
