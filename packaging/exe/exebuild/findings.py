@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # What PyInstaller finds because something could import it, and nothing that we call ever does.
 EXCLUDED = (
     "_zstd", "compression.zstd",  # of 3.14; zipfile and tarfile do without
+    "charset_normalizer",  # requests guesses no encodings (agent/fetch)
     # Python's own tools, tests and second implementations
     "_pydatetime", "_pydecimal", "_pyio", "_pyrepl", "bdb", "cmd", "code", "codeop", "doctest", "lib2to3",
     "pdb", "pydoc", "pydoc_data", "rlcompleter", "test", "tkinter", "unittest", "xmlrpc",

@@ -110,8 +110,13 @@ def test_truststore_judges_in_the_handshake_of_tls_in_memory() -> None:
     assert type(made).do_handshake is not ssl.SSLObject.do_handshake
 
 
-def test_requests_asks_certifi_for_its_list_while_it_is_imported() -> None:
-    """So that it can be told of none: the exe does not carry the list."""
-    source = "import agent.fetch.session, requests.utils; print(repr(requests.utils.DEFAULT_CA_BUNDLE_PATH))"
-    told = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "''"
+def test_requests_loads_neither_authorities_nor_what_guesses_encodings() -> None:
+    """It looks for both while it is imported. The exe carries neither."""
+    source = """
+import sys, agent.fetch.session, requests.utils
+print(repr(requests.utils.DEFAULT_CA_BUNDLE_PATH))
+print([name for name in sys.modules if name.startswith("charset_normalizer.")])
+"""
+    command = [sys.executable, "-W", "error", "-c", source]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told.stdout.split("\n")[:2] == ["''", "[]"]
