@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 
 CONNECT_SECONDS = 30.0
-HANDSHAKE_SECONDS = 30.0
-"""Windows may fetch authorities in this time, when it judges a certificate."""
+HANDSHAKE_SECONDS = 10.0
+JUDGEMENT_SECONDS = 20.0
+"""In addition where Windows judges a certificate: it may fetch authorities in this time."""
 _SECOND_LOOK_SECONDS = 10.0
 TUNNEL_SECONDS = 30.0
 """The proxy has to connect as well."""
@@ -289,7 +290,8 @@ class Connection(HTTPSConnection):
     def _secured(self, channel: Channel, hop: Address, context: ssl.SSLContext) -> Channel:
         label, name = self._server.label(hop), self._server.certificate_name(hop)
         failing = f"the TLS handshake with {label} did not finish"
-        with _phase(current_waits.get(), HANDSHAKE_SECONDS, failing, label):
+        seconds = HANDSHAKE_SECONDS + (JUDGEMENT_SECONDS if trust.is_machines(context) else 0.0)
+        with _phase(current_waits.get(), seconds, failing, label):
             try:
                 return _Tls(channel, context, name, current_waits.get().deadline)
             except ssl.SSLCertVerificationError as fault:

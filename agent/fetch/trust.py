@@ -65,6 +65,11 @@ def unverified() -> ssl.SSLContext:
     return context
 
 
+def is_machines(context: ssl.SSLContext) -> bool:
+    """Return whether it is the machine's trust that judges by this context."""
+    return isinstance(context, truststore.SSLContext)
+
+
 def named_in(contexts: Iterable[ssl.SSLContext]) -> list[bytes]:
     """Return the authorities (DER) that a document names."""
     found: list[bytes] = []

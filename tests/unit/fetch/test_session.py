@@ -332,14 +332,17 @@ class TestHandshakes:
         listener.close()
 
     def test_of_a_server(self, mute: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.2)
+        """Where the machine judges, there is time for that."""
+        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.1)
+        monkeypatch.setattr(connection, "JUDGEMENT_SECONDS", 0.1)
         place = f"127.0.0.1:{mute[1]}"
         with pytest.raises(Failed) as caught:
             fetched(f"https://{place}/")
         assert str(caught.value) == f"the TLS handshake with {place} did not finish within 0.2 seconds"
 
     def test_of_a_proxy(self, mute: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.2)
+        monkeypatch.setattr(connection, "HANDSHAKE_SECONDS", 0.1)
+        monkeypatch.setattr(connection, "JUDGEMENT_SECONDS", 0.1)
         place = f"127.0.0.1:{mute[1]}"
         with pytest.raises(Failed) as caught:
             fetched("https://node.example/", IMPATIENT, f"https://{place}")
