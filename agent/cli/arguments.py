@@ -6,8 +6,6 @@ the rest of `wmcb version`.
 
 from __future__ import annotations
 
-import difflib
-
 from agent.cli.failure import BadUsage, without_secret
 
 TYPE_CHECKING = False
@@ -376,6 +374,8 @@ _CLOSE = 0.62
 
 
 def _nearest(wrong: str, known: Iterable[str]) -> str | None:
+    import difflib
+
     # Without the dashes, which are alike in all options: --purge is not to lead to --forget.
     names = {each.lstrip("-"): each for each in known}
     near = difflib.get_close_matches(wrong.lower().lstrip("-"), list(names), n=1, cutoff=_CLOSE)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import sys
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN
-from agent.cli.command_line import called
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.options import DRY_RUN
-from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
-from agent.engine.state_folder import StateFolder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent.cli.arguments import Request
     from agent.host.port import Host
 
@@ -44,9 +39,13 @@ def open_machine(request: Request) -> Host:
 def _take_over_state(host: Host) -> None:
     """A folder that a user made in the place of wmcb's own is moved aside. Raises CannotBeSo."""
     # No other command needs these at this point, and each is to start soon.
+    from agent.engine.state_folder import StateFolder
+
     folder = StateFolder.of(host)
     aside = folder.take_over()
     if aside is not None:
+        from agent.cli.run_log import RunLog
+
         line = f"{folder.path} had been made by a user: it is {aside} now, and nothing in it was read"
         tell(f"wmcb: warning: {line}")
         RunLog(host).write(f"warning: {line}")
@@ -118,6 +117,10 @@ def _bare_machine() -> Host:
 
 def _passing_folder() -> Path:
     """Which is gone when this process ends."""
+    import atexit
+    import tempfile
+    from pathlib import Path
+
     folder = tempfile.TemporaryDirectory(prefix="wmcb-")
     atexit.register(folder.cleanup)
     return Path(folder.name)
@@ -160,6 +163,10 @@ def _sandbox_to_look(request: Request) -> Host:
 
 def _as_called(request: Request, host: Host) -> Host:
     """Who tells of a command elsewhere than here knows the machine alone."""
+    from dataclasses import replace
+
+    from agent.cli.command_line import called
+
     return replace(host, called=called(request))
 
 
@@ -168,6 +175,8 @@ def _is_a_file(directory: Path) -> BadUsage:
 
 
 def _sandbox_folder(request: Request) -> Path:
+    from pathlib import Path
+
     given = request.value(SANDBOX, "")
     if not given.strip():
         text = f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty"

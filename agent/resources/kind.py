@@ -6,7 +6,6 @@ show the states of kinds that it knows nothing of.
 
 from __future__ import annotations
 
-import hmac
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,6 +32,8 @@ def holds_secret(value: Value) -> bool:
 
 def veiled(value: Value) -> str:
     """A secret, shown: two of them can be told apart, and no more."""
+    import hmac  # few runs show a secret
+
     # From a plain digest a short secret could be guessed.
     digest = hmac.new(_KEY_OF_VEILS, str(value).encode(), "sha256").hexdigest()
     return f"(hidden, {digest[:12]})"
