@@ -1,4 +1,4 @@
-"""What this machine is a node of already, by the title of what was made on it."""
+"""Which node this machine is already: the engine keeps the title of what it made here."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def title_of(host: Host) -> str:
-    """Of what is on the machine. Empty for whoever may not read it: he is told that he may change nothing."""
+    """Return the title of what is on the machine; empty for a user who may not read it."""
     return engine.title(host) if host.access.is_administrator() else ""
 
 
 def refuse_node_of_ignition(request: Request, host: Host) -> None:
-    """It has its credentials where a join's kubelet looks for its own."""
+    """Raise Refused on a node of an Ignition: its credentials lie where a join's kubelet looks for them."""
     title = title_of(host)
     if not title or title.startswith(USER_DATA):
         return

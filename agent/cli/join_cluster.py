@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ def find_cluster(
     configuration: JoinConfiguration, name: str, host: Host, given: Given, notice: Notice
 ) -> JoinCluster:
     """`name` is the node's; `given` finds the file of a discovery by file. Raises Failure."""
-    with _told(host), ConnectionPool() as pool:
+    with _told(host), closing(ConnectionPool()) as pool:
         own = _usable(host)
         if own:
             _check_it_is_this_cluster(host, own, configuration, given, notice)

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli import options
+from agent.cli import joined_node, options
 from agent.cli.command_line import option_here
 from agent.cli.failure import BadInput, BadUsage, Failure, Refused
 from agent.cli.given import given_file
@@ -18,6 +18,7 @@ from agent.resources.container_processes import SHIM
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.node_titles import name_in_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -324,11 +325,7 @@ def _node_name(host: Host) -> tuple[str, Exception | None]:
     """Empty where this is no node that has joined, or, with the reason, where it does not say which."""
     try:
         if host.files.observe(ARGUMENTS_FILE) is not None:
-            from agent.cli import joined_node
-
             return joined_node.name(host), None
-        from agent.sources.node_titles import name_in_title
-
         # A reset that was cut off may have removed that file already.
         return name_in_title(engine.title(host)), None
     except (Failure, HostError) as fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
+from random import random
 from typing import TYPE_CHECKING, Protocol
 
 from agent.amounts import in_seconds
@@ -64,7 +64,7 @@ class RetryPolicy:
         if not fault.transient:
             raise fault
         # Machines that were started together do not ask together.
-        pause = max(self._pause * (0.75 + 0.25 * chance()), fault.wait)
+        pause = max(self._pause * (0.75 + 0.25 * random()), fault.wait)  # noqa: S311 - no secret
         if pause >= self._left():
             fault.args = (f"{fault}{self._attempted(fault)}",)
             raise fault
@@ -88,8 +88,3 @@ class RetryPolicy:
         seconds = in_seconds(round(self._clock.monotonic() - self._began))
         wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
         return f"{wait} (asked {self._attempts} times in {seconds})" if self._attempts > 1 else wait
-
-
-def chance() -> float:
-    """Return anything from 0 to 1. The module random takes longer to import than a near server to answer."""
-    return int.from_bytes(os.urandom(4), "big") / 0xFFFFFFFF

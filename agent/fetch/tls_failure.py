@@ -131,7 +131,7 @@ def _untimely(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str
 def _misnamed(certificate: Certificate) -> str:
     known = host_names(certificate)
     if not known:
-        return "names no host that it is for (no subject alternative name); it must be made anew"
+        return "names no host that it is for (no subject alternative name); it must be issued again"
     more = len(known) - _MOST_NAMES
     names = ", ".join(known[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     return f"is not for that name but for {names}"
@@ -143,7 +143,7 @@ def _unknown(shown: Sequence[Certificate], known: Iterable[Certificate]) -> str:
     if any(certificate.subject == top.issuer for certificate in known):
         return (
             f"is signed by {missing}; an authority of that name is trusted here, but with another key: "
-            "perhaps what names it was made for another cluster, or before this one was made anew"
+            "perhaps what names it was made for another cluster, or before this one was rebuilt"
         )
     return f"is signed by {missing}, which is not trusted here; {_REMEDY}"
 

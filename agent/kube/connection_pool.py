@@ -10,9 +10,6 @@ from agent.fetch.session import Session
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from agent.fetch.address import Address
     from agent.fetch.connection import Server
 
@@ -39,14 +36,6 @@ class ConnectionPool:
     def __init__(self) -> None:
         self._sessions: dict[ConnectionKey, Session] = {}
         self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def session(self, key: ConnectionKey, server: Server) -> Session:
         """Return the session of this key; `server` is for a new one."""

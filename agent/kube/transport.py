@@ -102,16 +102,16 @@ class Transport:
         """Send the request over an open connection, if there is one, and once more over a new one where the
         server may have closed that before. `share` tells how much of so many seconds there is. Raises Failed.
         """
-        once = partial(self._once, asked, limits, share)
-        if not asked.repeatable:
-            return once(Session(self._server))
+        if asked.repeatable:
+            waits = self._waits(asked, limits, share)
+            kept = self._pool.session(self._key, self._server)
+            try:
+                return self._once(asked, limits, share, kept, waits)
+            except Unreachable:
+                if not waits.is_stale:
+                    raise
         waits = self._waits(asked, limits, share)
-        try:
-            return once(self._pool.session(self._key, self._server), waits)
-        except Unreachable:
-            if not waits.is_stale:
-                raise
-        return once(Session(self._server))
+        return self._once(asked, limits, share, Session(self._server), waits)
 
     def lines(
         self, asked: Asked, limits: Limits, seconds: float, deadline: Deadline
@@ -142,9 +142,8 @@ class Transport:
         limits: Limits,
         share: Callable[[float], float],
         session: Session,
-        waits: Waits | None = None,
+        waits: Waits,
     ) -> Reply:
-        waits = waits or self._waits(asked, limits, share)
         seconds = waits.connect + share(limits.attempt_at(asked.method))
         whole = waits.deadline.within(seconds, f"no whole answer from {self.place}")
         try:

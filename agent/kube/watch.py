@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from contextlib import closing
 from dataclasses import dataclass, replace
+from random import random
 from typing import TYPE_CHECKING
 
 from agent.fetch.deadline import TimeIsUp
-from agent.fetch.retries import chance
 from agent.kube.answers import at, of_status, read_object, text_at
 from agent.kube.failure import Failed, NotAnApiServer
 from agent.kube.transport import Asked
@@ -74,7 +74,7 @@ class Watch:
         self._deadline.stop()
 
     def _asked(self, seconds: float) -> Asked:
-        chosen = _SHORTEST + round((_LONGEST - _SHORTEST) * chance())
+        chosen = _SHORTEST + round((_LONGEST - _SHORTEST) * random())  # noqa: S311 - no secret
         most = min(chosen, max(math.ceil(min(seconds, _LONGEST)), 1))
         query = {
             "watch": "true",

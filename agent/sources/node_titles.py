@@ -1,11 +1,11 @@
-"""What the engine calls the node that a machine is: its title says of which document or cluster."""
+"""Titles of nodes: a title says of which document or cluster a machine is a node."""
 
 from __future__ import annotations
 
 import re
 
 USER_DATA = "user data"
-"""How the title of what user data made begins."""
+"""The title of what user data made begins with this."""
 
 
 def title_of_node(name: str, server: str) -> str:

@@ -244,8 +244,8 @@ def test_an_authority_whose_key_cannot_be_read_is_told_where_something_has_to_be
     cluster.follow(KUBELET)
     signed.follow(KUBELET)
     until(lambda: cluster.config_map is not None, "it is followed")
-    told = until(lambda: signed.trouble, "it is told")
-    assert told == (
+    trouble = until(lambda: signed.trouble, "the authority is refused")
+    assert trouble == (
         f"{CONF}: cluster.certificate-authority: the public key of a certificate there cannot be read, by "
         "which the cluster is known; put one there with an RSA, ECDSA or Ed25519 key"
     )

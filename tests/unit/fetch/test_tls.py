@@ -58,11 +58,11 @@ HOSTILE = issue("\x1b[2J\u202eca", authority=True)
 UNKNOWN = f"is signed by the authority {{}}, which is not trusted here; {REMEDY}"
 NAMESAKE = (
     "an authority of that name is trusted here, but with another key: "
-    "perhaps what names it was made for another cluster, or before this one was made anew"
+    "perhaps what names it was made for another cluster, or before this one was rebuilt"
 )
 RENEW = "this machine's clock says *: if that is right, the certificate must be renewed"
 EIGHT = ", ".join(f"n{number}.example" for number in range(8))
-NO_NAME = "names no host that it is for (no subject alternative name); it must be made anew"
+NO_NAME = "names no host that it is for (no subject alternative name); it must be issued again"
 
 PARTIAL = [
     Shown("of an authority not given", [LEAF], [OTHER], UNKNOWN.format("CN=root-ca,OU=openshift")),

@@ -8,6 +8,7 @@ import ssl
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler
@@ -193,7 +194,7 @@ def test_clients_of_one_server_may_share(
     server: ApiServer, other: dict[str, Any], connections: list[int]
 ) -> None:
     server.at(NODE, ok({}), ok({}), ok({}))
-    with ConnectionPool() as shared:
+    with closing(ConnectionPool()) as shared:
         for more in ({"token": "one"}, other, {"token": "one"}):
             with Client(access(server, **more), clock=QuickClock(), pool=shared) as asking:
                 asking.get(NODE)
@@ -205,7 +206,7 @@ def test_clients_with_other_certificates_do_not_share(server: ApiServer) -> None
     server.context.load_verify_locations(cadata=ROOT.pem.decode())
     server.context.verify_mode = ssl.CERT_OPTIONAL
     server.at(NODE, ok({}))
-    with ConnectionPool() as shared:
+    with closing(ConnectionPool()) as shared:
         for own in (issue("one", ROOT), issue("two", ROOT)):
             with Client(
                 access(server, certificate=own.pem, key=key_of(own)), clock=QuickClock(), pool=shared
@@ -255,7 +256,7 @@ def test_one_address_in_two_networks_is_two_servers(
         return dial(address.parse(server.url), *given, **named)
 
     monkeypatch.setattr(connection, "dial", at_the_server)
-    with ConnectionPool() as shared:
+    with closing(ConnectionPool()) as shared:
         for zone in ("one", "two", "one"):
             there = f"https://[fe80::1%25{zone}]:6443"
             asked = access(server, server=there, server_name="127.0.0.1")

@@ -203,7 +203,7 @@ def test_machines_that_were_started_together_do_not_ask_together(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, chance: float, pause: float, seconds: int
 ) -> None:
     for place in ("fetch.retries", "kube.watch"):
-        monkeypatch.setattr(f"agent.{place}.chance", lambda: chance)
+        monkeypatch.setattr(f"agent.{place}.random", lambda: chance)
     scene.server.at(NODES, listed(10), cut_off, stream(event("ADDED", 11), then="silence"))
     states = iter(scene.following.states())
     assert [next(states), next(states)] == [{}, {"win1": a_node(11)}]
