@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agent.release import bundled_file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
@@ -22,11 +24,7 @@ AS_SERVICE = "--as-service"
 
 def program() -> bytes | None:
     """The whole wmcb-log.exe; None where this is Python from source, which carries none."""
-    try:
-        import wmcb_log_runner
-    except ModuleNotFoundError:
-        return None
-    return wmcb_log_runner.PROGRAM
+    return bundled_file(NAME)
 
 
 def arguments(log: PureWindowsPath, more: PureWindowsPath | None = None) -> tuple[str, ...]:

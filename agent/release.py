@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 RELEASE = "0.1.0"
+LICENSES_FILE = "wmcb.licenses.txt"
 NOT_BEFORE = 1_793_491_200
 """2026-11-01, in seconds since 1970: no clock that is right shows an earlier time to this release."""
 
@@ -22,18 +24,25 @@ class Build:
 
 def build() -> Build:
     """What build.spec wrote down, or what can be told of a source tree."""
-    facts = sys.modules.get("wmcb_built")
-    if facts is not None:
-        return Build(commit=facts.COMMIT, openssl=facts.OPENSSL)
-    import ssl
+    try:
+        import wmcb_built
+    except ModuleNotFoundError:
+        import ssl
 
-    return Build(commit=None, openssl=ssl.OPENSSL_VERSION)
+        return Build(commit=None, openssl=ssl.OPENSSL_VERSION)
+    return Build(commit=wmcb_built.COMMIT, openssl=wmcb_built.OPENSSL)
 
 
 def licenses() -> str | None:
     """Of all that the exe carries; None where this is Python from source, which carries nothing."""
-    try:
-        import wmcb_licenses
-    except ModuleNotFoundError:
+    text = bundled_file(LICENSES_FILE)
+    return None if text is None else text.decode()
+
+
+def bundled_file(name: str) -> bytes | None:
+    """Return a file that build.spec put into the program's folder; None where this is Python from source."""
+    folder = getattr(sys, "_MEIPASS", None)  # set by PyInstaller's loader
+    if folder is None:
         return None
-    return wmcb_licenses.TEXT
+    with open(os.path.join(folder, name), "rb") as file:  # noqa: PTH118, PTH123 - `wmcb version` does without pathlib
+        return file.read()

@@ -23,6 +23,7 @@ from agent.host.port import (
 )
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.resources.stopping import ask_to_stop
+from agent.resources.trees import inside
 from service.program import STOP_SECONDS
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ SERVICE = "wmcb"
 PROGRAM = "wmcb.exe"
 KUBEADM = "kubeadm.exe"
 """The same program, by the name under which it takes kubeadm's command lines."""
-RUNTIME = "runtime"
+INTERNAL = "_internal"
+"""The folder beside the program that holds all that it loads, by PyInstaller's name."""
 _RUN = ("daemon", "run")
 
 _RESTART_AFTER_MILLISECONDS = (1_000, 5_000, 30_000)
@@ -131,18 +133,22 @@ def _texts_of_events(host: Host) -> PureWindowsPath | None:
 
 
 def lay_out_at(files: Files, program: PureWindowsPath, target: PureWindowsPath) -> bool:
-    """A program, with the runtime folder beside it, into another folder; whether it was another there."""
-    source = program.parent / RUNTIME
-    names = files.list(source)
-    for folder in (target, target / RUNTIME):
+    """Copy a program, with the folder of what it loads, elsewhere; return whether anything changed there."""
+    source, internal = program.parent / INTERNAL, target / INTERNAL
+    tree = {path.relative_to(source): kind for path, kind in inside(files, source)}
+    for folder in (target, internal):
         ensure_folder(files, folder)
-    others = set(files.list(target / RUNTIME)) - set(names)
+    others = [each for each in inside(files, internal) if each[0].relative_to(internal) not in tree]
+    written = []
+    for path, kind in tree.items():
+        if kind is FileKind.DIRECTORY:
+            ensure_folder(files, internal / path)
+        else:
+            written.append(_put(files, source / path, internal / path))
     # The program last: what it loads is there when it can first be started.
-    written = [_put(files, source / name, target / RUNTIME / name) for name in names]
     written.append(_put(files, program, target / PROGRAM))
-    for name in others:
-        if not _remove(files, target / RUNTIME / name):
-            files.remove_at_reboot(target / RUNTIME / name)
+    for path in _removed(files, others):
+        files.remove_at_reboot(path)
     return any(written) or bool(others)
 
 
@@ -176,31 +182,30 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     target = place(host)
     if _texts_of_events(host) == target / PROGRAM:
         host.events.unregister(SERVICE)
-    is_this = program.parent == target
-    left = [
-        path
-        for folder in (target / RUNTIME, target)
-        if host.files.observe(folder) is not None
-        for path in _empty(host.files, folder, in_use=is_this)
-    ]
+    left: list[PureWindowsPath] = []
+    if host.files.observe(target) is not None:
+        is_this = program.parent == target
+        left = _removed(
+            host.files, [(target, FileKind.DIRECTORY), *inside(host.files, target)], in_use=is_this
+        )
     for path in left:
         host.files.remove_at_reboot(path)
     return left
 
 
-def _empty(files: Files, folder: PureWindowsPath, *, in_use: bool) -> list[PureWindowsPath]:
-    """Removes a folder's files and itself; returns what could not be, in the order to remove it in."""
+def _removed(
+    files: Files, paths: Sequence[tuple[PureWindowsPath, FileKind]], *, in_use: bool = False
+) -> list[PureWindowsPath]:
+    """Remove these, each folder before what is in it; return what is left, in the order to remove it."""
     left = []
-    for name in files.list(folder):
-        state = files.observe(folder / name)
-        if state is None or state.kind is FileKind.DIRECTORY:
-            continue
-        if in_use or not _remove(files, folder / name):
-            left.append(folder / name)
-    if files.list(folder):
-        left.append(folder)
-    else:
-        files.remove_directory(folder)
+    for path, kind in reversed(paths):
+        if kind is not FileKind.DIRECTORY:
+            if in_use or not _remove(files, path):
+                left.append(path)
+        elif files.list(path):
+            left.append(path)
+        else:
+            files.remove_directory(path)
     return left
 
 

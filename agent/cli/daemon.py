@@ -422,13 +422,13 @@ def _withdraw(host: Host) -> None:
 
 @contextmanager
 def running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
-    """What is to be laid out under Program Files: this exe, with the runtime folder beside it."""
+    """What is to be laid out under Program Files: this exe, with the folder of what it loads beside it."""
     from pathlib import PureWindowsPath
 
     if is_sandbox(request):
         with _program_of_the_sandbox(request, host) as program:
             yield program
-    elif "wmcb_built" in sys.modules:
+    elif getattr(sys, "frozen", False):  # set by PyInstaller's loader
         yield PureWindowsPath(sys.executable)
     else:
         raise BadUsage("what is laid out is the exe that is called; this is Python from source")
@@ -442,18 +442,19 @@ def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindow
 
     from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
     from agent.host.sandbox.programs import script_of_ours
+    from service import installation
 
     start = "import agent.cli.main as main; main.console()"
     words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
     words += [SANDBOX_RUN.name] * request.has(SANDBOX_RUN)
     unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
-    program, runtime = unpacked / "wmcb.exe", unpacked / "runtime"
-    for folder in (unpacked, runtime):
+    program, internal = unpacked / installation.PROGRAM, unpacked / installation.INTERNAL
+    for folder in (unpacked, internal):
         host.files.make_directory(folder, PROGRAM_DIRECTORY)
     host.files.write(program, script_of_ours(words), PROGRAM_FILE)
     try:
         yield program
     finally:
         host.files.remove(program)
-        for folder in (runtime, unpacked):
+        for folder in (internal, unpacked):
             host.files.remove_directory(folder)

@@ -12,10 +12,15 @@ if TYPE_CHECKING:
 
 def console() -> NoReturn:
     """`.venv/bin/wmcb`."""
+    prepare_streams()
+    sys.exit(run(sys.argv[1:], called_by(sys.argv[0])))
+
+
+def prepare_streams() -> None:
+    """Write UTF-8 in any language, and what it cannot express as escapes. A service has no streams."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(run(sys.argv[1:], called_by(sys.argv[0])))
 
 
 def called_by(word: str) -> str:

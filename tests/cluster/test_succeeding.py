@@ -19,9 +19,9 @@ __all__ = ["follower", "web"]
 
 HAND_OVER = "wmcb-hand-over"
 SELF = "self: {source: '%s', sha256: %s, withinSeconds: %d}\n"
-ENDS = (b"service.keepingu\7\0\0\0Keeping", b"service.keepingu\7\0\0\0Nothing")
+ENDS = ("service.program", b"Keeping", b"Nothing")
 """The resident service does not find what it imports out of a module."""
-STAYS_DEAF = (b"proxiesu\x0e\0\0\0metadata.name=", b"proxiesu\x0e\0\0\0metadata.nope=")
+STAYS_DEAF = ("service.cluster", b"metadata.name=", b"metadata.nope=")
 """It selects objects by a field that no API server knows, and so hears nothing of its Node and ConfigMap."""
 
 

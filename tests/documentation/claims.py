@@ -208,7 +208,7 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
         "tests/windows/test_signing.py::test_a_signed_release_is_vouched_for_and_installs_itself_as_it_is",
     ),
     "reproducible": (
-        "tests/unit/exe/test_sources.py::test_the_same_sources_give_the_same_code_whoever_asks",
+        "tests/unit/exe/test_sections.py::test_the_same_folder_gives_the_same_bytes_in_whatever_order",
         "tests/windows/test_exe.py::test_version",
     ),
     "bill-of-materials": (

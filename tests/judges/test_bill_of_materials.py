@@ -9,12 +9,12 @@ import pytest
 
 from exebuild import materials
 from judges.bills import faults
-from unit.exe.test_materials import PARTS, PROGRAMS, RUNTIME
+from unit.exe.test_materials import FILES, PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BILL = materials.bill(PARTS, "0" * 40, PROGRAMS, RUNTIME)
+BILL = materials.bill(PARTS, "0" * 40, FILES)
 
 
 def test_nothing_is_wrong_with_it() -> None:

@@ -1,7 +1,7 @@
-"""`python -m lab exe`: builds dist/wmcb.exe, with PyInstaller's analysis under Wine.
+"""`python -m lab exe`: builds dist/wmcb.exe, with PyInstaller under Wine.
 
-What zig does is done on Linux: the bytes are the same wherever it compiles. So is signing, where variables
-name a key (packaging/exe/exebuild/signing.py); what is packed is signed first, so there are two builds then.
+What zig does is done on Linux: the bytes are the same wherever it compiles. So are packing and signing, where
+variables name a key (packaging/exe/exebuild/signing.py).
 """
 
 from __future__ import annotations
@@ -18,42 +18,30 @@ from lab import cache, machine, means, namespace, repository, toolchains, window
 from lab import prefix as prefixes
 
 WORK = repository.ROOT / "build"
-_FINDINGS = WORK / "build" / "findings.json"
+FREEZING = WORK / "build"
+"""PyInstaller's own work folder."""
 REPRODUCED = ("wmcb.exe", "wmcb.cdx.json")
-LAUNCHER, LOG_RUNNER, SIGNED = "launcher.exe", "wmcb-log.exe", "signed.exe"
-# How build.spec is told what it cannot find out under Wine.
-_TOLD = {"WMCB_LAUNCHER": rf"build\{LAUNCHER}", "WMCB_LOG_RUNNER": rf"build\{LOG_RUNNER}"}
+LAUNCHER, LOG_RUNNER = "launcher.exe", "wmcb-log.exe"
 
 
 def build(place: str = namespace.REPOSITORY.target) -> int:
-    """Leaves dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
+    """Leave dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
     started = time.monotonic()
     sys.path.insert(0, str(repository.ROOT / "packaging" / "exe"))
-    from exebuild import signing
+    from exebuild import shipping, signing
 
     if signing.wanted():
         means.ensure("osslsigncode")
-    commit = _make_programs()
-    _copy(cache.folder() / _FINDINGS.name, _FINDINGS)
-    code = _enter(place, commit)
-    if code == 0 and signing.wanted():
-        code = _sign(place, commit)
+    commit, launcher = _make_programs()
+    checkout = namespace.Mount(repository.ROOT, place, writable=True)
+    code = machine.enter([sys.executable, "-m", "lab.exe", place, commit], checkout=checkout)
     if code == 0:
-        _copy(_FINDINGS, cache.folder() / _FINDINGS.name)
+        shipping.ship(FREEZING, repository.ROOT / "dist", commit, launcher)
         exe = repository.ROOT / "dist" / "wmcb.exe"
         cache.say(
             f"built {exe.name}, {exe.stat().st_size / 1e6:.1f} MB, in {time.monotonic() - started:.1f} s"
         )
     return code
-
-
-def _copy(kept: Path, to: Path) -> None:
-    """What PyInstaller found, which says itself what it was found of: a new checkout need not ask it."""
-    if kept.exists():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=to.parent, delete=False) as file:
-            file.write(kept.read_bytes())
-        Path(file.name).replace(to)
 
 
 def build_again() -> int:
@@ -70,14 +58,17 @@ def build_again() -> int:
         done = subprocess.run([sys.executable, "-c", program], cwd=clone, env=environment, check=False)
         if done.returncode != 0:
             return done.returncode
-        compared = [_compare(built.parent, clone / "dist", name) for name in REPRODUCED]
+        files = sorted(path for path in built.parent.joinpath("wmcb").rglob("*") if path.is_file())
+        names = [*REPRODUCED, *(str(path.relative_to(built.parent)) for path in files)]
+        compared = [_compare(built.parent, clone / "dist", name) for name in names]
     return 0 if all(compared) else 1
 
 
 def _compare(dist: Path, again: Path, name: str) -> bool:
     sums = [_sha256(dist / name), _sha256(again / name)]
     same = sums[0] == sums[1]
-    cache.say(f"{sums[0]} {name}: built again, {'the same' if same else f'it is {sums[1]}'}")
+    if not same or name in REPRODUCED:
+        cache.say(f"{sums[0]} {name}: built again, {'the same' if same else f'it is {sums[1]}'}")
     return same
 
 
@@ -92,44 +83,29 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _make_programs() -> str:
-    """Compiles what is written in C, and says for which commit."""
-    from exebuild import assembly
+def _make_programs() -> tuple[str, bytes]:
+    """Compile what is written in C; return the commit, and the launcher for it."""
+    from exebuild import shipping
     from exebuild.compiler import Compiler
 
     zig = [str(toolchains.zig())]
-    commit = assembly.commit_of(repository.ROOT)
-    headers = windows_python.folder() / "include"
-    launcher = assembly.make_launcher(repository.ROOT, commit, headers, Compiler(WORK / "launcher", zig))
+    commit = shipping.commit_of(repository.ROOT)
+    launcher = shipping.make_launcher(repository.ROOT, commit, Compiler(WORK / "launcher", zig))
     (WORK / LAUNCHER).write_bytes(launcher)
-    (WORK / LOG_RUNNER).write_bytes(assembly.make_log_runner(Compiler(WORK / "log-runner", zig)))
-    return commit
+    log_runner = shipping.make_log_runner(Compiler(WORK / "log-runner", zig))
+    FREEZING.mkdir(exist_ok=True)
+    for file in (WORK / LOG_RUNNER, FREEZING / LOG_RUNNER):
+        file.write_bytes(log_runner)
+    return commit, launcher
 
 
-def _enter(place: str, *arguments: str) -> int:
-    checkout = namespace.Mount(repository.ROOT, place, writable=True)
-    return machine.enter([sys.executable, "-m", "lab.exe", place, *arguments], checkout=checkout)
-
-
-def _sign(place: str, commit: str) -> int:
-    """Signs the program, has it packed again, and signs that."""
-    from exebuild import assembly, signing
-
-    dist = repository.ROOT / "dist"
-    (WORK / SIGNED).write_bytes(signing.signed((dist / "wmcb" / assembly.PROGRAM).read_bytes()))
-    code = _enter(place, commit, rf"build\{SIGNED}")
-    if code == 0:
-        assembly.deliver_shipped(dist, signing.signed((dist / assembly.PROGRAM).read_bytes()))
-    return code
-
-
-def _build_inside(place: str, commit: str, signed: str = "") -> None:
+def _build_inside(place: str, commit: str) -> None:
     node = "/lab/nodes/build"
     prefixes.layer(machine.prepared_prefix(), wine.outside(node))
-    told = {**_TOLD, "WMCB_COMMIT": commit, "WMCB_SIGNED_PROGRAM": signed}
+    told = {"WMCB_FOLDER_ONLY": "1", "WMCB_COMMIT": commit, "PYTHONHASHSEED": "0"}
     environment = {**wine.environment(f"{node}/prefix"), **told}
-    analyser = ["-m", "PyInstaller", "--noconfirm", "--log-level=WARN", "build.spec"]
-    wine.run([wine.LOADER, windows_python.PROGRAM, *analyser], environment, folder=place)
+    freezing = ["-m", "PyInstaller", "--noconfirm", "--log-level=WARN", "build.spec"]
+    wine.run([wine.LOADER, windows_python.PROGRAM, *freezing], environment, folder=place)
 
 
 if __name__ == "__main__":

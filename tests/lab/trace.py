@@ -40,6 +40,7 @@ FUNCTIONS = (
     "RemoveDirectoryW",
     "ReplaceFileW",
     "SetDefaultDllDirectories",
+    "SetDllDirectoryW",
     "SetFileSecurityW",
     "SetKernelObjectSecurity",
     "SetNamedSecurityInfoW",

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -130,9 +129,10 @@ def test_licenses_from_source_are_where_the_packages_are(capsys: pytest.CaptureF
 
 
 def test_licenses_of_the_exe_are_what_it_carries(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "wmcb_licenses", SimpleNamespace(TEXT="Kirill Simonov, MIT"))
+    (tmp_path / "wmcb.licenses.txt").write_text("Kirill Simonov, MIT")
+    monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
     assert main.run(["version", "--licenses"]) == 0
     assert capsys.readouterr().out == "Kirill Simonov, MIT\n"
     assert main.run(["version", "--licenses", "-o", "json"]) == 0

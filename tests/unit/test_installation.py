@@ -28,8 +28,8 @@ SOURCES = source_key("wmcb").rpartition("\\")[0]
 def unpack(host: Host, release: str, *extensions: str) -> None:
     files = {
         PROGRAM: f"program {release}",
-        UNPACKED / "runtime" / "python313.dll": f"python {release}",
-        **{UNPACKED / "runtime" / name: name for name in extensions},
+        UNPACKED / installation.INTERNAL / "python313.dll": f"python {release}",
+        **{UNPACKED / installation.INTERNAL / name: name for name in extensions},
     }
     for path, content in files.items():
         host.files.write(path, content.encode(), PRIVATE_FILE)
@@ -39,7 +39,7 @@ def unpack(host: Host, release: str, *extensions: str) -> None:
 def host(tmp_path: pathlib.Path) -> Host:
     host = open_sandbox(tmp_path)
     host.files.make_directory(UNPACKED, PRIVATE_DIRECTORY)
-    host.files.make_directory(UNPACKED / "runtime", PRIVATE_DIRECTORY)
+    host.files.make_directory(UNPACKED / installation.INTERNAL, PRIVATE_DIRECTORY)
     unpack(host, "1", "_ssl.pyd")
     return host
 
@@ -47,7 +47,10 @@ def host(tmp_path: pathlib.Path) -> Host:
 def installed(host: Host) -> dict[str, bytes]:
     return {
         name: host.files.read(INSTALLED / name)
-        for name in ("wmcb.exe", *(rf"runtime\{each}" for each in host.files.list(INSTALLED / "runtime")))
+        for name in (
+            "wmcb.exe",
+            *(rf"_internal\{each}" for each in host.files.list(INSTALLED / installation.INTERNAL)),
+        )
     }
 
 
@@ -55,18 +58,34 @@ def test_the_program_is_laid_out_under_program_files(host: Host) -> None:
     assert installation.install(host, PROGRAM) == installation.Installed((), is_another=True)
     assert installed(host) == {
         "wmcb.exe": b"program 1",
-        r"runtime\_ssl.pyd": b"_ssl.pyd",
-        r"runtime\python313.dll": b"python 1",
+        r"_internal\_ssl.pyd": b"_ssl.pyd",
+        r"_internal\python313.dll": b"python 1",
     }
+
+
+def test_folders_in_the_folder_of_what_it_loads_are_laid_out_and_taken_away(host: Host) -> None:
+    library = UNPACKED / installation.INTERNAL / "yaml" / "_yaml.pyd"
+    host.files.make_directory(library.parent, PRIVATE_DIRECTORY)
+    host.files.write(library, b"yaml", PRIVATE_FILE)
+    installation.install(host, PROGRAM)
+    laid_out = INSTALLED / installation.INTERNAL / "yaml"
+    assert host.files.read(laid_out / "_yaml.pyd") == b"yaml"
+    host.files.remove(library)
+    host.files.remove_directory(library.parent)
+    assert installation.install(host, PROGRAM).is_another
+    assert host.files.observe(laid_out) is None
+    host.files.make_directory(laid_out, PRIVATE_DIRECTORY)
+    assert installation.uninstall(host, PROGRAM, 1) == []
+    assert host.files.observe(INSTALLED) is None
 
 
 def test_users_may_run_it_and_never_write(host: Host) -> None:
     installation.install(host, PROGRAM)
     for path in (
         INSTALLED,
-        INSTALLED / "runtime",
+        INSTALLED / installation.INTERNAL,
         INSTALLED / "wmcb.exe",
-        INSTALLED / "runtime" / "_ssl.pyd",
+        INSTALLED / installation.INTERNAL / "_ssl.pyd",
     ):
         granted = host.files.descriptor(path).granted(SIDS[Principal.USER])
         assert granted == FILE_READ | FILE_EXECUTE, path
@@ -118,14 +137,14 @@ def test_windows_starts_it_again_however_it_ends(host: Host) -> None:
 
 def test_installed_again_it_is_brought_up_to_date(host: Host) -> None:
     installation.install(host, PROGRAM)
-    host.files.remove(UNPACKED / "runtime" / "_ssl.pyd")
+    host.files.remove(UNPACKED / installation.INTERNAL / "_ssl.pyd")
     unpack(host, "2", "_hashlib.pyd")
     assert installation.install(host, PROGRAM).is_another
     assert not installation.install(host, PROGRAM).is_another
     assert installed(host) == {
         "wmcb.exe": b"program 2",
-        r"runtime\_hashlib.pyd": b"_hashlib.pyd",
-        r"runtime\python313.dll": b"python 2",
+        r"_internal\_hashlib.pyd": b"_hashlib.pyd",
+        r"_internal\python313.dll": b"python 2",
     }
 
 
@@ -192,11 +211,11 @@ def test_a_service_that_runs_is_stopped_first(host: Host) -> None:
 
 def test_a_file_that_is_as_it_should_be_is_not_written_again(host: Host) -> None:
     installation.install(host, PROGRAM)
-    library = INSTALLED / "runtime" / "python313.dll"
+    library = INSTALLED / installation.INTERNAL / "python313.dll"
     before = host.files.observe(library)
     host.files.set_descriptor(library, PRIVATE_FILE)
     unpack(host, "2")
-    host.files.write(UNPACKED / "runtime" / "python313.dll", b"python 1", PRIVATE_FILE)
+    host.files.write(UNPACKED / installation.INTERNAL / "python313.dll", b"python 1", PRIVATE_FILE)
     installation.install(host, PROGRAM)
     assert host.files.observe(library) == before
     assert host.files.read(INSTALLED / "wmcb.exe") == b"program 2"
@@ -207,9 +226,9 @@ def test_the_installed_program_leaves_its_own_removal_to_the_next_start(host: Ho
     installation.install(host, PROGRAM)
     left = installation.uninstall(host, INSTALLED / "wmcb.exe", 10)
     assert left == [
-        *(INSTALLED / "runtime" / name for name in ("_ssl.pyd", "python313.dll")),
-        INSTALLED / "runtime",
+        *(INSTALLED / installation.INTERNAL / name for name in ("python313.dll", "_ssl.pyd")),
         INSTALLED / "wmcb.exe",
+        INSTALLED / installation.INTERNAL,
         INSTALLED,
     ]
     assert host.services.read("wmcb") is None

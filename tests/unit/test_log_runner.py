@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import PureWindowsPath
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from agent import log_runner
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 
@@ -17,8 +18,9 @@ def test_python_from_source_carries_none() -> None:
     assert log_runner.program() is None
 
 
-def test_the_exe_carries_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "wmcb_log_runner", SimpleNamespace(PROGRAM=b"MZ"))
+def test_the_exe_carries_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wmcb-log.exe").write_bytes(b"MZ")
+    monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
     assert log_runner.program() == b"MZ"
 
 

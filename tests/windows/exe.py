@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.release import RELEASE
-from exebuild import image, payload
+from exebuild import image, payload, shipping
 from lab import repository
 from lab.exe import LAUNCHER
+from windows import frozen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 DIST = repository.ROOT / "dist"
 SHIPPED = DIST / "wmcb.exe"
 PROGRAM = DIST / "wmcb" / "wmcb.exe"
-"""What the shipped file lays out, beside its runtime."""
+"""What the shipped file lays out, beside all that it loads."""
+INTERNAL = shipping.INTERNAL
 
 DOWNLOADED = r"C:\download\wmcb.exe"
 INSTALLED = r"C:\Program Files\wmcb\wmcb.exe"
@@ -45,19 +46,27 @@ def lay_out(node: Node) -> None:
 def unpacked(node: Node) -> list[Path]:
     """What any run has unpacked and not removed, wherever that could be: the lock files too."""
     places = [node.c / "windows", *(node.c / "users").iterdir()]
-    return sorted(found for place in places for found in place.rglob("wmcb-*"))
+    found = (path for place in places for path in place.rglob("wmcb-*"))
+    return sorted(path for path in found if path.parent.name != INTERNAL)
 
 
-def of_release(release: str, fault: tuple[bytes, bytes] | None = None) -> bytes:
-    """The shipped file as one of another release; with a fault that is some bytes in place of others.
+def folder_files() -> dict[str, bytes]:
+    """The files of the program's folder, by their paths in it."""
+    folder = PROGRAM.parent
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
-    The program's modules lie in it as they were compiled, so that the name can be exchanged there.
-    """
-    was, now = (struct.pack("<I", len(each)) + each.encode() for each in (RELEASE, release))
-    program = PROGRAM.read_bytes()
-    for old, new in ((was, now), *([fault] if fault else [])):
-        assert (len(old), program.count(old)) == (len(new), 1)
-        program = program.replace(old, new)
-    runtime = {path.name: path.read_bytes() for path in (PROGRAM.parent / "runtime").iterdir()}
-    packed = payload.build(program, runtime, lambda content: content)
+
+def shipped(files: dict[str, bytes]) -> bytes:
+    """The shipped file with these, stored as they are."""
+    packed = payload.build(shipping.PROGRAM, files, lambda content: content)
     return image.add_section((repository.ROOT / "build" / LAUNCHER).read_bytes(), payload.SECTION, packed)
+
+
+def of_release(release: str, fault: tuple[str, bytes, bytes] | None = None) -> bytes:
+    """The shipped file as one of another release; with a fault: in a module some bytes in place of others."""
+    program = frozen.changed(PROGRAM.read_bytes(), "agent.release", RELEASE.encode(), release.encode())
+    if fault is not None:
+        program = frozen.changed(program, *fault)
+    return shipped({**folder_files(), shipping.PROGRAM: program})

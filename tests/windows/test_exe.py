@@ -12,15 +12,25 @@ import pefile  # type: ignore[import-untyped]
 import pytest
 
 from agent.release import RELEASE
-from exebuild import image, modules
-from exebuild.assembly import MARK
 from judges.bills import faults
 from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.repository import ROOT
 from lab.standin_kubelet import StandinKubelet
 from unit.exe.cyclonedx import broken_rules, components
-from windows.exe import DIST, DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download, lay_out, unpacked
+from windows import frozen
+from windows.exe import (
+    DIST,
+    DOWNLOADED,
+    INSTALLED,
+    INTERNAL,
+    PROGRAM,
+    SHIPPED,
+    download,
+    folder_files,
+    lay_out,
+    unpacked,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,16 +66,9 @@ class TestSeenFromOutside:
         assert texts["OriginalFilename"] == "wmcb.exe"
         assert re.fullmatch(re.escape(RELEASE) + r"\+[0-9a-f]{40}(-modified)?", texts["ProductVersion"])
 
-    def test_only_libraries_that_every_process_has_are_linked(self, path: Path) -> None:
-        parsed = pefile.PE(path)
-        linked = {entry.dll.decode().lower() for entry in parsed.DIRECTORY_ENTRY_IMPORT}
-        assert linked == {"kernel32.dll", "ntdll.dll"}
-        system32_alone = 0x800
-        assert parsed.DIRECTORY_ENTRY_LOAD_CONFIG.struct.DependentLoadFlags == system32_alone
-
     def test_memory_is_random_and_not_both_writable_and_executable(self, path: Path) -> None:
         parsed = pefile.PE(path)
-        wanted = ("DYNAMIC_BASE", "HIGH_ENTROPY_VA", "NX_COMPAT")
+        wanted = ("DYNAMIC_BASE", "HIGH_ENTROPY_VA", "NX_COMPAT", "GUARD_CF")
         for flag in wanted:
             assert getattr(parsed.OPTIONAL_HEADER, f"IMAGE_DLLCHARACTERISTICS_{flag}"), flag
         for section in parsed.sections:
@@ -79,6 +82,19 @@ class TestSeenFromOutside:
     def test_it_has_an_icon_and_the_texts_of_events(self, path: Path) -> None:
         assert _resource(path, "RT_GROUP_ICON")
         assert "%1" in _resource(path, "RT_MESSAGETABLE").decode("utf-16-le", errors="replace")
+
+
+def test_only_libraries_that_every_process_has_are_linked() -> None:
+    """Nothing is looked for in a folder of downloads, nor, by what PyInstaller's loader links, in its own."""
+    parsed = pefile.PE(SHIPPED)
+    linked = {entry.dll.decode().lower() for entry in parsed.DIRECTORY_ENTRY_IMPORT}
+    assert linked == {"kernel32.dll", "ntdll.dll"}
+    system32_alone = 0x800
+    assert parsed.DIRECTORY_ENTRY_LOAD_CONFIG.struct.DependentLoadFlags == system32_alone
+    known_to_windows = {"advapi32.dll", "kernel32.dll", "user32.dll"}
+    assert {
+        entry.dll.decode().lower() for entry in pefile.PE(PROGRAM).DIRECTORY_ENTRY_IMPORT
+    } == known_to_windows
 
 
 def _version_texts(path: Path) -> dict[str, str]:
@@ -114,13 +130,8 @@ def test_the_bill_of_materials_names_all_that_is_laid_out() -> None:
     commit = _version_texts(SHIPPED)["ProductVersion"].partition("+")[2]
     assert (own["version"], own["properties"][0]["value"]) == (RELEASE, commit)
     hashes = {each["name"]: each["hashes"][0]["content"] for each in components(bill) if "hashes" in each}
-    runner = hashes.pop("wmcb-log.exe")
-    assert runner == hashlib.sha256((ROOT / "build" / "wmcb-log.exe").read_bytes()).hexdigest()
-    laid_out = [path for path in PROGRAM.parent.rglob("*") if path.is_file()]
-    assert hashes == {
-        path.relative_to(PROGRAM.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in laid_out
-    }
+    assert hashes == {name: hashlib.sha256(content).hexdigest() for name, content in folder_files().items()}
+    assert (DIST / "wmcb-log.exe").read_bytes() == (PROGRAM.parent / INTERNAL / "wmcb-log.exe").read_bytes()
 
 
 def test_the_bill_of_materials_names_the_versions_that_are_carried(machine: Node) -> None:
@@ -163,7 +174,7 @@ def test_version_for_programs(machine: Node, exe: str) -> None:
 def test_the_openssl_that_is_named_is_the_one_that_is_carried(machine: Node) -> None:
     """It is written down at build, since to ask OpenSSL itself takes long."""
     named = json.loads(machine.run(INSTALLED, "version", "--output", "json").out)["openssl"]
-    library = PROGRAM.parent / "runtime" / "libcrypto-3.dll"
+    library = PROGRAM.parent / INTERNAL / "libcrypto-3.dll"
     assert named.encode() in library.read_bytes()
 
 
@@ -172,8 +183,9 @@ def test_it_prints_the_licence_of_each_file_that_it_carries(machine: Node, exe: 
     result = machine.run(exe, "version", "--licenses")
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
-    for file in (PROGRAM.parent / "runtime").iterdir():
-        assert f"  {file.name}" in lines, file.name
+    own = {"wmcb.exe", f"{INTERNAL}/wmcb-log.exe", f"{INTERNAL}/wmcb.licenses.txt"}
+    for name in folder_files().keys() - own:
+        assert f"  {name}" in lines, name
     for words in ("Apache License", "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2", "Kirill Simonov"):
         assert words in result.out
 
@@ -313,23 +325,24 @@ def test_its_name_may_be_another(machine: Node, exe: str) -> None:
 
 def test_every_module_of_the_product_can_be_imported_in_it(machine: Node) -> None:
     """Also those that no command of today imports: a build that leaves one out is found now."""
-    folder = r"C:\Program Files\wmcb"
     source = machine.copy_in(Path(__file__).with_name("probe.py"), r"C:\probe.py")
-    built = machine.python(r"C:\probe.py", INSTALLED, rf"{folder}\probe.exe")
-    assert built.code == 0, built.err
+    code = machine.python(
+        "-c", r"import marshal, sys; code = compile(open(r'C:\probe.py').read(), 'probe', 'exec');"
+        "sys.stdout.buffer.write(marshal.dumps(code))"
+    )  # fmt: skip
+    assert code.code == 0, code.err
     source.unlink()
-    result = machine.run(rf"{folder}\probe.exe")
+    machine.path(r"C:\Program Files\wmcb\probe.exe").write_bytes(
+        frozen.with_script(PROGRAM.read_bytes(), code.stdout)
+    )
+    own = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for package in ("agent", "service")
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
+    libraries = ("encodings.idna", "psutil", "tomlkit", "unicodedata", "yaml", "yaml._yaml")
+    result = machine.run(r"C:\Program Files\wmcb\probe.exe", *own, *libraries)
     assert (result.code, result.out.strip(), result.err) == (0, "", "")
-
-
-def test_modules_are_not_read_out_of_a_file_that_is_not_the_one_that_runs(machine: Node) -> None:
-    """As it may be when a program was replaced just as it began: then they are taken as they were mapped."""
-    program = PROGRAM.read_bytes()
-    (mark,) = [each for each in modules.parse(image.split_last_section(program)[1]) if each.name == MARK]
-    assert program.count(mark.code) == 2, "before the modules, and where it is known"
-    machine.path(r"C:\Program Files\wmcb\another.exe").write_bytes(program.replace(mark.code, bytes(32), 1))
-    result = machine.run(r"C:\Program Files\wmcb\another.exe", "version")
-    assert (result.code, result.err) == (0, "")
 
 
 # Which files it loads
@@ -339,7 +352,7 @@ def test_modules_are_not_read_out_of_a_file_that_is_not_the_one_that_runs(machin
 # Windows takes from memory and looks for nowhere; Wine has none of these.
 WANTED = sorted(
     {
-        *(path.name for path in (PROGRAM.parent / "runtime").glob("*")),
+        *(path.name for path in (PROGRAM.parent / INTERNAL).rglob("*")),
         "api-ms-win-core-path-l1-1-0.dll", "bcrypt.dll", "crypt32.dll", "cryptbase.dll",
         "cryptsp.dll", "dbghelp.dll", "iphlpapi.dll", "mswsock.dll", "ncrypt.dll", "netapi32.dll",
         "pathcch.dll", "powrprof.dll", "profapi.dll", "propsys.dll", "rsaenh.dll", "secur32.dll",
@@ -395,18 +408,28 @@ def test_no_library_is_loaded_from_where_others_can_write(planted: dict[str, lis
     assert planted == {place: [] for place in PLACES}
 
 
+BEFORE = re.compile(
+    r'L"(api-ms-win-[a-z0-9-]+|imm32\.dll|kernel32|[A-Z]:\\\\.+\\\\_internal\\\\[a-z0-9_]+(\.dll|\.pyd)?)"'
+)
+"""What PyInstaller's loader, Python and Wine's user32 load before our own first line."""
+
+
 @BOTH
 def test_libraries_asked_for_by_name_alone_come_from_system32(machine: Node, exe: str) -> None:
-    """Whatever third-party code asks for later: it is the first thing that each process sees to."""
+    """Whatever third-party code asks for later. And no process that is started inherits our folder."""
     result = machine.run(exe, "version", traced=True)
-    of_loading = ("SetDefaultDllDirectories", "LoadLibraryW", "LoadLibraryExW")
-    first_of_thread: dict[str, tuple[str, str]] = {}
+    of_loading = ("SetDefaultDllDirectories", "SetDllDirectoryW", "LoadLibraryW", "LoadLibraryExW")
+    by_thread: dict[str, list[tuple[str, str]]] = {}
     for call in result.calls:
         if call.function in of_loading:
-            first_of_thread.setdefault(call.thread, (call.function, call.arguments))
-    system32 = "00000800"
-    assert len(first_of_thread) == (2 if exe == DOWNLOADED else 1), "a thread of each process loads libraries"
-    assert set(first_of_thread.values()) == {("SetDefaultDllDirectories", system32)}
+            by_thread.setdefault(call.thread, []).append((call.function, call.arguments))
+    system32 = ("SetDefaultDllDirectories", "00000800")
+    *launchers, program = by_thread.values()
+    assert len(launchers) == (1 if exe == DOWNLOADED else 0), "a thread of each process loads libraries"
+    assert all(calls[0] == system32 for calls in launchers)
+    before = program[: program.index(system32)]
+    assert [each for each in before if each[0] != "SetDllDirectoryW" and not BEFORE.search(each[1])] == []
+    assert [arguments for function, arguments in program if function == "SetDllDirectoryW"][-1] == "00000000"
 
 
 def test_a_program_that_takes_no_care_would_have_loaded_one(node: Node) -> None:

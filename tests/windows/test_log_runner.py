@@ -22,7 +22,7 @@ from lab.sddl import read_by_samba
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from windows.exe import PROGRAM
+from windows.exe import INTERNAL, PROGRAM
 from windows.kubelet_log import BUILT, KUBELET, OWN_LINE, PYTHON, RUNNER, Log
 
 if TYPE_CHECKING:
@@ -667,6 +667,7 @@ def test_it_is_the_service_of_a_program_that_is_none(service: Log) -> None:
     assert (stopped.exit_code, stopped.specific_exit_code) == (0, 0)
     until(lambda: not python(node), "the program has ended")
     until(lambda: not node.processes(log_runner.NAME), "so has the runner")
+    assert sum("started as process" in line for line in service.said()) == 1, "not once more at its end"
 
 
 def test_a_program_that_ends_by_itself_is_a_service_that_failed(service: Log) -> None:
@@ -691,16 +692,5 @@ def test_it_is_small_and_needs_kernel32_alone() -> None:
     assert BUILT.stat().st_size < 32_000
 
 
-def test_the_exe_carries_it(machine: Node) -> None:
-    machine.copy_in(PROGRAM, r"C:\wmcb.exe")
-    found = machine.python(
-        "-c",
-        r"import sys, marshal; sys.path.insert(0, r'Z:\repo\packaging\exe');"
-        "from exebuild import image, modules;"
-        r"_, table = image.split_last_section(open(r'C:\wmcb.exe', 'rb').read());"
-        "codes = {module.name: module.code for module in modules.parse(table)};"
-        "space = {}; exec(marshal.loads(codes['wmcb_log_runner']), space);"
-        "sys.stdout.buffer.write(space['PROGRAM'])",
-    )
-    assert found.code == 0, found.err
-    assert found.stdout == BUILT.read_bytes()
+def test_the_exe_carries_it() -> None:
+    assert (PROGRAM.parent / INTERNAL / log_runner.NAME).read_bytes() == BUILT.read_bytes()

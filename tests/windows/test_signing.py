@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exebuild import image, payload, signing
+from exebuild import signing
 from lab import means
 from lab.certificates import Authority
 from lab.services import State
-from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, SHIPPED
+from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, folder_files, shipped
 from windows.test_fetching import trust
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ def publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
 def signed_release() -> tuple[bytes, bytes]:
     """The program, and the shipped file with that in it: what a build with a key makes of this one."""
     program = signing.signed(PROGRAM.read_bytes())
-    launcher, _ = image.split_last_section(SHIPPED.read_bytes())
-    runtime = {file.name: file.read_bytes() for file in (PROGRAM.parent / "runtime").iterdir()}
-    packed = payload.build(program, runtime, lambda content: content)
-    return program, signing.signed(image.add_section(launcher, payload.SECTION, packed))
+    return program, signing.signed(shipped({**folder_files(), PROGRAM.name: program}))
 
 
 def judged(node: Node, *paths: str) -> list[str]:
@@ -71,9 +68,9 @@ def test_a_signed_release_is_vouched_for_and_installs_itself_as_it_is(
     node: Node, publishing: Authority
 ) -> None:
     """One test for all, since each node and each signature cost seconds."""
-    program, shipped = signed_release()
+    program, release = signed_release()
     node.path(DOWNLOADED).parent.mkdir()
-    node.path(DOWNLOADED).write_bytes(shipped)
+    node.path(DOWNLOADED).write_bytes(release)
     trust(node, publishing)
 
     done = node.run(DOWNLOADED, "daemon", "install")
@@ -87,7 +84,7 @@ def test_a_signed_release_is_vouched_for_and_installs_itself_as_it_is(
     node.wait_for_service(SERVICE, State.RUNNING)
 
     changed = r"C:\download\changed.exe"
-    node.path(changed).write_bytes(with_another_byte(shipped, len(shipped) // 2))
+    node.path(changed).write_bytes(with_another_byte(release, len(release) // 2))
     assert judged(node, changed) == [f"AlteredSinceSigned {ALTERED:#x}"]
     refused = node.run(changed, "version")
     assert refused.code == 1

@@ -1,14 +1,11 @@
-"""How wmcb.exe is put together, step by step; build.spec starts it.
+"""What build.spec and the lab need besides PyInstaller to make wmcb.exe.
 
-sources     which modules the product has, and what they import
-freezing    modules into code, the same bytes each time
-modules     code into the section .modules of the program
 compiler    the launcher and the log-runner, from C
-resources   what Explorer and the loader read in it: version, icon, manifest, event texts
-payload     program and runtime into the section .payload of the shipped file
-image       sections into a program
+resources   what Explorer and the loader read in them: version, icon, manifest, event texts
+payload     the program's folder into the section .payload of the shipped file
+image       a section into a program
 parts       what all of this is a part of, and under which licence
 materials   the bill of these parts, for those who watch for vulnerabilities
 signing     a signature, where there is a key
-assembly    all of these in order
+shipping    from the program's folder to what is shipped
 """

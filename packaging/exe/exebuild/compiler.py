@@ -21,24 +21,21 @@ class Program(NamedTuple):
     sources: tuple[str, ...]
     libraries: tuple[str, ...]
     """Only such as every process has already. What is used of each stands in the folder's `imports`."""
-    link: tuple[str, ...] = ()
 
     def files(self) -> list[Path]:
-        """All that its bytes depend on, but for resources, Python's headers and this module."""
+        """All that its bytes depend on, but for resources and this module."""
         own = sorted(path for path in (SOURCES / self.folder).rglob("*") if path.is_file())
         return [*own, *(path for name in self.sources if (path := SOURCES / f"{name}.c") not in own)]
 
 
 LAUNCHER = Program(
     "launcher",
-    tuple(
-        f"launcher/{name}"
-        for name in (
-            "start", "text", "memory", "library", "folder", "removal", "payload", "child", "interpreter",
-        )
+    (
+        *(f"launcher/{name}" for name in ("start", "text", "folder", "removal", "payload", "child")),
+        "common/memory",
+        "common/load_config",
     ),
     ("kernel32", "ntdll"),
-    ("/stack:4000000",),  # what python.exe reserves: CPython's limits for recursion go by it
 )  # fmt: skip
 LOG_RUNNER = Program(
     "log-runner",
@@ -50,7 +47,8 @@ LOG_RUNNER = Program(
                 "service",
             )
         ),
-        "launcher/memory",
+        "common/memory",
+        "common/load_config",
     ),
     ("kernel32",),
 )  # fmt: skip
@@ -60,10 +58,10 @@ ZIG: Sequence[str] = (sys.executable, "-m", "ziglang")
 # fmt: off
 _COMPILE = (
     "-target", "x86_64-windows-gnu", "-std=c11", "-O2", "-ffreestanding", "-fno-stack-protector",
-    "-fno-sanitize=all", "-mno-stack-arg-probe", "-Wall", "-Wextra", "-Werror",
+    "-fno-sanitize=all", "-mno-stack-arg-probe", "-mguard=cf", "-Wall", "-Wextra", "-Werror",
 )
 _LINK = (
-    "/nologo", "/entry:start", "/subsystem:console", "/nodefaultlib", "/highentropyva",
+    "/nologo", "/entry:start", "/subsystem:console", "/nodefaultlib", "/highentropyva", "/guard:cf",
     "/Brepro",                    # the time stamp is made from the content
 )
 # fmt: on
@@ -86,19 +84,18 @@ class Compiler:
         self._environment = {**os.environ, **dict.fromkeys(caches, str(work / "zig-cache"))}
         work.mkdir(parents=True, exist_ok=True)
 
-    def program(self, program: Program, resources: bytes, headers: Sequence[Path] = ()) -> bytes:
-        """The program, without any section of its own. `headers` are folders beside its own."""
+    def program(self, program: Program, resources: bytes) -> bytes:
+        """The program, without any section of its own."""
         objects = []
         for name in program.sources:
             objects.append(f"{Path(name).name}.o")
-            folders = [word for folder in headers for word in ("-I", str(folder))]
-            self._run("cc", *_COMPILE, *folders, "-c", str(SOURCES / f"{name}.c"), "-o", objects[-1])
+            self._run("cc", *_COMPILE, "-c", str(SOURCES / f"{name}.c"), "-o", objects[-1])
         for name in program.libraries:
             objects.append(f"{name}.lib")
             definition = SOURCES / program.folder / "imports" / f"{name}.def"
             self._run("dlltool", "-m", "i386:x86-64", "-d", str(definition), "-l", objects[-1])
         (self._work / "program.res").write_bytes(resources)
-        self._run("lld-link", *_LINK, *program.link, "/out:program.exe", *objects, "program.res")
+        self._run("lld-link", *_LINK, "/out:program.exe", *objects, "program.res")
         return (self._work / "program.exe").read_bytes()
 
     def _run(self, *arguments: str) -> None:

@@ -1,7 +1,7 @@
-"""Sections added to a Windows program that is already linked.
+"""A section added to a Windows program that is already linked.
 
-A section is mapped by Windows together with the program and is covered by its signature, which an appended
-file is not in the same way: the launcher finds what it carries in its own memory.
+Windows maps a section together with the program, and the program's signature covers it: the launcher finds
+its payload in its own memory.
 """
 
 from __future__ import annotations
@@ -27,13 +27,8 @@ def _round_up(value: int, step: int) -> int:
     return -(-value // step) * step
 
 
-def place_of_section(program: bytes) -> int:
-    """Where in the file the content begins of a section that is added."""
-    return _round_up(len(program), PAGE)
-
-
 def add_section(program: bytes, name: str, content: bytes) -> bytes:
-    """The program with one more section, read-only, at its end."""
+    """Return the program with one more section, read-only, at its end."""
     image = bytearray(program)
     header = struct.unpack_from("<I", image, 0x3C)[0]
     signature, _, count, _, _, _, optional_size, _ = _FILE_HEADER.unpack_from(image, header)
@@ -48,7 +43,7 @@ def add_section(program: bytes, name: str, content: bytes) -> bytes:
     alignment = struct.unpack_from("<I", image, optional + _SECTION_ALIGNMENT)[0]
     _, size, address, *_ = _SECTION.unpack_from(image, entry - _SECTION.size)
     where = _round_up(address + size, alignment)
-    raw = place_of_section(program)
+    raw = _round_up(len(program), PAGE)
     raw_size = _round_up(len(content), PAGE)
     flags = _INITIALIZED_DATA | _MEM_READ
     _SECTION.pack_into(
@@ -59,16 +54,3 @@ def add_section(program: bytes, name: str, content: bytes) -> bytes:
     struct.pack_into("<I", image, optional + _SIZE_OF_INITIALIZED_DATA, initialized + raw_size)
     struct.pack_into("<I", image, optional + _SIZE_OF_IMAGE, _round_up(where + len(content), alignment))
     return bytes(image).ljust(raw, b"\0") + content.ljust(raw_size, b"\0")
-
-
-def split_last_section(program: bytes) -> tuple[bytes, bytes]:
-    """The program without the section that `add_section` put at its end, and what is in that."""
-    image = bytearray(program)
-    header = struct.unpack_from("<I", image, 0x3C)[0]
-    _, _, count, _, _, _, optional_size, _ = _FILE_HEADER.unpack_from(image, header)
-    entry = header + _FILE_HEADER.size + optional_size + (count - 1) * _SECTION.size
-    _, size, _, _, raw, *_ = _SECTION.unpack_from(image, entry)
-    content = bytes(image[raw : raw + size])
-    image[entry : entry + _SECTION.size] = bytes(_SECTION.size)
-    struct.pack_into("<H", image, header + 6, count - 1)
-    return bytes(image[:raw]), content

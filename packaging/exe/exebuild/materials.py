@@ -28,38 +28,37 @@ _SPDX = frozenset({
 Object = dict[str, object]
 
 
-def bill(
-    parts: Sequence[Part], commit: str, programs: Mapping[str, bytes], runtime: Mapping[str, bytes]
-) -> bytes:
-    """`programs`: ours, by name; `runtime`: the files that lie in that folder."""
+def bill(parts: Sequence[Part], commit: str, files: Mapping[str, bytes]) -> bytes:
+    """Return the bill of the program's folder, whose `files` are named by their paths in it."""
     own, *others = parts
-    untold = dict(runtime)
+    untold = dict(files)
     components = [_component(part, untold) for part in others]
     document = {
         "$schema": SCHEMA,
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": _own(own, commit, programs)},
+        # What no other part names is ours.
+        "metadata": {"component": _own(own, commit, untold)},
         "components": components,
         "dependencies": _dependencies(parts),
     }
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def _own(own: Part, commit: str, programs: Mapping[str, bytes]) -> Object:
+def _own(own: Part, commit: str, files: Mapping[str, bytes]) -> Object:
     return {
         "type": "application",
         **_named(own),
         "properties": [{"name": "wmcb:commit", "value": commit}],
-        "components": [_file(name, content) for name, content in sorted(programs.items())],
+        "components": [_file(name, content) for name, content in sorted(files.items())],
     }
 
 
 def _component(part: Part, untold: dict[str, bytes]) -> Object:
     """A file is told with the first part that has it: of those within its library that is the library's."""
-    files = [_file(f"runtime/{name}", untold.pop(name)) for name in part.files if name in untold]
-    places = [f"runtime/{name}" for name in part.files] or [PROGRAM]
+    files = [_file(name, untold.pop(name)) for name in part.files if name in untold]
+    places = part.files or [PROGRAM]
     return {
         "type": "library",
         **_named(part),

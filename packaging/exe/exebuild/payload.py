@@ -1,4 +1,4 @@
-"""The section .payload of the shipped file: the program and its runtime, packed."""
+"""The section .payload of the shipped file: the program's folder, packed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SECTION = ".payload"
 
 _FILE = struct.Struct("<IIII")  # name, data, packed size, size
-_BEFORE_INDEX = 8  # CRC-32 of all that follows it, and the number of files
+_BEFORE_INDEX = 12  # Adler-32 of all that follows it, the number of folders, the number of files
 
 
 class _Packed(NamedTuple):
@@ -21,24 +21,30 @@ class _Packed(NamedTuple):
     size: int
 
 
-def build(program: bytes, runtime: Mapping[str, bytes], pack: Callable[[bytes], bytes]) -> bytes:
-    """What launcher/payload.c reads: the program, then its runtime's files, the largest first.
+def build(program: str, files: Mapping[str, bytes], pack: Callable[[bytes], bytes]) -> bytes:
+    """Return what launcher/payload.c reads: the program, then the folder's other files, the largest first.
 
-    Two threads take them in this order, so a long one must not come last. `pack` makes one LZ4 block.
+    `files` are named by their paths in the folder, with slashes. Two threads take them in this order, so a
+    long one must not come last. `pack` makes one LZ4 block.
     """
-    ordered = [("", program), *sorted(runtime.items(), key=lambda item: (-len(item[1]), item[0]))]
-    files = [_Packed(name, _smaller(content, pack(content)), len(content)) for name, content in ordered]
+    folders = sorted(
+        {"/".join(name.split("/")[:end]) for name in files for end in range(1, name.count("/") + 1)}
+    )
+    ordered = sorted(files.items(), key=lambda file: (file[0] != program, -len(file[1]), file[0]))
+    packed = [_Packed(folder, b"", 0) for folder in folders]
+    packed += [_Packed(name, _smaller(content, pack(content)), len(content)) for name, content in ordered]
 
-    names = [file.name.encode("utf-16-le") + b"\0\0" for file in files]
-    place = _BEFORE_INDEX + _FILE.size * len(files)
+    names = [entry.name.replace("/", "\\").encode("utf-16-le") + b"\0\0" for entry in packed]
+    place = _BEFORE_INDEX + _FILE.size * len(packed)
     data_place = place + sum(len(name) for name in names)
     index = b""
-    for file, name in zip(files, names, strict=True):
-        index += _FILE.pack(place, data_place, len(file.data), file.size)
+    for entry, name in zip(packed, names, strict=True):
+        index += _FILE.pack(place, data_place, len(entry.data), entry.size)
         place += len(name)
-        data_place += len(file.data)
-    rest = struct.pack("<I", len(files)) + index + b"".join(names) + b"".join(file.data for file in files)
-    return struct.pack("<I", zlib.crc32(rest)) + rest
+        data_place += len(entry.data)
+    counts = struct.pack("<II", len(folders), len(files))
+    rest = counts + index + b"".join(names) + b"".join(entry.data for entry in packed)
+    return struct.pack("<I", zlib.adler32(rest)) + rest
 
 
 def _smaller(content: bytes, packed: bytes) -> bytes:

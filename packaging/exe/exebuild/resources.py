@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from exebuild import icon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
 # Kinds of resources, by Windows' numbers.
 _ICON, _MESSAGES, _ICON_GROUP, _VERSION, _MANIFEST = 3, 11, 14, 16, 24
 _LANGUAGE, _CODE_PAGE = 0x0409, 1200  # English, UTF-16
+
+ICON = Path(__file__).parents[1] / "wmcb.ico"
+"""Bitmaps: a node (a hexagon) with a window in it."""
 
 _FIXED_FILE_INFO = 0xFEEF04BD
 EVENT_IDS = range(1, 256)
@@ -45,13 +47,18 @@ MANIFEST = """\
 
 def build(release: str, commit: str) -> bytes:
     """The whole .res file of wmcb.exe."""
-    pictures = [icon.bitmap(size) for size in icon.SIZES]
+    icons = ICON.read_bytes()
+    entries = list(struct.iter_unpack("<8sII", icons[6 : 6 + 16 * struct.unpack_from("<H", icons, 4)[0]]))
+    pictures = [icons[place : place + size] for _, size, place in entries]
+    group = icons[:6] + b"".join(
+        struct.pack("<8sIH", about, size, number) for number, (about, size, _) in enumerate(entries, 1)
+    )
     return b"".join(
         (
             _resource(0, 0, b""),  # what every such file begins with
             *(_resource(_ICON, number, picture) for number, picture in enumerate(pictures, 1)),
             _resource(_MESSAGES, 1, event_texts()),
-            _resource(_ICON_GROUP, 1, _icon_group(pictures)),
+            _resource(_ICON_GROUP, 1, group),
             _resource(_VERSION, 1, version(release, commit)),
             _resource(_MANIFEST, 1, MANIFEST.encode()),
         )
@@ -90,13 +97,6 @@ def _resource(kind: int, name: int, content: bytes) -> bytes:
     # 0xFFFF says that a number follows and not a text.
     header = struct.pack("<IIHHHHIHHII", len(content), 32, 0xFFFF, kind, 0xFFFF, name, 0, 0, _LANGUAGE, 0, 0)
     return _aligned(header + content)
-
-
-def _icon_group(pictures: list[bytes]) -> bytes:
-    group = struct.pack("<HHH", 0, 1, len(pictures))
-    for number, (size, picture) in enumerate(zip(icon.SIZES, pictures, strict=True), 1):
-        group += struct.pack("<BBBBHHIH", size, size, 0, 0, 1, 32, len(picture), number)
-    return group
 
 
 def version(release: str, commit: str) -> bytes:

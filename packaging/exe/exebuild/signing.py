@@ -86,6 +86,18 @@ def _run(name: str, command: str | Sequence[str]) -> None:
         raise SigningError(f"{name} ended with {done.returncode}: {done.stdout.strip()}")
 
 
+def unsigned_programs(folder: Path) -> list[Path]:
+    """Return the programs and libraries in a folder and below it that have no signature."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if _has_no_signature(path.read_bytes())]
+
+
+def _has_no_signature(content: bytes) -> bool:
+    return content.startswith(b"MZ") and struct.unpack_from(
+        "<II", content, _optional(content) + _CERTIFICATE_TABLE
+    ) == (0, 0)
+
+
 def is_signed_copy(copy: bytes, program: bytes) -> bool:
     """Whether `copy` is `program` and a signature, and nothing else in it differs."""
     return len(copy) > len(program) and _without_signature(copy[: len(program)]) == _without_signature(
@@ -93,9 +105,14 @@ def is_signed_copy(copy: bytes, program: bytes) -> bool:
     )
 
 
+def _optional(program: bytes) -> int:
+    """Return where the optional header begins."""
+    return int(struct.unpack_from("<I", program, 0x3C)[0]) + 24
+
+
 def _without_signature(program: bytes) -> bytes:
     image = bytearray(program)
-    optional = int(struct.unpack_from("<I", image, 0x3C)[0]) + 24
+    optional = _optional(program)
     struct.pack_into("<I", image, optional + _CHECKSUM, 0)
     struct.pack_into("<II", image, optional + _CERTIFICATE_TABLE, 0, 0)
     return bytes(image)

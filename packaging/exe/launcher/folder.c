@@ -17,7 +17,10 @@
 
 #define OF_ADVAPI32(use)                                                                                               \
     use(CheckTokenMembership) use(ConvertSidToStringSidW) use(ConvertStringSecurityDescriptorToSecurityDescriptorW)    \
-        use(CreateWellKnownSid) use(GetTokenInformation) use(OpenProcessToken)
+        use(CreateWellKnownSid) use(GetTokenInformation) use(OpenProcessToken)              \
+            use(SystemFunction036)
+
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 
 static struct {
 #define DECLARE(name) __typeof__(&name) name;
@@ -27,8 +30,10 @@ static struct {
 /* Not linked: it needs libraries that would be looked for beside the exe wherever they are no KnownDLLs. */
 static void load_advapi32(void)
 {
-    HMODULE library = load_library(L"advapi32.dll", LOAD_LIBRARY_SEARCH_SYSTEM32);
-#define FIND(name) advapi32.name = (__typeof__(&name))find_function(library, #name);
+    HMODULE library = LoadLibraryExW(L"advapi32.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+#define FIND(name)                                                                                                     \
+    advapi32.name = (__typeof__(&name))(void *)GetProcAddress(library, #name);                                         \
+    require(advapi32.name != NULL, L"cannot load", L"advapi32.dll");
     OF_ADVAPI32(FIND)
 }
 
@@ -37,10 +42,9 @@ static BOOL is_administrator(void)
     BYTE administrators[SECURITY_MAX_SID_SIZE];
     DWORD size = sizeof administrators;
     BOOL member = FALSE;
-    if (!advapi32.CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, administrators, &size) ||
-        !advapi32.CheckTokenMembership(NULL, administrators, &member)) {
-        fail(L"cannot tell whether this is an administrator", NULL, GetLastError());
-    }
+    require(advapi32.CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, administrators, &size) &&
+                advapi32.CheckTokenMembership(NULL, administrators, &member),
+            L"cannot tell whether this is an administrator", NULL);
     return member;
 }
 
@@ -52,19 +56,15 @@ static const WCHAR *for_this_user(void)
         TOKEN_USER user;
         BYTE room[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
     } information;
-    HANDLE token;
+    HANDLE token = NULL;
     DWORD size;
-    WCHAR *user;
-    if (!advapi32.OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token) ||
-        !advapi32.GetTokenInformation(token, TokenUser, &information, sizeof information, &size) ||
-        !advapi32.ConvertSidToStringSidW(information.user.User.Sid, &user)) {
-        fail(L"cannot tell who runs this", NULL, GetLastError());
-    }
+    WCHAR *user = NULL;
+    require(advapi32.OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token) &&
+                advapi32.GetTokenInformation(token, TokenUser, &information, sizeof information, &size) &&
+                advapi32.ConvertSidToStringSidW(information.user.User.Sid, &user),
+            L"cannot tell who runs this", NULL);
     CloseHandle(token);
-    const WCHAR *parts[] = {L"O:", user, L"G:", user, L"D:P(A;OICI;FA;;;", user, L")"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        append(text, parts[i]);
-    }
+    JOIN(text, L"O:", user, L"G:", user, L"D:P(A;OICI;FA;;;", user, L")");
     return text;
 }
 
@@ -80,94 +80,52 @@ static void find_machine_temp(WCHAR parent[PATH_CAPACITY])
 {
     static WCHAR windows[PATH_CAPACITY];
     /* SystemTemp, where there is one, can be read and written by administrators only. */
-    const WCHAR *names[] = {L"\\SystemTemp", L"\\Temp"};
-    if (GetSystemWindowsDirectoryW(windows, MAX_PATH) == 0) {
-        fail(L"cannot find the Windows folder", NULL, GetLastError());
+    require(GetSystemWindowsDirectoryW(windows, MAX_PATH), L"cannot find the Windows folder", NULL);
+    JOIN(parent, windows, L"\\SystemTemp");
+    if (!is_plain_folder(parent)) {
+        JOIN(parent, windows, L"\\Temp");
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        parent[0] = 0;
-        append(parent, windows);
-        append(parent, names[i]);
-        if (is_plain_folder(windows) && is_plain_folder(parent)) {
-            append(parent, L"\\");
-            return;
-        }
+    if (!is_plain_folder(windows) || !is_plain_folder(parent)) {
+        fail(L"not a folder, or a link to one:", parent, 0);
     }
-    fail(L"not a folder, or a link to one:", parent, 0);
 }
 
-/* Only has to be new: whoever guesses it can make one attempt fail, and no more. */
 static void name_at_random(WCHAR name[17])
 {
-    static DWORD64 state;
-    LARGE_INTEGER counter;
-    FILETIME now;
-    QueryPerformanceCounter(&counter);
-    GetSystemTimeAsFileTime(&now);
-    state += (DWORD64)counter.QuadPart ^ ((DWORD64)now.dwLowDateTime << 32) ^ ((DWORD64)GetCurrentProcessId() << 16);
-    DWORD64 mixed = state * 0x9E3779B97F4A7C15u;
-    mixed = (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9u;
-    mixed ^= mixed >> 32;
-    for (int i = 0; i < 16; i++, mixed >>= 4) {
-        name[i] = L"0123456789abcdef"[mixed & 15];
+    DWORD64 random;
+    require(advapi32.SystemFunction036(&random, sizeof random), L"cannot get random numbers", NULL); /* RtlGenRandom */
+    for (int i = 0; i < 16; i++, random >>= 4) {
+        name[i] = L"0123456789abcdef"[random & 15];
     }
     name[16] = 0;
 }
 
-static BOOL taken(DWORD error)
-{
-    return error == ERROR_FILE_EXISTS || error == ERROR_ALREADY_EXISTS;
-}
-
-static DWORD try_to_make(Folder *folder)
-{
-    static WCHAR lock[PATH_CAPACITY];
-    WCHAR name[17];
-    name_at_random(name);
-    folder->path[0] = lock[0] = 0;
-    append(folder->path, folder->parent);
-    append(folder->path, PREFIX);
-    append(folder->path, name);
-    append(lock, folder->path);
-    append(lock, LOCK_SUFFIX);
-    folder->lock = CreateFileW(lock, GENERIC_WRITE | DELETE, 0, &folder->security, CREATE_NEW,
-                               FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
-    if (folder->lock == INVALID_HANDLE_VALUE) {
-        return GetLastError();
-    }
-    if (!CreateDirectoryW(folder->path, &folder->security)) {
-        DWORD error = GetLastError();
-        CloseHandle(folder->lock);
-        return error;
-    }
-    return ERROR_SUCCESS;
-}
-
 void make_folder(Folder *folder)
 {
+    static WCHAR lock[PATH_CAPACITY];
     const WCHAR *descriptor;
+    WCHAR name[17];
     load_advapi32();
     if (is_administrator()) {
         descriptor = FOR_ADMINISTRATORS;
         find_machine_temp(folder->parent);
     } else {
         descriptor = for_this_user();
-        if (GetTempPathW(MAX_PATH + 1, folder->parent) == 0) {
-            fail(L"cannot find a folder for temporary files", NULL, GetLastError());
-        }
+        DWORD length = GetTempPathW(MAX_PATH + 1, folder->parent);
+        require(length, L"cannot find a folder for temporary files", NULL);
+        folder->parent[length - 1] = 0; /* a backslash */
     }
     folder->security.nLength = sizeof folder->security;
-    if (!advapi32.ConvertStringSecurityDescriptorToSecurityDescriptorW(
-            descriptor, SDDL_REVISION_1, &folder->security.lpSecurityDescriptor, NULL)) {
-        fail(L"not a security descriptor:", descriptor, GetLastError());
-    }
-    DWORD error = ERROR_FILE_EXISTS;
-    for (int i = 0; i < 16 && taken(error); i++) {
-        error = try_to_make(folder);
-    }
-    if (error) {
-        fail(L"cannot make the folder", folder->path, error);
-    }
+    require(advapi32.ConvertStringSecurityDescriptorToSecurityDescriptorW(
+                descriptor, SDDL_REVISION_1, &folder->security.lpSecurityDescriptor, NULL),
+            L"not a security descriptor:", descriptor);
+    name_at_random(name);
+    JOIN(folder->path, folder->parent, L"\\" PREFIX, name);
+    JOIN(lock, folder->path, LOCK_SUFFIX);
+    folder->lock = CreateFileW(lock, GENERIC_WRITE | DELETE, 0, &folder->security, CREATE_NEW,
+                               FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+    require(folder->lock != INVALID_HANDLE_VALUE, L"cannot make the file", lock);
+    require(CreateDirectoryW(folder->path, &folder->security), L"cannot make the folder", folder->path);
 }
 
 void remove_folder(const Folder *folder)
@@ -179,18 +137,10 @@ void remove_folder(const Folder *folder)
     CloseHandle(folder->lock);
 }
 
-static BOOL has_suffix(const WCHAR *name, const WCHAR *suffix)
-{
-    int length = lstrlenW(name), suffix_length = lstrlenW(suffix);
-    return length > suffix_length && lstrcmpiW(name + length - suffix_length, suffix) == 0;
-}
-
 static void remove_if_dead(const WCHAR *path)
 {
     static WCHAR lock[PATH_CAPACITY];
-    lock[0] = 0;
-    append(lock, path);
-    append(lock, LOCK_SUFFIX);
+    JOIN(lock, path, LOCK_SUFFIX);
     /* Still there after a power cut. Who can open it alone is the only one that has it. */
     HANDLE left_over = CreateFileW(lock, GENERIC_WRITE | DELETE, 0, NULL, OPEN_EXISTING,
                                    FILE_FLAG_DELETE_ON_CLOSE | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
@@ -206,22 +156,20 @@ void sweep_folders(const Folder *folder)
 {
     static WCHAR path[PATH_CAPACITY];
     WIN32_FIND_DATAW found;
-    append(path, folder->parent);
-    append(path, PREFIX L"*");
+    JOIN(path, folder->parent, L"\\" PREFIX L"*");
     HANDLE search = FindFirstFileW(path, &found);
     if (search == INVALID_HANDLE_VALUE) {
         return;
     }
     do {
-        path[0] = 0;
-        append(path, folder->parent);
-        append(path, found.cFileName);
-        if (found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) {
-            remove_if_dead(path);
-        } else if (has_suffix(path, LOCK_SUFFIX)) {
-            path[lstrlenW(path) - lstrlenW(LOCK_SUFFIX)] = 0;
-            remove_if_dead(path);
+        JOIN(path, folder->parent, L"\\", found.cFileName);
+        WCHAR *suffix = path + lstrlenW(path) - lstrlenW(LOCK_SUFFIX);
+        if (lstrcmpiW(suffix, LOCK_SUFFIX) == 0) {
+            *suffix = 0;
+        } else if (!(found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) {
+            continue;
         }
+        remove_if_dead(path);
     } while (FindNextFileW(search, &found));
     FindClose(search);
 }

@@ -1,11 +1,8 @@
-/* The launcher of wmcb.exe. The same code makes two programs, told apart by a section of their own image:
+/* The launcher: wmcb.exe as it is shipped. It lays the program's folder out in a private one, runs the program there
+ * as its child, and removes the folder again.
  *
- *   .modules   the program itself: Python modules, run by the Python that lies in the folder `runtime` beside it.
- *   .payload   that program and its runtime, packed: the one file that is shipped. It lays them out in a folder
- *              of its own, runs the program there as its child, and removes the folder again.
- *
- * Both are found in the image that Windows has mapped, never in a file that is opened by name: what runs is
- * what was started (and consented to, and signed), whatever has been put at its path since.
+ * The packed folder is a section of its own image, as Windows has mapped it, and never a file that is opened by name:
+ * what runs is what was started (and consented to, and signed), whatever has been put at its path since.
  *
  * Only kernel32 and ntdll are linked, which every process has, and no C runtime. All else is loaded later, from
  * places that are named: nothing beside a downloaded exe, in the current directory or on PATH is ever loaded.
@@ -26,17 +23,15 @@ typedef struct {
 } Section;
 
 /* text.c */
-void append(WCHAR path[PATH_CAPACITY], const WCHAR *part);
+#define JOIN(path, ...) join(path, (const WCHAR *[]){__VA_ARGS__, NULL})
+void join(WCHAR path[PATH_CAPACITY], const WCHAR **parts);
 void fail_after(void (*tidying)(void)); /* what `fail` does before it ends the process */
 DECLSPEC_NORETURN void fail(const WCHAR *what, const WCHAR *which, DWORD error);
-
-/* library.c */
-HMODULE load_library(const WCHAR *path, DWORD places);
-void *find_function(HMODULE library, const char *name);
+void require(BOOL is_done, const WCHAR *what, const WCHAR *which); /* or fail by the last error */
 
 /* folder.c: where the shipped file lays its program out */
 typedef struct {
-    WCHAR parent[PATH_CAPACITY]; /* ends with a backslash */
+    WCHAR parent[PATH_CAPACITY];
     WCHAR path[PATH_CAPACITY];
     SECURITY_ATTRIBUTES security;
     HANDLE lock;
@@ -45,18 +40,12 @@ typedef struct {
 void make_folder(Folder *folder);
 void remove_folder(const Folder *folder);
 void sweep_folders(const Folder *folder);
-
 /* removal.c */
 BOOL remove_tree(const WCHAR *path);
-
 /* payload.c */
 void lay_out(const Section *payload, Folder *folder, const WCHAR *program);
-
 /* child.c */
 HANDLE start_child(const WCHAR *program);
 DWORD wait_for_child(HANDLE process);
-
-/* interpreter.c */
-UINT run_python(const Section *modules, const WCHAR *program, const WCHAR *directory);
 
 #endif

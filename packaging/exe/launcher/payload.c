@@ -1,59 +1,43 @@
-/* The program and its runtime, packed by packaging/exe/exebuild/payload.py, laid out in a folder. */
+/* The program's folder, packed by packaging/exe/exebuild/payload.py, laid out in another. */
 #include "launcher.h"
 
 typedef struct {
-    DWORD name; /* offset from the section's start: UTF-16, with a zero at its end */
+    DWORD name; /* offset from the section's start: UTF-16, a path in the folder, with a zero at its end */
     DWORD data;
     DWORD packed_size; /* as an LZ4 block; the same as `size` when it is stored as it is */
     DWORD size;
 } PackedFile;
 
 typedef struct {
-    DWORD crc32; /* of everything behind this field */
-    DWORD count;
-    PackedFile files[]; /* the program first, then what belongs in its folder `runtime` */
+    DWORD checksum; /* of everything behind this field */
+    DWORD folders, files;
+    PackedFile entries[]; /* folders, each before what is in it; then the program; then the other files */
 } Payload;
 
 #define SLACK 32 /* copies are made in pieces of 16 bytes that may run past the end */
-#define WORKERS 2
 
 static struct {
     const BYTE *base;
     const Payload *payload;
+    const PackedFile *files;
     Folder *folder;
-    const WCHAR *program;
+    const WCHAR *program; /* the name that it gets */
     volatile LONG next;
 } order;
 
-static DWORD table[8][256];
-
-static DWORD crc32(const BYTE *data, size_t size)
+/* Of zlib. So many bytes fit before the second sum has to be reduced. */
+static DWORD adler32(const BYTE *data, size_t size)
 {
-    for (DWORD i = 0; i < 256; i++) {
-        DWORD value = i;
-        for (int bit = 0; bit < 8; bit++) {
-            value = (value >> 1) ^ (0xEDB88320u & (0u - (value & 1)));
+    DWORD first = 1, second = 0;
+    while (size > 0) {
+        for (size_t left = min(size, 5552); left > 0; left--, size--) {
+            first += *data++;
+            second += first;
         }
-        table[0][i] = value;
+        first %= 65521;
+        second %= 65521;
     }
-    for (DWORD i = 0; i < 256; i++) {
-        for (int row = 1; row < 8; row++) {
-            table[row][i] = (table[row - 1][i] >> 8) ^ table[0][table[row - 1][i] & 0xFF];
-        }
-    }
-    DWORD crc = 0xFFFFFFFFu;
-    for (; size >= 8; size -= 8, data += 8) {
-        DWORD64 eight;
-        __builtin_memcpy(&eight, data, 8);
-        eight ^= crc;
-        crc = table[7][eight & 0xFF] ^ table[6][(eight >> 8) & 0xFF] ^ table[5][(eight >> 16) & 0xFF] ^
-              table[4][(eight >> 24) & 0xFF] ^ table[3][(eight >> 32) & 0xFF] ^ table[2][(eight >> 40) & 0xFF] ^
-              table[1][(eight >> 48) & 0xFF] ^ table[0][eight >> 56];
-    }
-    for (; size > 0; size--, data++) {
-        crc = (crc >> 8) ^ table[0][(crc ^ *data) & 0xFF];
-    }
-    return ~crc;
+    return second << 16 | first;
 }
 
 /* A length that does not fit its four bits goes on in bytes of 255 and a last one. */
@@ -71,28 +55,17 @@ static size_t longer(const BYTE **in, const BYTE *in_end)
     return length;
 }
 
-static void copy_literals(BYTE *out, const BYTE *in, size_t length, const BYTE *in_end)
+/* `step` is 16, or 1 where so many bytes at once would overlap or lie outside. */
+static void copy(BYTE *to, const BYTE *from, size_t length, size_t step)
 {
-    if ((size_t)(in_end - in) < length + SLACK) {
-        memcpy(out, in, length);
+    if (step == 16) {
+        for (size_t i = 0; i < length; i += 16) {
+            __builtin_memcpy(to + i, from + i, 16);
+        }
         return;
     }
-    for (size_t i = 0; i < length; i += 16) {
-        __builtin_memcpy(out + i, in + i, 16);
-    }
-}
-
-static void copy_match(BYTE *out, size_t distance, size_t length)
-{
-    const BYTE *from = out - distance;
-    if (distance >= 16) {
-        for (size_t i = 0; i < length; i += 16) {
-            __builtin_memcpy(out + i, from + i, 16);
-        }
-    } else {
-        for (size_t i = 0; i < length; i++) {
-            out[i] = from[i];
-        }
+    for (size_t i = 0; i < length; i++) {
+        to[i] = from[i];
     }
 }
 
@@ -109,7 +82,7 @@ static BOOL unpack(const BYTE *in, size_t packed_size, BYTE *out, size_t size)
         if (length > (size_t)(in_end - in) || length > (size_t)(out_end - out)) {
             return FALSE;
         }
-        copy_literals(out, in, length, in_end);
+        copy(out, in, length, (size_t)(in_end - in) < length + SLACK ? 1 : 16);
         in += length;
         out += length;
         if (in == in_end) {
@@ -128,7 +101,7 @@ static BOOL unpack(const BYTE *in, size_t packed_size, BYTE *out, size_t size)
         if (distance == 0 || distance > (size_t)(out - start) || length > (size_t)(out_end - out)) {
             return FALSE;
         }
-        copy_match(out, distance, length);
+        copy(out, out - distance, length, distance < 16 ? 1 : 16);
         out += length;
     }
     return out == out_end;
@@ -147,20 +120,28 @@ static void write_file(const WCHAR *path, const BYTE *content, DWORD size)
     CloseHandle(file);
 }
 
+static void make_folders(void)
+{
+    static WCHAR path[PATH_CAPACITY];
+    for (DWORD i = 0; i < order.payload->folders; i++) {
+        const WCHAR *name = (const WCHAR *)(order.base + order.payload->entries[i].name);
+        JOIN(path, order.folder->path, L"\\", name);
+        require(CreateDirectoryW(path, &order.folder->security), L"cannot make the folder", path);
+    }
+}
+
 static DWORD WINAPI work(void *unused)
 {
     (void)unused;
     DWORD largest = 0;
-    for (DWORD i = 0; i < order.payload->count; i++) {
-        largest = max(largest, order.payload->files[i].size);
+    for (DWORD i = 0; i < order.payload->files; i++) {
+        largest = max(largest, order.files[i].size);
     }
     BYTE *buffer = VirtualAlloc(NULL, largest + SLACK, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
     WCHAR *path = VirtualAlloc(NULL, PATH_CAPACITY * sizeof(WCHAR), MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-    if (!buffer || !path) {
-        fail(L"out of memory", NULL, 0);
-    }
-    for (DWORD i; (i = (DWORD)InterlockedIncrement(&order.next) - 1) < order.payload->count;) {
-        const PackedFile *file = &order.payload->files[i];
+    require(buffer && path, L"out of memory", NULL);
+    for (DWORD i; (i = (DWORD)InterlockedIncrement(&order.next) - 1) < order.payload->files;) {
+        const PackedFile *file = &order.files[i];
         const BYTE *content = order.base + file->data;
         if (file->packed_size != file->size) {
             if (!unpack(content, file->packed_size, buffer, file->size)) {
@@ -168,14 +149,7 @@ static DWORD WINAPI work(void *unused)
             }
             content = buffer;
         }
-        path[0] = 0;
-        if (i == 0) {
-            append(path, order.program);
-        } else {
-            append(path, order.folder->path);
-            append(path, L"\\runtime\\");
-            append(path, (const WCHAR *)(order.base + file->name));
-        }
+        JOIN(path, order.folder->path, L"\\", i == 0 ? order.program : (const WCHAR *)(order.base + file->name));
         write_file(path, content, file->size);
     }
     VirtualFree(buffer, 0, MEM_RELEASE);
@@ -185,29 +159,20 @@ static DWORD WINAPI work(void *unused)
 
 void lay_out(const Section *section, Folder *folder, const WCHAR *program)
 {
-    static WCHAR runtime[PATH_CAPACITY];
-    HANDLE others[WORKERS - 1];
     order.base = section->start;
     order.payload = (const Payload *)section->start;
     order.folder = folder;
     order.program = program;
-    if (crc32(section->start + sizeof order.payload->crc32, section->size - sizeof order.payload->crc32) !=
-        order.payload->crc32) {
+    const DWORD *checksum = &order.payload->checksum;
+    if (adler32((const BYTE *)(checksum + 1), section->size - sizeof *checksum) != *checksum) {
         fail(L"this file is damaged; fetch it again", NULL, 0);
     }
-    append(runtime, folder->path);
-    append(runtime, L"\\runtime");
-    if (!CreateDirectoryW(runtime, &folder->security)) {
-        fail(L"cannot make the folder", runtime, GetLastError());
-    }
-    for (int i = 0; i < WORKERS - 1; i++) {
-        others[i] = CreateThread(NULL, 0, work, NULL, 0, NULL);
-    }
+    order.files = order.payload->entries + order.payload->folders;
+    make_folders();
+    HANDLE other = CreateThread(NULL, 0, work, NULL, 0, NULL);
     work(NULL);
-    WaitForMultipleObjects(WORKERS - 1, others, TRUE, INFINITE);
-    for (int i = 0; i < WORKERS - 1; i++) {
-        CloseHandle(others[i]);
-    }
+    WaitForSingleObject(other, INFINITE);
+    CloseHandle(other);
     /* The pages of the payload are not needed again; what waits for the child should be small. */
     SetProcessWorkingSetSize(GetCurrentProcess(), (SIZE_T)-1, (SIZE_T)-1);
 }

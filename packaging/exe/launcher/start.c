@@ -1,31 +1,20 @@
-/* Where Windows enters, and which of the two programs this is. */
+/* Where Windows enters. */
 #include "launcher.h"
-
-/* Read by Windows' loader before any code of ours runs: what is linked comes from System32 alone. */
-const IMAGE_LOAD_CONFIG_DIRECTORY64 _load_config_used = {
-    .Size = sizeof(IMAGE_LOAD_CONFIG_DIRECTORY64),
-    .DependentLoadFlags = LOAD_LIBRARY_SEARCH_SYSTEM32,
-};
 
 extern const IMAGE_DOS_HEADER __ImageBase; /* the linker's name for the start of this image */
 
 static Folder folder;
 
-static BOOL find_section(const char *name, Section *found)
+/* Put there when the rest was linked already, so it is the last one. */
+static Section find_payload(void)
 {
     const BYTE *base = (const BYTE *)&__ImageBase;
     const IMAGE_NT_HEADERS *headers = (const IMAGE_NT_HEADERS *)(base + __ImageBase.e_lfanew);
-    const IMAGE_SECTION_HEADER *section = IMAGE_FIRST_SECTION(headers);
-    for (WORD i = 0; i < headers->FileHeader.NumberOfSections; i++, section++) {
-        char terminated[IMAGE_SIZEOF_SHORT_NAME + 1] = {0};
-        memcpy(terminated, section->Name, IMAGE_SIZEOF_SHORT_NAME);
-        if (lstrcmpA(terminated, name) == 0) {
-            found->start = base + section->VirtualAddress;
-            found->size = section->Misc.VirtualSize;
-            return TRUE;
-        }
+    const IMAGE_SECTION_HEADER *last = IMAGE_FIRST_SECTION(headers) + headers->FileHeader.NumberOfSections - 1;
+    if (*(const DWORD64 *)last->Name != *(const DWORD64 *)".payload") {
+        fail(L"this program carries nothing to run", NULL, 0);
     }
-    return FALSE;
+    return (Section){base + last->VirtualAddress, last->Misc.VirtualSize};
 }
 
 static void close_doors(void)
@@ -53,10 +42,8 @@ static UINT run_unpacked(const Section *payload, const WCHAR *name)
     static WCHAR program[PATH_CAPACITY];
     make_folder(&folder);
     fail_after(remove_own_folder);
-    append(program, folder.path);
-    append(program, L"\\");
-    append(program, name);
-    lay_out(payload, &folder, program);
+    JOIN(program, folder.path, L"\\", name);
+    lay_out(payload, &folder, name);
     HANDLE child = start_child(program);
     /* Meanwhile, so that it costs nothing; in a thread, so that a file which somebody holds cannot hold us. */
     HANDLE sweeper = CreateThread(NULL, 0, sweep, NULL, 0, NULL);
@@ -68,23 +55,13 @@ static UINT run_unpacked(const Section *payload, const WCHAR *name)
 
 void start(void)
 {
-    static WCHAR program[PATH_CAPACITY], directory[PATH_CAPACITY];
-    Section section;
+    static WCHAR program[PATH_CAPACITY];
     close_doors();
-    if (GetModuleFileNameW(NULL, program, 32768) == 0) {
-        fail(L"cannot tell where this program lies", NULL, GetLastError());
-    }
-    append(directory, program);
+    require(GetModuleFileNameW(NULL, program, 32768), L"cannot tell where this program lies", NULL);
     int name = lstrlenW(program);
     while (name > 0 && program[name - 1] != L'\\') {
         name--;
     }
-    directory[name] = 0;
-    if (find_section(".payload", &section)) {
-        ExitProcess(run_unpacked(&section, program + name));
-    }
-    if (find_section(".modules", &section)) {
-        ExitProcess(run_python(&section, program, directory));
-    }
-    fail(L"this program carries nothing to run", NULL, 0);
+    Section payload = find_payload();
+    ExitProcess(run_unpacked(&payload, program + name));
 }

@@ -8,13 +8,15 @@ void fail_after(void (*tidying)(void))
     before_the_end = tidying;
 }
 
-void append(WCHAR path[PATH_CAPACITY], const WCHAR *part)
+void join(WCHAR path[PATH_CAPACITY], const WCHAR **parts)
 {
-    int end = lstrlenW(path), length = lstrlenW(part);
-    if (end + length >= PATH_CAPACITY) {
-        fail(L"a path is too long", NULL, 0);
+    for (int end = 0, length; *parts; parts++, end += length) {
+        length = lstrlenW(*parts);
+        if (end + length >= PATH_CAPACITY) {
+            fail(L"a path is too long", NULL, 0);
+        }
+        memcpy(path + end, *parts, (size_t)(length + 1) * sizeof(WCHAR));
     }
-    memcpy(path + end, part, (size_t)(length + 1) * sizeof(WCHAR));
 }
 
 static void write_error(const WCHAR *text, DWORD length)
@@ -49,4 +51,11 @@ void fail(const WCHAR *what, const WCHAR *which, DWORD error)
         tidy();
     }
     ExitProcess(1);
+}
+
+void require(BOOL is_done, const WCHAR *what, const WCHAR *which)
+{
+    if (!is_done) {
+        fail(what, which, GetLastError());
+    }
 }

@@ -1,12 +1,6 @@
 /* Where Windows enters; and the one loop. */
 #include "log_runner.h"
 
-/* Read by Windows' loader before any code of ours runs: what is linked comes from System32 alone. */
-const IMAGE_LOAD_CONFIG_DIRECTORY64 _load_config_used = {
-    .Size = sizeof(IMAGE_LOAD_CONFIG_DIRECTORY64),
-    .DependentLoadFlags = LOAD_LIBRARY_SEARCH_SYSTEM32,
-};
-
 static Child child;
 static BYTE buffer[PIPE_SIZE];
 static OVERLAPPED reading;

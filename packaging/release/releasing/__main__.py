@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from exebuild import assembly, signing
+from exebuild import shipping, signing
 from releasing import ReleaseError
 
 REPOSITORY = Path(__file__).parents[3]
@@ -17,7 +17,7 @@ LOCKS = REPOSITORY / "packaging" / "locks"
 def _check(given: argparse.Namespace) -> str:
     from releasing import versions
 
-    release = assembly.release_of(REPOSITORY)
+    release = shipping.release_of(REPOSITORY)
     tag = {f"the tag {given.tag}": versions.of_tag(given.tag)} if given.tag else {}
     versions.agree(release, {**versions.of_sources(REPOSITORY), **tag})
     versions.check_changelog(_changelog(), release, is_tagged=bool(given.tag))
@@ -32,7 +32,7 @@ def _collect(given: argparse.Namespace) -> str:
     from releasing import changelog, collecting, versions
     from releasing.winget import Published
 
-    release, text = assembly.release_of(REPOSITORY), _changelog()
+    release, text = shipping.release_of(REPOSITORY), _changelog()
     versions.agree(release, versions.of_built(DIST))
     published = Published(release, changelog.day_of(text, release), given.address)
     return "\n".join(collecting.collect(DIST, DIST / "release", published, changelog.notes(text, release)))
@@ -41,7 +41,7 @@ def _collect(given: argparse.Namespace) -> str:
 def _installer(_: argparse.Namespace) -> str:
     from releasing import installer
 
-    release = assembly.release_of(REPOSITORY)
+    release = shipping.release_of(REPOSITORY)
     target = DIST / installer.file_name(release)
     installer.build(DIST / "wmcb.exe", target, release)
     return f"built {target.name}"

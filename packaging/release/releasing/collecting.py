@@ -6,7 +6,7 @@ import hashlib
 import shutil
 from typing import TYPE_CHECKING
 
-from exebuild import assembly, materials, parts
+from exebuild import materials, parts, shipping
 from releasing import ReleaseError, installer, winget
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ NOTES = "release-notes.md"
 def collect(dist: Path, target: Path, published: Published, notes: str) -> list[str]:
     """Fills `target` anew, and puts the notes beside it; the names of what there is to publish."""
     msi = dist / installer.file_name(published.release)
-    others = (assembly.PROGRAM, assembly.LOG_PROGRAM, materials.NAME, parts.LICENSES_FILE)
+    others = (shipping.PROGRAM, shipping.LOG_PROGRAM, materials.NAME, parts.LICENSES_FILE)
     files = [msi, *(dist / name for name in others)]
     for file in files:
         if not file.exists():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent import log_runner
 from agent.host.protection import PRIVATE_FILE
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import WORKER, program
@@ -64,7 +63,7 @@ def test_in_its_place_it_is_not_copied(machine: Machine) -> None:
 
 
 def test_otherwise_ours_is_taken(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "wmcb_log_runner", SimpleNamespace(PROGRAM=program(tail=b"ours")))
+    monkeypatch.setattr(log_runner, "bundled_file", {"wmcb-log.exe": program(tail=b"ours")}.get)
     assert machine.wmcb(*machine.node).code == 0
     assert before_the_kubelet(machine)[:2] == [r"C:\k\wmcb-log.exe", LOG]
     assert machine.read(r"C:\k\wmcb-log.exe") == program(tail=b"ours")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent import log_runner
 from agent.cli import main, prepare
 from sandbox.cli.given import program
 from sandbox.cli.test_node_config import CONTAINERD, HEAD, NOTE, given
@@ -136,7 +135,7 @@ def test_a_document_alone_is_made_so_on_any_machine(machine: Machine) -> None:
 def test_what_writes_a_services_output_is_brought_before_the_document_needs_it(
     bare: Machine, mirror: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "wmcb_log_runner", SimpleNamespace(PROGRAM=b"MZ"))
+    monkeypatch.setattr(log_runner, "bundled_file", {"wmcb-log.exe": b"MZ"}.get)
     text = "services: [{name: a, program: 'C:\\a.exe', output: {path: 'C:\\a.log'}, running: false}]\n"
     document = given(bare, text)
     answer = bare.wmcb(*VERSION, *mirror, *document, "--sandbox-run")

@@ -35,22 +35,22 @@ PLACE = PureWindowsPath(r"C:\Program Files\wmcb")
 FILES = {
     "old": {
         "wmcb.exe": b"old",
-        r"runtime\a.dll": b"old a",
-        r"runtime\same.dll": b"same",
-        r"runtime\gone": b"-",
+        r"_internal\a.dll": b"old a",
+        r"_internal\same.dll": b"same",
+        r"_internal\gone": b"-",
     },
     "new": {
         "wmcb.exe": b"new",
-        r"runtime\a.dll": b"new a",
-        r"runtime\same.dll": b"same",
-        r"runtime\b.dll": b"b",
+        r"_internal\a.dll": b"new a",
+        r"_internal\same.dll": b"same",
+        r"_internal\b.dll": b"b",
     },
 }
 
 
 def unpacked(host: Host, which: str) -> PureWindowsPath:
     folder = PureWindowsPath(rf"C:\Windows\Temp\{which}")
-    for each in (folder, folder / "runtime"):
+    for each in (folder, folder / installation.INTERNAL):
         host.files.make_directory(each, PRIVATE_DIRECTORY)
     for name, content in FILES[which].items():
         host.files.write(folder / name, content, PRIVATE_FILE)
@@ -58,7 +58,7 @@ def unpacked(host: Host, which: str) -> PureWindowsPath:
 
 
 def laid_out(host: Host) -> dict[str, bytes]:
-    names = ["wmcb.exe", *(rf"runtime\{name}" for name in host.files.list(PLACE / "runtime"))]
+    names = ["wmcb.exe", *(rf"_internal\{name}" for name in host.files.list(PLACE / installation.INTERNAL))]
     return {name: host.files.read(PLACE / name) for name in names}
 
 

@@ -45,7 +45,7 @@ class Fleet(Follower):
         self.asked: list[Sequence[str]] = []
         super().__init__(folder, host, None, processes={"run": self._run}, **ports)
         unpacked = PureWindowsPath(r"C:\Windows\Temp\unpacked")
-        for each in (unpacked, unpacked / "runtime", GIVEN.parent):
+        for each in (unpacked, unpacked / installation.INTERNAL, GIVEN.parent):
             host.files.make_directory(each, PRIVATE_DIRECTORY)
         host.files.write(unpacked / "wmcb.exe", b"MZ", PRIVATE_FILE)
         installation.install(host, unpacked / "wmcb.exe", ("--config-map", "nodes/windows"))

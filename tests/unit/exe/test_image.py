@@ -43,7 +43,7 @@ def test_a_section_is_found_with_its_content(size: int) -> None:
 
 
 def test_it_is_mapped_behind_all_others_and_at_a_page_of_the_file() -> None:
-    parsed = pefile.PE(data=image.add_section(program(sections=3), ".modules", bytes(range(250)) * 20))
+    parsed = pefile.PE(data=image.add_section(program(sections=3), ".payload", bytes(range(250)) * 20))
     *others, added = parsed.sections
     alignment = parsed.OPTIONAL_HEADER.SectionAlignment
     assert added.VirtualAddress % alignment == 0
@@ -57,15 +57,8 @@ def test_it_is_mapped_behind_all_others_and_at_a_page_of_the_file() -> None:
 
 
 def test_it_can_be_read_and_nothing_else() -> None:
-    added = pefile.PE(data=image.add_section(program(), ".modules", b"x")).sections[-1]
+    added = pefile.PE(data=image.add_section(program(), ".payload", b"x")).sections[-1]
     assert (added.IMAGE_SCN_MEM_READ, added.IMAGE_SCN_MEM_WRITE, added.IMAGE_SCN_MEM_EXECUTE) == (1, 0, 0)
-
-
-def test_a_section_can_be_taken_away_again() -> None:
-    content = bytes(range(200)) * 50
-    rest, taken = image.split_last_section(image.add_section(program(), ".modules", content))
-    assert taken == content
-    assert [section.Name for section in pefile.PE(data=rest).sections] == [b".text\0\0\0"]
 
 
 @pytest.mark.parametrize(

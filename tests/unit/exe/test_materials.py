@@ -14,21 +14,26 @@ from unit.exe.cyclonedx import broken_rules, components
 
 PARTS = [
     Part("wmcb", "1.2.3", "Apache-2.0", (), "text"),
-    Part("CPython", "3.13.2", "Python-2.0", ("python313.dll", "_ssl.pyd"), "text"),
+    Part("CPython", "3.13.2", "Python-2.0", ("_internal/python313.dll", "_internal/_ssl.pyd"), "text"),
     Part("tomlkit", "0.15.2", "MIT", (), "text", package="pkg:pypi/tomlkit@0.15.2"),
     Part(
-        "OpenSSL", "3.0.15", "Apache-2.0", ("libssl-3.dll",), "text", "CPython",
+        "OpenSSL", "3.0.15", "Apache-2.0", ("_internal/libssl-3.dll",), "text", "CPython",
         "pkg:generic/openssl@3.0.15", "cpe:2.3:a:openssl:openssl:3.0.15:*:*:*:*:*:*:*",
     ),
-    Part("liblzma", "", "in the public domain", ("python313.dll",), "text", "CPython"),
+    Part("liblzma", "", "in the public domain", ("_internal/python313.dll",), "text", "CPython"),
 ]  # fmt: skip
-RUNTIME = {"python313.dll": b"python", "_ssl.pyd": b"_ssl", "libssl-3.dll": b"libssl"}
-PROGRAMS = {"wmcb.exe": b"program", "wmcb-log.exe": b"runner"}
+FILES = {
+    "wmcb.exe": b"program",
+    "_internal/wmcb-log.exe": b"runner",
+    "_internal/python313.dll": b"python",
+    "_internal/_ssl.pyd": b"_ssl",
+    "_internal/libssl-3.dll": b"libssl",
+}
 
 
 @pytest.fixture
 def bill() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(materials.bill(PARTS, "0" * 40, PROGRAMS, RUNTIME))
+    read: dict[str, Any] = json.loads(materials.bill(PARTS, "0" * 40, FILES))
     return read
 
 
@@ -46,8 +51,7 @@ def test_each_file_is_told_once_with_its_hash(bill: dict[str, Any]) -> None:
     files = [
         (each["name"], each["hashes"][0]["content"]) for each in components(bill) if each["type"] == "file"
     ]
-    content = {**PROGRAMS, **{f"runtime/{name}": data for name, data in RUNTIME.items()}}
-    assert sorted(files) == sorted((name, hashlib.sha256(data).hexdigest()) for name, data in content.items())
+    assert sorted(files) == sorted((name, hashlib.sha256(data).hexdigest()) for name, data in FILES.items())
 
 
 def test_each_part_says_where_it_is(bill: dict[str, Any]) -> None:
@@ -56,10 +60,10 @@ def test_each_part_says_where_it_is(bill: dict[str, Any]) -> None:
         for each in bill["components"]
     }
     assert places == {
-        "CPython": ["runtime/python313.dll", "runtime/_ssl.pyd"],
+        "CPython": ["_internal/python313.dll", "_internal/_ssl.pyd"],
         "tomlkit": ["wmcb.exe"],
-        "OpenSSL": ["runtime/libssl-3.dll"],
-        "liblzma": ["runtime/python313.dll"],
+        "OpenSSL": ["_internal/libssl-3.dll"],
+        "liblzma": ["_internal/python313.dll"],
     }
 
 

@@ -12,8 +12,6 @@ import pytest
 from cryptography.hazmat.backends.openssl import backend
 
 from exebuild import parts
-from exebuild.findings import Findings
-from exebuild.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +26,16 @@ bzip2/libbzip2 version 1.0.8 of 13 July 2019
 libffi - Copyright (c) 1996-2022  Anthony Green, Red Hat, Inc and others.
 Apache License
 """
-OF_PYTHON = ("_bz2.pyd", "_decimal.pyd", "_lzma.pyd", "_ssl.pyd", "python3.dll", "python313.dll")
+OF_PYTHON = (
+    "i/_bz2.pyd", "i/_decimal.pyd", "i/_lzma.pyd", "i/_ssl.pyd", "i/base_library.zip", "i/python3.dll",
+    "i/python313.dll",
+)  # fmt: skip
 
 
-def _of_distribution(name: str) -> Source:
+def _of_distribution(name: str) -> Path:
     found = importlib.util.find_spec(name)
     assert found is not None and found.origin is not None
-    return Source(name, Path(found.origin), True)
+    return Path(found.origin)
 
 
 MODULES = [_of_distribution(name) for name in ("psutil", "tomlkit", "yaml")]
@@ -46,18 +47,14 @@ def _with_version_resource(folder: Path) -> Path:
     return library
 
 
-def _found(runtime: Path, *more: str) -> Findings:
-    extensions = {
-        name.removesuffix(".pyd"): Path("/python/DLLs", name) for name in OF_PYTHON if name.endswith(".pyd")
+def _files(runtime: Path, *more: str) -> dict[str, Path]:
+    """As build.spec finds them: where each file of the program's folder came from."""
+    libraries = ("i/libcrypto-3.dll", "i/libffi-8.dll", *more)
+    return {
+        **{name: Path("/python", name) for name in (*OF_PYTHON, *libraries)},
+        "i/yaml/_yaml.cp313-win_amd64.pyd": _of_distribution("yaml._yaml"),
+        "i/VCRUNTIME140.dll": runtime,
     }
-    yaml = importlib.util.find_spec("yaml._yaml")
-    assert yaml is not None and yaml.origin is not None
-    libraries = ("python3.dll", "python313.dll", "libcrypto-3.dll", "libffi-8.dll", *more)
-    return Findings(
-        [*MODULES, Source("json", Path("/python/Lib/json/__init__.py"), True)],
-        {**extensions, "yaml._yaml": Path(yaml.origin)},
-        {"vcruntime140.dll": runtime, **{name: Path("/python", name) for name in libraries}},
-    )
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +68,13 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    return _found(_with_version_resource(tmp_path_factory.mktemp("runtime")))
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return _files(_with_version_resource(tmp_path_factory.mktemp("runtime")))
 
 
 @pytest.fixture(scope="module")
-def made_of(python: Path, found: Findings) -> dict[str, Part]:  # noqa: ARG001 - read by the build
-    return {part.name: part for part in parts.of(REPOSITORY, "1.2.3", found)}
+def made_of(python: Path, files: dict[str, Path]) -> dict[str, Part]:  # noqa: ARG001 - read by the build
+    return {part.name: part for part in parts.of(REPOSITORY, "1.2.3", MODULES, files)}
 
 
 def test_every_part_is_named_with_its_files(made_of: dict[str, Part]) -> None:
@@ -85,22 +82,22 @@ def test_every_part_is_named_with_its_files(made_of: dict[str, Part]) -> None:
         "wmcb": (),
         "CPython": OF_PYTHON,
         "psutil": (),
-        "PyYAML": ("yaml._yaml.pyd",),
+        "PyYAML": ("i/yaml/_yaml.cp313-win_amd64.pyd",),
         "tomlkit": (),
-        "OpenSSL": ("libcrypto-3.dll",),
-        "libffi": ("libffi-8.dll",),
-        "Microsoft Visual C++ runtime": ("vcruntime140.dll",),
-        "bzip2": ("_bz2.pyd",),
-        "liblzma": ("_lzma.pyd",),
-        "libmpdec": ("_decimal.pyd",),
-        **dict.fromkeys(("zlib", "HACL*", "mimalloc", "SipHash", "dtoa"), ("python313.dll",)),
-        **dict.fromkeys(("Mersenne Twister", "Global Unbounded Sequences", "cfuhash"), ("python313.dll",)),
-        "libyaml": ("yaml._yaml.pyd",),
+        "OpenSSL": ("i/libcrypto-3.dll",),
+        "libffi": ("i/libffi-8.dll",),
+        "Microsoft Visual C++ runtime": ("i/VCRUNTIME140.dll",),
+        "bzip2": ("i/_bz2.pyd",),
+        "liblzma": ("i/_lzma.pyd",),
+        "libmpdec": ("i/_decimal.pyd",),
+        **dict.fromkeys(("zlib", "HACL*", "mimalloc", "SipHash", "dtoa"), ("i/python313.dll",)),
+        **dict.fromkeys(("Mersenne Twister", "Global Unbounded Sequences", "cfuhash"), ("i/python313.dll",)),
+        "libyaml": ("i/yaml/_yaml.cp313-win_amd64.pyd",),
     }
 
 
-def test_every_carried_file_belongs_to_a_part(made_of: dict[str, Part], found: Findings) -> None:
-    assert {file for part in made_of.values() for file in part.files} == set(found.files())
+def test_every_carried_file_belongs_to_a_part(made_of: dict[str, Part], files: dict[str, Path]) -> None:
+    assert {file for part in made_of.values() for file in part.files} == set(files)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +165,8 @@ def test_what_a_distribution_lists_in_its_own_bill_of_materials(found: Findings)
 
 @pytest.mark.usefixtures("python")
 def test_a_library_of_nobody_stops_the_build(tmp_path: Path) -> None:
-    with pytest.raises(parts.UnknownPart, match=r"^tcl86t\.dll is carried: say in parts\.py"):
-        parts.of(REPOSITORY, "1.2.3", _found(_with_version_resource(tmp_path), "tcl86t.dll"))
+    with pytest.raises(parts.UnknownPart, match=r"^i/tcl86t\.dll is carried: say in parts\.toml"):
+        parts.of(REPOSITORY, "1.2.3", MODULES, _files(_with_version_resource(tmp_path), "i/tcl86t.dll"))
 
 
 def test_a_licence_that_says_nothing_of_a_library_stops_the_build(
@@ -178,4 +175,4 @@ def test_a_licence_that_says_nothing_of_a_library_stops_the_build(
     monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
     (tmp_path / "LICENSE.txt").write_text(PYTHONS_LICENSE.replace("libffi - Copyright", "of libffi nothing"))
     with pytest.raises(parts.UnknownPart, match=r"^the licence of CPython says nothing of libffi"):
-        parts.of(REPOSITORY, "1.2.3", _found(_with_version_resource(tmp_path)))
+        parts.of(REPOSITORY, "1.2.3", MODULES, _files(_with_version_resource(tmp_path)))

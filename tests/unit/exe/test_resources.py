@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from exebuild import icon, resources
+from exebuild import resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,24 +35,10 @@ def test_the_log_runner_is_known_by_a_digest_of_its_sources_and_has_the_texts_of
 def test_the_icon_group_names_each_picture_with_its_size() -> None:
     kinds = {(kind, name): content for kind, name, content in _entries(resources.build("1.2.3", "c"))}
     group = kinds[14, 1]
-    for i, size in enumerate(icon.SIZES):
+    for i, size in enumerate((16, 32, 48)):
         width, height, *_, length, number = struct.unpack_from("<BBBBHHIH", group, 6 + 14 * i)
         assert (width, height) == (size, size)
         assert len(kinds[3, number]) == length
-
-
-def test_an_icon_is_clear_outside_and_has_a_window_in_it() -> None:
-    size = 48
-    pixels = icon.bitmap(size)[40:]
-
-    def pixel(x: int, y: int) -> bytes:
-        place = 4 * ((size - 1 - y) * size + x)
-        return pixels[place : place + 4]
-
-    assert pixel(0, 0)[3] == 0
-    assert pixel(24, 24)[3] == 255
-    assert pixel(18, 18) == b"\xff\xff\xff\xff"
-    assert pixel(24, 4)[:3] != pixel(18, 18)[:3]
 
 
 def test_the_manifest_asks_for_no_rights_and_allows_long_paths() -> None:

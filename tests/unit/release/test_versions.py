@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.release import RELEASE
-from exebuild import assembly, resources
+from exebuild import resources, shipping
 from releasing import ReleaseError, __main__, changelog, versions
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ OWN = (__main__.REPOSITORY / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_the_sources_agree() -> None:
-    assert assembly.release_of(__main__.REPOSITORY) == RELEASE
+    assert shipping.release_of(__main__.REPOSITORY) == RELEASE
     versions.agree(RELEASE, versions.of_sources(__main__.REPOSITORY))
     newest = changelog.sections(OWN)[0]
     versions.check_changelog(OWN, RELEASE, is_tagged=newest == RELEASE)

@@ -1,0 +1,3 @@
+# What build.spec writes into the program about itself.
+COMMIT: str
+OPENSSL: str
