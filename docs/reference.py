@@ -69,7 +69,7 @@ PATHS = (
     (r"C:\var\log\containers", "program", "until the kubelet starts, which then closes it to users itself"),
     (r"C:\var\log\kubelet", "private", "what a kubelet logs names all that the node knows"),
     (r"C:\var\log\pods", "program", "pods that collect logs are users"),
-    (r"C:\Program Files\wmcb", "program", "the resident service's program, which runs as SYSTEM"),
+    (r"C:\Program Files\wmcb", "program", "the resident service's program, in a folder of its version"),
     (r"C:\Program Files\wmcb\mirrors", "private", "mirrors with a password, or a query that may be one"),
     (r"C:\Program Files\wmcb-hand-over", "program", "the one before it and the one to come, run as SYSTEM"),
     (

@@ -16,6 +16,7 @@ from agent.host.errors import AlreadyExists, MarkedForDeletion, NotFound
 from agent.host.port import ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
 from service import installation
+from service.program_folder import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +42,10 @@ def put_by(host: Host, put: Put, program: PureWindowsPath) -> None:
     text = json.dumps({"arguments": list(put.arguments), "folder": put.folder})
     # Sealed: a token may be in it.
     host.files.write(folder.continuing, host.access.sealed(text.encode()), PRIVATE_FILE)
-    installation.lay_out(host, program)
+    place, _ = installation.lay_out(host, program)
     definition = ServiceDefinition(
         name=SERVICE,
-        command=(str(installation.place(host) / installation.PROGRAM), COMMAND),
+        command=(str(place / PROGRAM), COMMAND),
         display_name="wmcb, once after a restart",
         description="Goes on with what has asked for a restart of this machine, and removes itself.",
     )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from agent.host.errors import HostError, NotFound
 from agent.host.protection import PRIVATE_FILE
 from agent.redaction import redacted
-from service.installation import place
+from service.program_folder import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,4 +56,4 @@ def keep_private(host: Host, mirrors: Iterable[str]) -> None:
 
 def _private(host: Host) -> PureWindowsPath:
     """In the program's own folder, which goes when the service is uninstalled."""
-    return place(host) / "mirrors"
+    return home(host) / "mirrors"

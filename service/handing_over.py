@@ -18,8 +18,10 @@ from agent.redaction import redacted
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation, succession
+from service.program_folder import PROGRAM
 from service.succession import Refusal, Stage, Succession
 from service.telling import Event
+from service.versions import remove_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,10 +125,11 @@ class HandingOver:
     def _return(self, known: Succession, trial: Trial) -> None:
         self._write(known, replace(trial, stage=Stage.RETURNING))
         self._stop()
-        program = succession.former(self._host) / installation.PROGRAM
-        installation.install(self._host, program, trial.arguments)
+        program = succession.former(self._host) / PROGRAM
+        place = installation.install(self._host, program, trial.arguments).place
         self._stop()  # the other one, where it had to be ended, and Windows has started it again meanwhile
         installation.have_it_run(self._host, _START_SECONDS)
+        remove_others(self._host, place, installation.SERVICE)
         why = f"wmcb {trial.version} was not well: {trial.why}"
         self._end(Succession(known.installed, refusal=Refusal(trial.sha256, trial.content, why)))
         text = (

@@ -1,7 +1,8 @@
 """The resident service put on a machine, and taken off again.
 
 The exe that is shipped unpacks itself at each start. The service does not: the same program is laid out once
-under Program Files, where users may run it and only administrators may write, and starts as one process.
+under Program Files, in a folder of its version, where users may run it and only administrators may write, and
+starts as one process.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.resources.stopping import ask_to_stop
 from agent.resources.trees import inside
 from service.program import STOP_SECONDS
+from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place
+from service.versions import free_place, installed, switch_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,26 +35,16 @@ if TYPE_CHECKING:
     from agent.host.port import Files, Host
 
 SERVICE = "wmcb"
-PROGRAM = "wmcb.exe"
-KUBEADM = "kubeadm.exe"
-"""The same program, by the name under which it takes kubeadm's command lines."""
-INTERNAL = "_internal"
-"""The folder beside the program that holds all that it loads, by PyInstaller's name."""
 _RUN = ("daemon", "run")
 
 _RESTART_AFTER_MILLISECONDS = (1_000, 5_000, 30_000)
 _HEALTHY_AFTER_SECONDS = 3600
 
 
-def place(host: Host) -> PureWindowsPath:
-    """The folder that the program is laid out in."""
-    return host.facts.program_files() / "wmcb"
-
-
-def definition(host: Host, arguments: Sequence[str] = ()) -> ServiceDefinition:
+def definition(program: PureWindowsPath, arguments: Sequence[str] = ()) -> ServiceDefinition:
     return ServiceDefinition(
         name=SERVICE,
-        command=(str(place(host) / PROGRAM), *_RUN, *arguments),
+        command=(str(program), *_RUN, *arguments),
         display_name="wmcb node agent",
         description="Keeps this machine a Kubernetes worker node, as its cluster wants it.",
         recovery=Recovery(
@@ -66,10 +59,18 @@ def definition(host: Host, arguments: Sequence[str] = ()) -> ServiceDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
+    place: PureWindowsPath
+    """The folder that the program is laid out in."""
     unsupported: Sequence[str]
     """What this Windows would not keep of the registration."""
     is_another: bool
     """Whether anything of the program is another than before."""
+
+
+def program(host: Host) -> PureWindowsPath:
+    """Return the program that the service starts, or without it would start."""
+    there = host.services.read(SERVICE)
+    return place(host) / PROGRAM if there is None else PureWindowsPath(there.definition.command[0])
 
 
 def arguments(host: Host) -> Sequence[str]:
@@ -86,28 +87,37 @@ def install(
 
     Done again, it brings all up to date, with `as_kubeadm` or without: once there, a kubeadm.exe stays.
     """
-    is_another = lay_out(host, program, as_kubeadm=as_kubeadm)
-    target = place(host)
+    target, is_another = lay_out(host, program, as_kubeadm=as_kubeadm)
     registered = _texts_of_events(host)
-    if registered is None or host.files.observe(registered) is None:
+    if registered is None or home(host) in registered.parents or host.files.observe(registered) is None:
         # Else a node has its own, which stays when this goes.
         host.events.register(SERVICE, target / PROGRAM)
-    wanted = definition(host, arguments)
+    wanted = definition(target / PROGRAM, arguments)
     there = host.services.read(SERVICE)
+    is_another = is_another or there is None or there.definition.command[0] != wanted.command[0]
     unsupported = host.services.create(wanted) if there is None else host.services.change(wanted)
-    return Installed(unsupported, is_another)
+    return Installed(target, unsupported, is_another)
 
 
-def lay_out(host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False) -> bool:
+def lay_out(
+    host: Host, program: PureWindowsPath, *, as_kubeadm: bool = False
+) -> tuple[PureWindowsPath, bool]:
     """The same without the service: for people, and for a machine that is no node yet.
 
-    Whether anything of the program is another than before.
+    Return the folder, and whether anything of the program is another than before.
     """
-    target = place(host)
-    is_another = target != program.parent and lay_out_at(host.files, program, target)
-    if as_kubeadm or host.files.observe(target / KUBEADM) is not None:
+    as_kubeadm = as_kubeadm or any(
+        host.files.observe(folder / KUBEADM) is not None for folder in installed(host)
+    )
+    is_installed = home(host) in program.parents
+    target = program.parent if is_installed else free_place(host, program)
+    if not is_installed:
+        ensure_folder(host.files, home(host))
+    is_another = not is_installed and lay_out_at(host.files, program, target)
+    if as_kubeadm:
         _put(host.files, target / PROGRAM, target / KUBEADM)
-    return is_another
+    switch_path(host, target)
+    return target, is_another
 
 
 def have_it_run(host: Host, seconds: float) -> None:
@@ -179,12 +189,12 @@ def uninstall(host: Host, program: PureWindowsPath, seconds: float) -> Sequence[
     if host.services.read(SERVICE) is not None:
         ask_to_stop(host, SERVICE, seconds)
         host.services.delete(SERVICE)
-    target = place(host)
-    if _texts_of_events(host) == target / PROGRAM:
+    target, registered = home(host), _texts_of_events(host)
+    if registered is not None and target in registered.parents:
         host.events.unregister(SERVICE)
     left: list[PureWindowsPath] = []
     if host.files.observe(target) is not None:
-        is_this = program.parent == target
+        is_this = target in program.parents
         left = _removed(
             host.files, [(target, FileKind.DIRECTORY), *inside(host.files, target)], in_use=is_this
         )

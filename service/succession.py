@@ -20,6 +20,7 @@ from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation
 from service.hand_over_folder import hand_over_folder, hand_over_memory
+from service.program_folder import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +95,7 @@ def former(host: Host) -> PureWindowsPath:
 
 
 def successor(host: Host) -> PureWindowsPath:
-    return hand_over_folder(host) / installation.PROGRAM
+    return hand_over_folder(host) / PROGRAM
 
 
 def fetched(host: Host) -> PureWindowsPath:
@@ -187,8 +188,7 @@ def begin(host: Host, known: Succession, trial: Trial) -> None:
     """The program that runs is put by before anything else, and all of it: it is what does it, and what comes
     back.
     """
-    program = installation.place(host) / installation.PROGRAM
-    installation.lay_out_at(host.files, program, former(host))
+    installation.lay_out_at(host.files, installation.program(host), former(host))
     write(host, replace(known, trial=trial))
     go_on(host)
 
@@ -197,7 +197,7 @@ def go_on(host: Host) -> None:
     """Sees that the service which does it is at work."""
     definition = ServiceDefinition(
         name=SERVICE,
-        command=(str(former(host) / installation.PROGRAM), *COMMAND),
+        command=(str(former(host) / PROGRAM), *COMMAND),
         display_name="wmcb, until another release of it is well",
         description="Puts another wmcb.exe in the place of the one that runs, and that one back if need be.",
         recovery=Recovery(

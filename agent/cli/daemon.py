@@ -205,9 +205,11 @@ def install(request: Request) -> int:
     """Lays the running exe out under Program Files and registers the service."""
     host = open_as_administrator(request)
     from agent.host.port import ServiceState
-    from service import installation, succession
+    from service import continuing, installation, succession
     from service.elsewhere import keep_private, private_mirrors
     from service.metrics_port import arguments as metrics_arguments
+    from service.program_folder import KUBEADM, PROGRAM, home
+    from service.versions import remove_others
 
     former, followed = installation.arguments(host), _followed(request, host)
     port = _metrics_port(request, former)
@@ -216,22 +218,22 @@ def install(request: Request) -> int:
     are_others = mirrors != private_mirrors(host)
     succession.installed_by_hand(host)
     with running_program(request, host) as program:
-        is_installed_one = program.parent == installation.place(host)
+        is_installed_one = home(host) in program.parents
         installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
     if are_others:
         keep_private(host, mirrors)
     if arguments != former or are_others or installed.is_another:
         installation.restart(host, STOP_WITHIN_SECONDS)
+    remove_others(host, installed.place, SERVICE, continuing.SERVICE)
     for setting in installed.unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
-    place = installation.place(host)
-    kubeadm = host.files.observe(place / installation.KUBEADM) is not None
-    programs = f"{installation.PROGRAM} and {installation.KUBEADM} are" if kubeadm else "the program is"
+    kubeadm = host.files.observe(installed.place / KUBEADM) is not None
+    programs = f"{PROGRAM} and {KUBEADM} are" if kubeadm else "the program is"
     folder = request.value(SANDBOX, "")
     now = (
         f"wmcb {SANDBOX.name} {folder} {SANDBOX_RUN.name} daemon run" if folder else f"sc.exe start {SERVICE}"
     )
-    say(f"{programs} in {place}")
+    say(f"{programs} in {installed.place}")
     if is_installed_one:
         from agent.release import RELEASE
 
@@ -372,9 +374,10 @@ def uninstall(request: Request) -> int:
     from pathlib import PureWindowsPath
 
     from service import installation, succession
+    from service.program_folder import home
 
     stays = _stays_of_followed(request, host)
-    place = installation.place(host)
+    place = home(host)
     was_there = host.services.read(SERVICE) is not None or host.files.observe(place) is not None
     succession.uninstalled(host)
     left = installation.uninstall(host, PureWindowsPath(sys.executable), STOP_WITHIN_SECONDS)
@@ -442,13 +445,13 @@ def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindow
 
     from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
     from agent.host.sandbox.programs import script_of_ours
-    from service import installation
+    from service.program_folder import INTERNAL, PROGRAM
 
     start = "import agent.cli.main as main; main.console()"
     words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
     words += [SANDBOX_RUN.name] * request.has(SANDBOX_RUN)
     unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
-    program, internal = unpacked / installation.PROGRAM, unpacked / installation.INTERNAL
+    program, internal = unpacked / PROGRAM, unpacked / INTERNAL
     for folder in (unpacked, internal):
         host.files.make_directory(folder, PROGRAM_DIRECTORY)
     host.files.write(program, script_of_ours(words), PROGRAM_FILE)

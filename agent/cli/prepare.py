@@ -21,7 +21,9 @@ from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration, Origin
 from agent.spec import Inline
-from service import installation
+from service import continuing, installation
+from service.program_folder import KUBEADM, PROGRAM, place
+from service.versions import remove_others
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +64,8 @@ def run(request: Request) -> int:
             break
     if request.has(options.KUBERNETES_VERSION):
         with running_program(request, host) as program:
-            installation.lay_out(host, program, as_kubeadm=True)
+            laid_out, _ = installation.lay_out(host, program, as_kubeadm=True)
+        remove_others(host, laid_out, installation.SERVICE, continuing.SERVICE)
     is_asked = any(stage.specification.wants for stage in wanted)
     texts = (_PREPARED, _NOTHING) if is_asked else (_TAKEN_AWAY, _UNASKED)
     code = ended(request, host, engine.together(done), *texts)
@@ -93,9 +96,9 @@ def _wanted(request: Request, host: Host, asking: Asking) -> Sequence[Stage]:
 def _of_every_node(request: Request, host: Host, asking: Asking) -> Stage:
     option = options.KUBERNETES_VERSION
     version = _version(request, asking)
-    directory, place = values.install_directory(request), installation.place(host)
+    directory = values.install_directory(request)
     runner = log_runner.program()
-    wants = prerequisites(version, directory, place, Inline(runner) if runner else None)
+    wants = prerequisites(version, directory, place(host), Inline(runner) if runner else None)
     origin = Origin(f"{option.name} {version}", ())
     document = NodeConfiguration(origin, "", items=tuple(Item(want, origin) for want in wants))
     return node_config.compiled(request, host, asking, PREPARED, f"Kubernetes {version}", [document])
@@ -114,5 +117,4 @@ def _version(request: Request, asking: Asking) -> str:
 
 
 def _laid_out(host: Host) -> str:
-    names = f"{installation.PROGRAM} and {installation.KUBEADM}"
-    return f"{names} are laid out in {installation.place(host)}"
+    return f"{PROGRAM} and {KUBEADM} are laid out in {place(host)}"

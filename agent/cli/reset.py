@@ -27,7 +27,8 @@ from agent.resources.windows_feature import TAKEN_BACK
 from agent.spec import Command, Key, Specification
 from agent.spec.windows_feature import WindowsFeature
 from service import continuing
-from service.installation import SERVICE, place
+from service.installation import SERVICE
+from service.program_folder import home
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -146,9 +147,9 @@ def _resident(request: Request, host: Host) -> Iterator[str]:
     uninstall = f"{called(request)} daemon uninstall"
     with suppress(HostError):
         if host.services.read(SERVICE) is not None:
-            yield f"the resident service and {place(host)} stay: {uninstall} removes both"
-        elif host.files.observe(place(host)) is not None:
-            yield f"wmcb itself stays in {place(host)}: {uninstall} removes it"
+            yield f"the resident service and {home(host)} stay: {uninstall} removes both"
+        elif host.files.observe(home(host)) is not None:
+            yield f"wmcb itself stays in {home(host)}: {uninstall} removes it"
 
 
 def _forget(request: Request) -> int:

@@ -19,7 +19,7 @@ from lab.firewall import Firewall
 from lab.running import LASTING_SECONDS
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from windows.exe import DOWNLOADED, SHIPPED, download
+from windows.exe import DOWNLOADED, PLACE, SHIPPED, download
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -227,7 +227,7 @@ def test_a_machine_that_was_prepared_can_be_joined_reset_and_joined_again(
     again = joiner.wmcb(*words)
     assert again.out.startswith("nothing to do"), again.err.splitlines()[-1]
 
-    kubeadm = r"C:\Program Files\wmcb\kubeadm.exe"
+    kubeadm = rf"{PLACE}\kubeadm.exe"
     reset = node.run(kubeadm, "reset", "-f")
     assert reset.code == 0, reset.err
     assert (joiner.has(KUBELET), joiner.has(KUBELET_CONF), node.service("kubelet")) == (True, False, None)

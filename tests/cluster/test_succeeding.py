@@ -9,7 +9,7 @@ from agent.release import RELEASE
 from cluster.test_following import FILE, HEAD, Follower, follower
 from lab.fixtures import web
 from lab.web import Page
-from windows.exe import INSTALLED, SERVICE, of_release
+from windows.exe import SERVICE, installed, of_release
 
 if TYPE_CHECKING:
     from cluster.conftest import Figure
@@ -47,7 +47,7 @@ class Fleet:
 
         seconds = self.follower.comes(is_so, f"it is {state}, by {release}")
         assert self.follower.runs(SERVICE)
-        version = self.follower.machine.run(INSTALLED, "version").out.split()[1]
+        version = self.follower.machine.run(installed(release), "version").out.split()[1]
         assert version == release
         return seconds
 

@@ -34,8 +34,8 @@ def python(**changed: object) -> Callable[[dict[str, Any]], None]:
         python(hashes=[{"alg": "SHA-256", "content": "abc"}]),
         python(purl="openssl"),
         python(evidence={"occurrences": [{}]}),
-        lambda document: document["dependencies"][0]["dependsOn"].append("CPython"),
-        lambda document: document["dependencies"][0]["dependsOn"].append("nowhere"),
+        lambda document: document["dependencies"][-1]["dependsOn"].append("CPython"),
+        lambda document: document["dependencies"][-1]["dependsOn"].append("nowhere"),
         lambda document: document["dependencies"].append({"ref": "nobody"}),
     ],
     ids=[

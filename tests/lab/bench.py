@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.release import RELEASE
 from lab import cache, kubernetes, machine, namespace, repository, toolchains, windows_python, wine
 from lab import prefix as prefixes
 from lab.cluster import many
@@ -39,7 +40,7 @@ SERVICE = "wmcb"
 
 # Where the programs are on the node.
 DOWNLOADED = r"C:\bench\wmcb.exe"
-INSTALLED = r"C:\Program Files\wmcb\wmcb.exe"
+INSTALLED = rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe"
 SMALL_GO = r"C:\bench\small.exe"
 EMPTY = r"C:\bench\empty\empty.exe"
 

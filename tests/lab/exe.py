@@ -1,7 +1,7 @@
 """`python -m lab exe`: builds dist/wmcb.exe, with PyInstaller under Wine.
 
 What zig does is done on Linux: the bytes are the same wherever it compiles. So are packing and signing, where
-variables name a key (packaging/exe/exebuild/signing.py).
+variables name a key (packaging/release/releasing/signing.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ LAUNCHER, LOG_RUNNER = "launcher.exe", "wmcb-log.exe"
 def build(place: str = namespace.REPOSITORY.target) -> int:
     """Leave dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
     started = time.monotonic()
-    sys.path.insert(0, str(repository.ROOT / "packaging" / "exe"))
-    from exebuild import shipping, signing
+    sys.path[:0] = [str(repository.ROOT / "packaging" / name) for name in ("exe", "release")]
+    from exebuild import shipping
+    from releasing import signing
 
     if signing.wanted():
         means.ensure("osslsigncode")

@@ -70,7 +70,7 @@ def test_what_install_put_there_uninstall_takes_away(wmcb: list[str], host: Host
     before = list(everything(host, C))
     assert run([*wmcb, "daemon", "install", "--kubeadm"]) == 0
     host.services.start("wmcb")
-    assert PureWindowsPath(r"C:\Program Files\wmcb\wmcb.exe") in set(everything(host, C))
+    assert PureWindowsPath(rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe") in set(everything(host, C))
     assert run([*wmcb, "daemon", "uninstall"]) == 0
     assert list(everything(host, C)) == before
     assert host.services.read("wmcb") is None
@@ -91,7 +91,7 @@ def test_installed_from_where_it_is_installed_it_says_that_nothing_newer_came(
 
     @contextmanager
     def installed_one(*_: object) -> Iterator[PureWindowsPath]:
-        yield PureWindowsPath(r"C:\Program Files\wmcb\wmcb.exe")
+        yield PureWindowsPath(rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe")
 
     monkeypatch.setattr(daemon, "running_program", installed_one)
     assert run([*wmcb, "daemon", "install"]) == 0

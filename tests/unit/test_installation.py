@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.engine.inventory import Inventory
+from agent.engine.parts import PREPARED
+from agent.engine.progress import Silent
+from agent.engine.run import make_so
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import AccessDenied
 from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.port import Host, Principal, RecoveryAction, ServiceState, StartType
+from agent.host.port import Host, Principal, RecoveryAction, RegistryKind, ServiceState, StartType
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
-from service import installation
+from agent.release import RELEASE
+from agent.spec import Specification
+from agent.spec.path_entry import PathEntry
+from service import installation, program_folder, versions
+from service.program_folder import INTERNAL
 
 if TYPE_CHECKING:
     import pathlib
@@ -21,15 +31,16 @@ if TYPE_CHECKING:
 UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
 # Called kubeadm.exe, say: what is installed is wmcb.exe all the same.
 PROGRAM = UNPACKED / "kubeadm.exe"
-INSTALLED = PureWindowsPath(r"C:\Program Files\wmcb")
+HOME = PureWindowsPath(r"C:\Program Files\wmcb")
+INSTALLED = HOME / RELEASE
 SOURCES = source_key("wmcb").rpartition("\\")[0]
 
 
 def unpack(host: Host, release: str, *extensions: str) -> None:
     files = {
         PROGRAM: f"program {release}",
-        UNPACKED / installation.INTERNAL / "python313.dll": f"python {release}",
-        **{UNPACKED / installation.INTERNAL / name: name for name in extensions},
+        UNPACKED / INTERNAL / "python313.dll": f"python {release}",
+        **{UNPACKED / INTERNAL / name: name for name in extensions},
     }
     for path, content in files.items():
         host.files.write(path, content.encode(), PRIVATE_FILE)
@@ -39,23 +50,23 @@ def unpack(host: Host, release: str, *extensions: str) -> None:
 def host(tmp_path: pathlib.Path) -> Host:
     host = open_sandbox(tmp_path)
     host.files.make_directory(UNPACKED, PRIVATE_DIRECTORY)
-    host.files.make_directory(UNPACKED / installation.INTERNAL, PRIVATE_DIRECTORY)
+    host.files.make_directory(UNPACKED / INTERNAL, PRIVATE_DIRECTORY)
     unpack(host, "1", "_ssl.pyd")
     return host
 
 
-def installed(host: Host) -> dict[str, bytes]:
+def installed(host: Host, place: PureWindowsPath = INSTALLED) -> dict[str, bytes]:
     return {
-        name: host.files.read(INSTALLED / name)
+        name: host.files.read(place / name)
         for name in (
             "wmcb.exe",
-            *(rf"_internal\{each}" for each in host.files.list(INSTALLED / installation.INTERNAL)),
+            *(rf"_internal\{each}" for each in host.files.list(place / INTERNAL)),
         )
     }
 
 
 def test_the_program_is_laid_out_under_program_files(host: Host) -> None:
-    assert installation.install(host, PROGRAM) == installation.Installed((), is_another=True)
+    assert installation.install(host, PROGRAM) == installation.Installed(INSTALLED, (), is_another=True)
     assert installed(host) == {
         "wmcb.exe": b"program 1",
         r"_internal\_ssl.pyd": b"_ssl.pyd",
@@ -64,11 +75,11 @@ def test_the_program_is_laid_out_under_program_files(host: Host) -> None:
 
 
 def test_folders_in_the_folder_of_what_it_loads_are_laid_out_and_taken_away(host: Host) -> None:
-    library = UNPACKED / installation.INTERNAL / "yaml" / "_yaml.pyd"
+    library = UNPACKED / INTERNAL / "yaml" / "_yaml.pyd"
     host.files.make_directory(library.parent, PRIVATE_DIRECTORY)
     host.files.write(library, b"yaml", PRIVATE_FILE)
     installation.install(host, PROGRAM)
-    laid_out = INSTALLED / installation.INTERNAL / "yaml"
+    laid_out = INSTALLED / INTERNAL / "yaml"
     assert host.files.read(laid_out / "_yaml.pyd") == b"yaml"
     host.files.remove(library)
     host.files.remove_directory(library.parent)
@@ -83,9 +94,9 @@ def test_users_may_run_it_and_never_write(host: Host) -> None:
     installation.install(host, PROGRAM)
     for path in (
         INSTALLED,
-        INSTALLED / installation.INTERNAL,
+        INSTALLED / INTERNAL,
         INSTALLED / "wmcb.exe",
-        INSTALLED / installation.INTERNAL / "_ssl.pyd",
+        INSTALLED / INTERNAL / "_ssl.pyd",
     ):
         granted = host.files.descriptor(path).granted(SIDS[Principal.USER])
         assert granted == FILE_READ | FILE_EXECUTE, path
@@ -119,8 +130,8 @@ def test_the_service_starts_with_windows_from_there(host: Host) -> None:
     installation.install(host, PROGRAM)
     found = host.services.read("wmcb")
     assert found is not None
-    assert found.image_path == r'"C:\Program Files\wmcb\wmcb.exe" daemon run'
-    assert found.definition == installation.definition(host)
+    assert found.image_path == rf'"{INSTALLED}\wmcb.exe" daemon run'
+    assert found.definition == installation.definition(INSTALLED / "wmcb.exe")
     assert found.definition.start is StartType.AUTOMATIC
 
 
@@ -137,11 +148,12 @@ def test_windows_starts_it_again_however_it_ends(host: Host) -> None:
 
 def test_installed_again_it_is_brought_up_to_date(host: Host) -> None:
     installation.install(host, PROGRAM)
-    host.files.remove(UNPACKED / installation.INTERNAL / "_ssl.pyd")
+    host.files.remove(UNPACKED / INTERNAL / "_ssl.pyd")
     unpack(host, "2", "_hashlib.pyd")
-    assert installation.install(host, PROGRAM).is_another
+    done = installation.install(host, PROGRAM)
+    assert done.is_another
     assert not installation.install(host, PROGRAM).is_another
-    assert installed(host) == {
+    assert installed(host, done.place) == {
         "wmcb.exe": b"program 2",
         r"_internal\_hashlib.pyd": b"_hashlib.pyd",
         r"_internal\python313.dll": b"python 2",
@@ -157,10 +169,10 @@ def test_kubeadm_is_laid_out_where_that_is_asked_for(host: Host) -> None:
     granted = host.files.descriptor(kubeadm).granted(SIDS[Principal.USER])
     assert granted == FILE_READ | FILE_EXECUTE
     unpack(host, "2")
-    installation.install(host, PROGRAM)
-    assert host.files.read(kubeadm) == b"program 2", "it needs what is in the runtime folder"
+    place = installation.install(host, PROGRAM).place
+    assert host.files.read(place / "kubeadm.exe") == b"program 2", "once there, it stays"
     installation.uninstall(host, PROGRAM, 10)
-    assert host.files.observe(INSTALLED) is None
+    assert host.files.observe(HOME) is None
 
 
 def test_kubeadm_is_laid_out_by_what_is_installed(host: Host) -> None:
@@ -211,14 +223,13 @@ def test_a_service_that_runs_is_stopped_first(host: Host) -> None:
 
 def test_a_file_that_is_as_it_should_be_is_not_written_again(host: Host) -> None:
     installation.install(host, PROGRAM)
-    library = INSTALLED / installation.INTERNAL / "python313.dll"
+    library = INSTALLED / INTERNAL / "python313.dll"
     before = host.files.observe(library)
     host.files.set_descriptor(library, PRIVATE_FILE)
-    unpack(host, "2")
-    host.files.write(UNPACKED / installation.INTERNAL / "python313.dll", b"python 1", PRIVATE_FILE)
-    installation.install(host, PROGRAM)
+    host.files.write(INSTALLED / INTERNAL / "_ssl.pyd", b"damaged", PRIVATE_FILE)
+    assert installation.install(host, PROGRAM).is_another
     assert host.files.observe(library) == before
-    assert host.files.read(INSTALLED / "wmcb.exe") == b"program 2"
+    assert installed(host)[r"_internal\_ssl.pyd"] == b"_ssl.pyd"
     assert host.files.descriptor(library).granted(SIDS[Principal.USER]) == FILE_READ | FILE_EXECUTE
 
 
@@ -226,9 +237,81 @@ def test_the_installed_program_leaves_its_own_removal_to_the_next_start(host: Ho
     installation.install(host, PROGRAM)
     left = installation.uninstall(host, INSTALLED / "wmcb.exe", 10)
     assert left == [
-        *(INSTALLED / installation.INTERNAL / name for name in ("python313.dll", "_ssl.pyd")),
+        *(INSTALLED / INTERNAL / name for name in ("python313.dll", "_ssl.pyd")),
         INSTALLED / "wmcb.exe",
-        INSTALLED / installation.INTERNAL,
+        INSTALLED / INTERNAL,
         INSTALLED,
+        HOME,
     ]
     assert host.services.read("wmcb") is None
+
+
+@pytest.fixture
+def newer(host: Host, monkeypatch: pytest.MonkeyPatch) -> PureWindowsPath:
+    """This program is another release than what is installed: the folder that it gets."""
+    installation.install(host, PROGRAM, as_kubeadm=True)
+    monkeypatch.setattr(program_folder, "RELEASE", "9.9.9")
+    monkeypatch.setattr(versions, "RELEASE", "9.9.9")
+    unpack(host, "2")
+    return HOME / "9.9.9"
+
+
+def test_another_release_is_laid_out_beside_the_one_that_may_run(host: Host, newer: PureWindowsPath) -> None:
+    done = installation.install(host, PROGRAM)
+    assert (done.place, done.is_another) == (newer, True)
+    assert installed(host)["wmcb.exe"] == b"program 1", "it is not written to"
+    assert host.files.read(newer / "kubeadm.exe") == b"program 2"
+    assert installation.program(host) == newer / "wmcb.exe"
+    assert _texts(host) == str(newer / "wmcb.exe")
+    versions.remove_others(host, newer, installation.SERVICE)
+    assert host.files.list(HOME) == ["9.9.9"]
+
+
+def test_what_still_runs_stays_whole_until_it_has_ended(
+    host: Host, newer: PureWindowsPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation.install(host, PROGRAM)
+    remove = host.files.remove
+
+    def refused(path: PureWindowsPath) -> None:
+        if path == INSTALLED / "wmcb.exe":
+            raise AccessDenied("remove", str(path), 5)
+        remove(path)
+
+    before = installed(host)
+    with monkeypatch.context() as running:
+        running.setattr(host.files, "remove", refused)
+        versions.remove_others(host, newer, installation.SERVICE)
+        assert installed(host) == before
+    versions.remove_others(host, newer, installation.SERVICE)
+    assert host.files.list(HOME) == [newer.name]
+
+
+def test_a_version_that_a_service_starts_stays(host: Host, newer: PureWindowsPath) -> None:
+    assert installation.lay_out(host, PROGRAM) == (newer, True)
+    versions.remove_others(host, newer, installation.SERVICE)
+    assert installation.program(host) == INSTALLED / "wmcb.exe"
+    assert host.files.list(HOME) == [RELEASE, "9.9.9"]
+
+
+def test_another_build_of_the_same_release_gets_a_folder_of_its_own(host: Host) -> None:
+    installation.install(host, PROGRAM)
+    unpack(host, "2")
+    place = installation.install(host, PROGRAM).place
+    assert place.parent == HOME
+    assert place.name.startswith(f"{RELEASE}-")
+    assert installed(host)["wmcb.exe"] == b"program 1"
+    assert host.files.read(place / "wmcb.exe") == b"program 2"
+    assert installation.install(host, PROGRAM) == installation.Installed(place, (), is_another=False)
+
+
+def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: PureWindowsPath) -> None:
+    host.environment.set("Path", rf"C:\first;{str(INSTALLED).upper()};C:\last", RegistryKind.STRING)
+    want = PathEntry(INSTALLED)
+    make_so(host, Specification((want,)), RELEASE, Silent(), part=PREPARED)
+    installation.lay_out(host, PROGRAM)
+    assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
+    inventory = Inventory.load(StateFolder.of(host))
+    assert set(inventory.records) == {PathEntry(newer).key}, "or it would be put there again"
+    versions.remove_others(host, newer, installation.SERVICE)
+    assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"

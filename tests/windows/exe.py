@@ -24,8 +24,15 @@ PROGRAM = DIST / "wmcb" / "wmcb.exe"
 INTERNAL = shipping.INTERNAL
 
 DOWNLOADED = r"C:\download\wmcb.exe"
-INSTALLED = r"C:\Program Files\wmcb\wmcb.exe"
+HOME = r"C:\Program Files\wmcb"
+PLACE = rf"{HOME}\{RELEASE}"
+INSTALLED = rf"{PLACE}\wmcb.exe"
 SERVICE = "wmcb"
+
+
+def installed(release: str) -> str:
+    """Where the program of a release is installed."""
+    return rf"{HOME}\{release}\wmcb.exe"
 
 
 def download(node: Node) -> None:
@@ -40,7 +47,7 @@ def lay_out(node: Node) -> None:
     for file in PROGRAM.parent.rglob("*"):
         if file.is_file():
             name = str(file.relative_to(PROGRAM.parent)).replace("/", "\\")
-            node.copy_in(file, rf"C:\Program Files\wmcb\{name}")
+            node.copy_in(file, rf"{PLACE}\{name}")
 
 
 def unpacked(node: Node) -> list[Path]:

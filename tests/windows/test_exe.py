@@ -24,6 +24,7 @@ from windows.exe import (
     DOWNLOADED,
     INSTALLED,
     INTERNAL,
+    PLACE,
     PROGRAM,
     SHIPPED,
     download,
@@ -332,16 +333,14 @@ def test_every_module_of_the_product_can_be_imported_in_it(machine: Node) -> Non
     )  # fmt: skip
     assert code.code == 0, code.err
     source.unlink()
-    machine.path(r"C:\Program Files\wmcb\probe.exe").write_bytes(
-        frozen.with_script(PROGRAM.read_bytes(), code.stdout)
-    )
+    machine.path(rf"{PLACE}\probe.exe").write_bytes(frozen.with_script(PROGRAM.read_bytes(), code.stdout))
     own = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for package in ("agent", "service")
         for path in sorted((ROOT / package).rglob("*.py"))
     ]
     libraries = ("encodings.idna", "psutil", "tomlkit", "unicodedata", "yaml", "yaml._yaml")
-    result = machine.run(r"C:\Program Files\wmcb\probe.exe", *own, *libraries)
+    result = machine.run(rf"{PLACE}\probe.exe", *own, *libraries)
     assert (result.code, result.out.strip(), result.err) == (0, "", "")
 
 
@@ -454,3 +453,25 @@ def test_python_listens_to_no_variable(machine: Node) -> None:
     machine.path(r"C:\evil\json.py").write_text("raise SystemExit(99)")
     result = machine.run(INSTALLED, "version", "--output=json", environment=variables)
     assert result.code == 0
+
+
+CHILD = r"""
+import ctypes, os
+size = ctypes.windll.kernel32.GetDllDirectoryW(0, None)
+names = [name for name in os.environ if name.startswith("_PYI") or name.startswith("PYINSTALLER")]
+folders = [each for each in os.environ["PATH"].split(";") if "wmcb" in each.lower()]
+print(names, folders, "no folder for libraries" if size <= 1 else "a folder for libraries")
+"""
+
+
+@pytest.mark.parametrize("exe", [DOWNLOADED, INSTALLED], ids=["downloaded", "installed"])
+def test_what_it_starts_inherits_nothing_of_its_loader(node: Node, exe: str) -> None:
+    """Its variables, what it puts into PATH, and the folder that libraries are looked for in."""
+    download(node)
+    lay_out(node)
+    node.path(r"C:\child.py").write_text(CHILD)
+    command = r"Z:\python\python.exe C:\child.py > C:\inherited.txt 2>&1"
+    node.path(r"C:\user-data").write_text(f"#cloud-config\nruncmd:\n- '{command}'\n")
+    done = node.run(exe, "--user-data", r"C:\user-data")
+    assert done.code == 0, done.err
+    assert node.path(r"C:\inherited.txt").read_text().strip() == "[] [] no folder for libraries"

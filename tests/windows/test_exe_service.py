@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from typing import TYPE_CHECKING
 
+from lab.repository import ROOT
 from lab.services import Control, State
+from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, download, unpacked
+from lab.web import Page
+from windows.exe import (
+    DOWNLOADED,
+    HOME,
+    INSTALLED,
+    PLACE,
+    PROGRAM,
+    SERVICE,
+    download,
+    installed,
+    of_release,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from lab.node import Node
+    from lab.web import Web
 
 MEGABYTE = 1_000_000
+GIVEN, POINTER = r"C:\given\kubelet.exe", r"C:\given\pointer.ign"
+WORKER = ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign"
 HINT_SECONDS = 5.0
 ADMINISTRATORS, SYSTEM, USERS = "S-1-5-32-544", "S-1-5-18", "S-1-5-32-545"
 FILE_ALL, READ_AND_RUN = 0x1F01FF, 0x1200A9
@@ -29,7 +49,7 @@ def start(node: Node) -> None:
 
 
 def files_of(node: Node) -> dict[str, bytes]:
-    folder = node.path(r"C:\Program Files\wmcb")
+    folder = node.path(PLACE)
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -49,12 +69,12 @@ def test_installed_it_is_the_folder_that_the_exe_carries(node: Node) -> None:
 def test_installed_as_kubeadm_it_takes_kubeadms_lines(node: Node) -> None:
     download(node)
     assert node.run(DOWNLOADED, "daemon", "install", "--kubeadm").code == 0
-    told = node.run(r"C:\Program Files\wmcb\kubeadm.exe", "version", "-o", "short")
+    told = node.run(rf"{PLACE}\kubeadm.exe", "version", "-o", "short")
     assert (told.code, told.out[:3]) == (0, "v1."), told.err
-    refused = node.run(r"C:\Program Files\wmcb\kubeadm.exe", "init")
+    refused = node.run(rf"{PLACE}\kubeadm.exe", "init")
     assert (refused.code, refused.err.partition(":")[0]) == (2, "error")
     assert node.run(DOWNLOADED, "daemon", "uninstall").code == 0
-    assert not node.path(r"C:\Program Files\wmcb").exists()
+    assert not node.path(HOME).exists()
 
 
 def test_installed_it_starts_with_windows_from_a_quoted_path(node: Node) -> None:
@@ -96,7 +116,7 @@ def test_users_may_run_it_and_never_write_from_the_first_moment(node: Node) -> N
             ADMINISTRATORS: FILE_ALL,
             USERS: READ_AND_RUN,
         }, each.path
-    for path in node.path(r"C:\Program Files\wmcb").rglob("*"):
+    for path in node.path(HOME).rglob("*"):
         assert not path.stat().st_mode & 0o022, path
 
 
@@ -172,11 +192,40 @@ def test_installed_over_itself_while_it_runs(node: Node) -> None:
     install(node)
     start(node)
     install(node)
-    left = {name for name in files_of(node) if name not in LAID_OUT}
-    assert all(name.endswith(".old") for name in left), "what runs is put aside"
+    assert files_of(node) == LAID_OUT, "nothing is written, nor put aside"
     node.reboot()
     node.wait_for_service(SERVICE, State.RUNNING)
     assert files_of(node) == LAID_OUT
+
+
+def test_what_runs_is_not_written_to_by_another_release_and_goes_when_it_has_ended(
+    node: Node, web: Web
+) -> None:
+    """PyInstaller's loader reads modules out of the program's file for as long as it runs."""
+    install(node)
+    StandinKubelet(node, GIVEN)
+    web.pages["/worker"] = Page(WORKER.read_bytes(), wait=1)
+    pointer = {"version": "3.2.0", "config": {"merge": [{"source": web.url("/worker")}]}}
+    node.path(POINTER).write_text(json.dumps({"ignition": pointer}))
+    given = ("--ignition", POINTER, "--kubelet", GIVEN, "--allow-plain-http")
+    running = node.start(INSTALLED, "plan", *given)
+    until(lambda: web.requests, "it has asked for the page")
+    (process,) = node.processes("wmcb.exe")
+    os.kill(process.pid, signal.SIGSTOP)
+    node.path(DOWNLOADED).write_bytes(of_release("9.9.9"))
+    done = node.run(DOWNLOADED, "daemon", "install")
+    assert done.code == 0, done.err
+    assert files_of(node) == LAID_OUT
+    settings = node.service_settings(SERVICE)
+    assert settings is not None
+    assert settings.data("ImagePath") == f'"{installed("9.9.9")}" daemon run'
+
+    os.kill(process.pid, signal.SIGCONT)
+    result = running.wait()
+    assert result.code == 0, f"it imports what shows a plan only now: {result.err}"
+    assert "to create" in result.out
+    assert node.run(DOWNLOADED, "daemon", "install").code == 0
+    assert [path.name for path in node.path(HOME).iterdir()] == ["9.9.9"]
 
 
 def test_uninstalled_nothing_is_left(node: Node) -> None:
@@ -185,7 +234,7 @@ def test_uninstalled_nothing_is_left(node: Node) -> None:
     result = node.run(DOWNLOADED, "daemon", "uninstall")
     assert (result.code, result.out) == (0, "the service wmcb and its program are gone\n")
     assert node.service(SERVICE) is None
-    assert not node.path(r"C:\Program Files\wmcb").exists()
+    assert not node.path(HOME).exists()
     assert unpacked(node) == []
 
 
@@ -196,4 +245,4 @@ def test_the_installed_program_uninstalls_itself_by_the_next_start_of_windows(no
     assert "when it starts next" in result.out
     assert node.service(SERVICE) is None
     node.reboot()
-    assert not node.path(r"C:\Program Files\wmcb").exists()
+    assert not node.path(HOME).exists()

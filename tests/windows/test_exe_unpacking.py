@@ -13,7 +13,7 @@ from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from lab.web import Page
-from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SHIPPED, download, lay_out, unpacked
+from windows.exe import DOWNLOADED, INSTALLED, PLACE, PROGRAM, SHIPPED, download, lay_out, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -265,11 +265,11 @@ def test_a_download_that_was_cut_short_does_not_start(node: Node) -> None:
 def test_a_program_without_its_libraries_says_so(node: Node) -> None:
     """In the words of PyInstaller's loader."""
     lay_out(node)
-    internal = node.path(r"C:\Program Files\wmcb\_internal")
+    internal = node.path(rf"{PLACE}\_internal")
     next(internal.glob("python3??.dll")).unlink()
     result = node.run(INSTALLED, "version")
     assert (result.code != 0, result.out) == (True, "")
-    assert r"Failed to load Python DLL 'C:\Program Files\wmcb\_internal\python3" in result.err
+    assert rf"Failed to load Python DLL '{PLACE}\_internal\python3" in result.err
 
 
 def test_a_windows_without_a_folder_for_temporary_files_is_told(node: Node) -> None:

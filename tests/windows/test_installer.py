@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from agent.release import RELEASE
-from exebuild import resources, signing
+from exebuild import resources
 from lab import means
 from lab.services import State
 from lab.waiting import until
-from releasing import collecting, installer, versions, winget
-from windows.exe import DIST, DOWNLOADED, INSTALLED, SERVICE, SHIPPED
+from releasing import archive, collecting, installer, signing, versions, winget
+from windows.exe import DIST, DOWNLOADED, HOME, INTERNAL, SERVICE, folder_files
 from windows.test_fetching import trust
 from windows.test_signing import PUBLISHER, judged, publishing, with_another_byte
 
@@ -84,11 +84,30 @@ def of_another_release(exe: bytes, release: str) -> bytes:
 
 def made(folder: Path, release: str) -> Path:
     """An installer of this build, called so."""
-    exe, target = folder / "wmcb.exe", folder / installer.file_name(release)
-    content = SHIPPED.read_bytes()
-    exe.write_bytes(content if release == RELEASE else of_another_release(content, release))
-    installer.build(exe, target, release)
+    target = folder / installer.file_name(release)
+    for name, content in files_of(release).items():
+        file = folder / release / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    installer.build(folder / release, target, release)
     return target
+
+
+def files_of(release: str) -> dict[str, bytes]:
+    """The program's folder; another release's has other files as well, and lacks one."""
+    files = folder_files()
+    if release != RELEASE:
+        files["wmcb.exe"] = of_another_release(files["wmcb.exe"], release)
+        files[f"{INTERNAL}/more/of it"] = b"more"
+        del files[f"{INTERNAL}/_bz2.pyd"]
+    return files
+
+
+def installed_files(node: Node) -> dict[str, bytes]:
+    folder = node.path(PLACE)
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 def msiexec(node: Node, action: str, msi: Path, *properties: str) -> int:
@@ -125,7 +144,7 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
     before, path = machine.snapshot(), on_path(machine)
 
     assert msiexec(machine, "/i", this) == 0
-    assert machine.path(PROGRAM).read_bytes() == SHIPPED.read_bytes()
+    assert installed_files(machine) == files_of(RELEASE)
     assert on_path(machine) == [PLACE + "\\", *path]
     assert products(machine) == [("wmcb", RELEASE, "The wmcb authors")]
     told = machine.run_line("cmd.exe /c wmcb version")
@@ -133,7 +152,7 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
     assert machine.service(SERVICE) is None
 
     assert msiexec(machine, "/i", higher) == 0
-    assert machine.path(PROGRAM).read_bytes() == of_another_release(SHIPPED.read_bytes(), HIGHER)
+    assert installed_files(machine) == files_of(HIGHER)
     assert on_path(machine) == [PLACE + "\\", *path]
     assert products(machine) == [("wmcb", HIGHER, "The wmcb authors")]
     assert msiexec(machine, "/i", this) == ANOTHER_VERSION
@@ -146,7 +165,8 @@ def test_it_is_installed_exchanged_for_a_higher_version_and_removed(machine: Nod
 def test_all_that_is_published_says_the_same_release(machine: Node, tmp_path: Path) -> None:
     for file in ("wmcb-log.exe", "wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt"):
         shutil.copyfile(DIST / file, tmp_path / file)
-    installer.build(SHIPPED, tmp_path / installer.file_name(RELEASE), RELEASE)
+    made(tmp_path, RELEASE)
+    archive.build(DIST / "wmcb", tmp_path / archive.file_name(RELEASE))
     said = versions.of_built(tmp_path)
     assert sorted(said) == [installer.file_name(RELEASE), "wmcb.cdx.json", "wmcb.exe"]
     versions.agree(RELEASE, said)
@@ -177,7 +197,7 @@ def test_the_resident_service_comes_and_goes_with_it_where_that_is_asked_for(
 
     assert msiexec(machine, "/x", higher) == 0
     assert machine.service(SERVICE) is None
-    for place in (PLACE, INSTALLED):
+    for place in (PLACE, HOME):
         assert not machine.path(place).exists()
 
 

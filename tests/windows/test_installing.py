@@ -9,7 +9,7 @@ import yaml
 from agent.release import RELEASE
 from lab import repository
 from lab.services import State
-from windows.exe import INSTALLED, SERVICE, SHIPPED, of_release
+from windows.exe import HOME, INSTALLED, SERVICE, SHIPPED, installed, of_release
 
 if TYPE_CHECKING:
     from lab.node import Node
@@ -50,8 +50,12 @@ def pid(node: Node) -> int | None:
     return service.pid
 
 
-def release(node: Node) -> str:
-    return node.run(INSTALLED, "version").out.splitlines()[0]
+def runs(node: Node, release: str) -> bool:
+    """Whether the service, and nothing else of ours, runs from this release's folder, the only one there."""
+    program = installed(release)
+    assert release in node.run(program, "version").out.splitlines()[0]
+    assert [path.name for path in node.path(HOME).iterdir()] == [release]
+    return {process.command[0] for process in node.processes("wmcb.exe")} == {program}
 
 
 def test_a_pod_installs_another_one_changes_nothing_and_one_of_another_release_upgrades(node: Node) -> None:
@@ -63,15 +67,14 @@ def test_a_pod_installs_another_one_changes_nothing_and_one_of_another_release_u
     assert settings.data("ImagePath") == rf'"{INSTALLED}" daemon run --metrics-port 9182'
     install(node, shipped)
     assert pid(node) == first, "it was not restarted"
-    assert RELEASE in release(node)
+    assert runs(node, RELEASE)
 
     install(node, of_release("9.9.9"))
     assert pid(node) != first
-    assert "9.9.9" in release(node)
-    assert {process.command[0] for process in node.processes("wmcb.exe")} == {INSTALLED}
+    assert runs(node, "9.9.9")
 
     install(node, shipped)
-    assert RELEASE in release(node), "and back"
+    assert runs(node, RELEASE), "and back"
 
 
 def test_it_is_ready_while_the_service_runs(node: Node) -> None:

@@ -34,7 +34,7 @@ from windows.bare_machine import (
     log,
     otherwise,
 )
-from windows.exe import DOWNLOADED, INSTALLED, SERVICE, download
+from windows.exe import DOWNLOADED, INSTALLED, PLACE, SERVICE, download
 from windows.test_fetching import trust
 from windows.test_networks import endpoints_adapter
 
@@ -91,10 +91,10 @@ def test_a_bare_machine_is_prepared_once_and_kept_and_a_reset_leaves_what_it_say
     assert asked[:2] == [f"{PUBLISHED}.sha256", PUBLISHED]
     assert len(asked) == 5
     assert node.path(KUBELET).read_bytes() == node.path(GIVEN).read_bytes()
-    assert {r"C:\k", r"C:\Program Files\wmcb"} <= set(machine.path)
+    assert {r"C:\k", PLACE} <= set(machine.path)
     rule = {"LPort=10250", "Protocol=6", "Action=Allow"}
     assert rule <= set(machine.firewall.rules["wmcb kubelet"])
-    called = node.run(r"C:\Program Files\wmcb\kubeadm.exe", "version", "-o", "short")
+    called = node.run(rf"{PLACE}\kubeadm.exe", "version", "-o", "short")
     assert called.out == "v1.36.3\n", called.err
     assert otherwise(machine) == []
     _names_no_signature(machine, planned.out + planned.err + result.out + result.err)

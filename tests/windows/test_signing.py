@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exebuild import signing
 from lab import means
 from lab.certificates import Authority
 from lab.services import State
+from releasing import signing
 from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, folder_files, shipped
 from windows.test_fetching import trust
 

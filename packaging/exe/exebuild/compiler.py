@@ -6,52 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCES = Path(__file__).parents[1]
-
-
-class Program(NamedTuple):
-    """What it is made of, by names below `SOURCES`."""
-
-    folder: str
-    sources: tuple[str, ...]
-    libraries: tuple[str, ...]
-    """Only such as every process has already. What is used of each stands in the folder's `imports`."""
-
-    def files(self) -> list[Path]:
-        """All that its bytes depend on, but for resources and this module."""
-        own = sorted(path for path in (SOURCES / self.folder).rglob("*") if path.is_file())
-        return [*own, *(path for name in self.sources if (path := SOURCES / f"{name}.c") not in own)]
-
-
-LAUNCHER = Program(
-    "launcher",
-    (
-        *(f"launcher/{name}" for name in ("start", "text", "folder", "removal", "payload", "child")),
-        "common/memory",
-        "common/load_config",
-    ),
-    ("kernel32", "ntdll"),
-)  # fmt: skip
-LOG_RUNNER = Program(
-    "log-runner",
-    (
-        *(
-            f"log-runner/{name}"
-            for name in (
-                "start", "arguments", "environment", "child", "log", "rotation", "descriptors", "text",
-                "service",
-            )
-        ),
-        "common/memory",
-        "common/load_config",
-    ),
-    ("kernel32",),
-)  # fmt: skip
+LAUNCHER, LOG_RUNNER = SOURCES / "launcher", SOURCES / "log-runner"
+"""Each a folder of C; `imports` lists what is used of Windows' libraries, which every process has already."""
+COMMON = SOURCES / "common"
 
 ZIG: Sequence[str] = (sys.executable, "-m", "ziglang")
 
@@ -68,7 +31,12 @@ _LINK = (
 
 
 class CompileError(Exception):
-    """zig said no; its own words are in the text."""
+    """zig failed; its own words are in the text."""
+
+
+def files_of(program: Path) -> list[Path]:
+    """Return all that a program's bytes depend on, but for its resources and this module."""
+    return sorted(path for folder in (program, COMMON) for path in folder.rglob("*") if path.is_file())
 
 
 class Compiler:
@@ -84,16 +52,16 @@ class Compiler:
         self._environment = {**os.environ, **dict.fromkeys(caches, str(work / "zig-cache"))}
         work.mkdir(parents=True, exist_ok=True)
 
-    def program(self, program: Program, resources: bytes) -> bytes:
-        """The program, without any section of its own."""
+    def program(self, program: Path, resources: bytes) -> bytes:
+        """Return the program of a folder, without any section of its own."""
         objects = []
-        for name in program.sources:
-            objects.append(f"{Path(name).name}.o")
-            self._run("cc", *_COMPILE, "-c", str(SOURCES / f"{name}.c"), "-o", objects[-1])
-        for name in program.libraries:
-            objects.append(f"{name}.lib")
-            definition = SOURCES / program.folder / "imports" / f"{name}.def"
-            self._run("dlltool", "-m", "i386:x86-64", "-d", str(definition), "-l", objects[-1])
+        for path in files_of(program):
+            if path.suffix == ".c":
+                objects.append(f"{path.stem}.o")
+                self._run("cc", *_COMPILE, "-c", str(path), "-o", objects[-1])
+            elif path.suffix == ".def":
+                objects.append(f"{path.stem}.lib")
+                self._run("dlltool", "-m", "i386:x86-64", "-d", str(path), "-l", objects[-1])
         (self._work / "program.res").write_bytes(resources)
         self._run("lld-link", *_LINK, "/out:program.exe", *objects, "program.res")
         return (self._work / "program.exe").read_bytes()

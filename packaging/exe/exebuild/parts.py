@@ -154,7 +154,7 @@ def _distributions(by_name: dict[str, list[str]]) -> Iterator[Part]:
 
 
 def _listed_in_sboms(by: Part) -> Iterator[Part]:
-    """Yield what a distribution brings along by its own bills of materials: `sboms` of its metadata (PEP 770)."""
+    """Yield what a distribution brings along by the bills of materials in its metadata (PEP 770)."""
     for file in sorted(metadata.distribution(by.name).files or ()):
         if file.parts[1:2] != ("sboms",):
             continue

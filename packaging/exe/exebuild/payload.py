@@ -32,7 +32,8 @@ def build(program: str, files: Mapping[str, bytes], pack: Callable[[bytes], byte
     )
     ordered = sorted(files.items(), key=lambda file: (file[0] != program, -len(file[1]), file[0]))
     packed = [_Packed(folder, b"", 0) for folder in folders]
-    packed += [_Packed(name, _smaller(content, pack(content)), len(content)) for name, content in ordered]
+    # Equal sizes tell the launcher that a file is stored as it is.
+    packed += [_Packed(name, min(pack(data), data, key=len), len(data)) for name, data in ordered]
 
     names = [entry.name.replace("/", "\\").encode("utf-16-le") + b"\0\0" for entry in packed]
     place = _BEFORE_INDEX + _FILE.size * len(packed)
@@ -45,8 +46,3 @@ def build(program: str, files: Mapping[str, bytes], pack: Callable[[bytes], byte
     counts = struct.pack("<II", len(folders), len(files))
     rest = counts + index + b"".join(names) + b"".join(entry.data for entry in packed)
     return struct.pack("<I", zlib.adler32(rest)) + rest
-
-
-def _smaller(content: bytes, packed: bytes) -> bytes:
-    """Equal sizes tell the launcher that a file is stored as it is."""
-    return packed if len(packed) < len(content) else content

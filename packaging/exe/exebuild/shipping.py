@@ -9,26 +9,18 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from exebuild import image, materials, parts, payload, resources, signing
-from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from exebuild import image, materials, parts, payload, resources
+from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler, files_of
+from releasing import signing
 
 PROGRAM = "wmcb.exe"
 LOG_PROGRAM = "wmcb-log.exe"
-INTERNAL = "_internal"
-"""The folder beside the program that holds all that it loads, by PyInstaller's name."""
-FOLDER_ONLY = "WMCB_FOLDER_ONLY"
-"""Set where zig cannot run: build.spec leaves the folder, and `ship` is called elsewhere."""
-_SIGNED_LOG_RUNNER = "WMCB_SIGNED_LOG_RUNNER"
-"""wmcb-log.exe of the last release; shipped again if only its signature differs."""
-_COMMIT = "WMCB_COMMIT"
-"""The commit, for where git cannot be asked."""
-_PARTS = "parts.json"
-_PACKING_LEVEL = 12  # the most thorough; it makes no difference to how long unpacking takes
+INTERNAL = "_internal"  # by PyInstaller's name: all that the program loads, beside it
+FOLDER_ONLY = "WMCB_FOLDER_ONLY"  # set where zig cannot run, and `ship` is called elsewhere
+_SIGNED_LOG_RUNNER = "WMCB_SIGNED_LOG_RUNNER"  # of the last release
+_COMMIT = "WMCB_COMMIT"  # for where git cannot be asked
+PARTS = "parts.json"  # in PyInstaller's work folder: what only the Python that freezes can tell
 
 
 def commit_of(repository: Path) -> str:
@@ -57,17 +49,12 @@ def make_launcher(repository: Path, commit: str, compiler: Compiler) -> bytes:
 
 def make_log_runner(compiler: Compiler) -> bytes:
     """Return wmcb-log.exe: the same for as long as its sources are; signed where there is a key."""
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in LOG_RUNNER.files())).hexdigest()
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files_of(LOG_RUNNER))).hexdigest()
     program = compiler.program(LOG_RUNNER, resources.build_for_log_runner(digest[:16]))
     before = os.environ.get(_SIGNED_LOG_RUNNER)
     if before and signing.is_signed_copy(Path(before).read_bytes(), program):
         return Path(before).read_bytes()
     return signing.signed(program) if signing.wanted() else program
-
-
-def keep_parts(work: Path, found: list[parts.Part]) -> None:
-    """Leave for `ship` what only the Python that freezes can tell."""
-    (work / _PARTS).write_text(json.dumps(found), "utf-8")
 
 
 def ship(work: Path, target: Path, commit: str, launcher: bytes) -> None:
@@ -79,11 +66,11 @@ def ship(work: Path, target: Path, commit: str, launcher: bytes) -> None:
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
-    section = payload.build(PROGRAM, files, _packing(work))
+    section = payload.build(PROGRAM, files, _packed)
     shipped = image.add_section(launcher, payload.SECTION, section)
     if signing.wanted():
         shipped = signing.signed(shipped)
-    carried = [parts.Part(*each) for each in json.loads((work / _PARTS).read_text("utf-8"))]
+    carried = [parts.Part(*each) for each in json.loads((work / PARTS).read_text("utf-8"))]
     (target / materials.NAME).write_bytes(materials.bill(carried, commit, files))
     for name in (LOG_PROGRAM, parts.LICENSES_FILE):  # the next release takes the first again, as it is signed
         (target / name).write_bytes(files[f"{INTERNAL}/{name}"])
@@ -92,23 +79,7 @@ def ship(work: Path, target: Path, commit: str, launcher: bytes) -> None:
     (target / f"{PROGRAM}.sha256").write_bytes(checksum.encode())
 
 
-def _packing(work: Path) -> Callable[[bytes], bytes]:
-    """Return what packs a file by LZ4, and keeps the result for the next build."""
-    lz4 = importlib.import_module("lz4")
-    block = importlib.import_module("lz4.block")
-    version = f"{lz4.library_version_number()}-{_PACKING_LEVEL}"
-    folder = work / "packed"
-    folder.mkdir(exist_ok=True)
-
-    def pack(content: bytes) -> bytes:
-        place = folder / f"{hashlib.sha256(content).hexdigest()}-{version}"
-        if not place.exists():
-            packed = block.compress(
-                content, mode="high_compression", compression=_PACKING_LEVEL, store_size=False
-            )
-            unfinished = place.with_name(f"{place.name}.unfinished")
-            unfinished.write_bytes(packed)
-            unfinished.replace(place)
-        return place.read_bytes()
-
-    return pack
+def _packed(content: bytes) -> bytes:
+    block = importlib.import_module("lz4.block")  # it has no types
+    packed: bytes = block.compress(content, mode="high_compression", compression=12, store_size=False)
+    return packed

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from exebuild import shipping, signing
-from releasing import ReleaseError
+from exebuild import shipping
+from releasing import ReleaseError, signing
 
 REPOSITORY = Path(__file__).parents[3]
 DIST = REPOSITORY / "dist"
@@ -39,12 +39,13 @@ def _collect(given: argparse.Namespace) -> str:
 
 
 def _installer(_: argparse.Namespace) -> str:
-    from releasing import installer
+    from releasing import archive, installer
 
     release = shipping.release_of(REPOSITORY)
-    target = DIST / installer.file_name(release)
-    installer.build(DIST / "wmcb.exe", target, release)
-    return f"built {target.name}"
+    target, zipped = DIST / installer.file_name(release), DIST / archive.file_name(release)
+    installer.build(DIST / "wmcb", target, release)
+    archive.build(DIST / "wmcb", zipped)
+    return f"built {target.name} and {zipped.name}"
 
 
 def _sign(given: argparse.Namespace) -> str:
@@ -75,7 +76,7 @@ def arguments() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="whether the sources are what their tag says")
     check.add_argument("tag", nargs="?", metavar="TAG")
     check.set_defaults(run=_check)
-    installer = commands.add_parser("installer", help="dist/wmcb-VERSION.msi, of dist/wmcb.exe")
+    installer = commands.add_parser("installer", help="dist/wmcb-VERSION.msi and .zip of dist/wmcb")
     installer.set_defaults(run=_installer)
     sign = commands.add_parser("sign", help="signs by the key or the command that variables name")
     sign.add_argument("files", nargs="+", metavar="FILE")

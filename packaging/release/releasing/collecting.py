@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from exebuild import materials, parts, shipping
-from releasing import ReleaseError, installer, winget
+from releasing import ReleaseError, archive, installer, winget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,9 @@ NOTES = "release-notes.md"
 def collect(dist: Path, target: Path, published: Published, notes: str) -> list[str]:
     """Fills `target` anew, and puts the notes beside it; the names of what there is to publish."""
     msi = dist / installer.file_name(published.release)
+    zipped = dist / archive.file_name(published.release)
     others = (shipping.PROGRAM, shipping.LOG_PROGRAM, materials.NAME, parts.LICENSES_FILE)
-    files = [msi, *(dist / name for name in others)]
+    files = [msi, zipped, *(dist / name for name in others)]
     for file in files:
         if not file.exists():
             raise ReleaseError(f"{file.name} is not built")

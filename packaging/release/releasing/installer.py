@@ -9,6 +9,7 @@ import tempfile
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
 
 from releasing import NAME, PUBLISHER, ReleaseError
 
@@ -36,8 +37,8 @@ def upgrade_code() -> str:
     return _braced(UPGRADE_CODE)
 
 
-def build(exe: Path, target: Path, release: str) -> None:
-    """Leaves at `target` an installer of `exe`."""
+def build(program: Path, target: Path, release: str) -> None:
+    """Leave at `target` an installer of the program's folder."""
     _check(release)
     values = {
         "ProductCode": product_code(release),
@@ -47,16 +48,55 @@ def build(exe: Path, target: Path, release: str) -> None:
     }
     with tempfile.TemporaryDirectory(prefix="wmcb-installer-") as place:
         folder = Path(place)
-        shutil.copyfile(exe, folder / "wmcb.exe")
-        shutil.copyfile(SOURCE, folder / SOURCE.name)
+        shutil.copytree(program, folder, dirs_exist_ok=True)
+        folders = "".join(_element(program, path) for path in sorted(program.iterdir()) if path.is_dir())
+        references = "".join(f'<ComponentRef Id="{each}" />' for each in _folders(program))
+        text = SOURCE.read_text("utf-8").replace("<?folders?>", folders).replace("<?references?>", references)
+        (folder / SOURCE.name).write_text(text, "utf-8")
         defined = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
         # Sources are found beside its file, and nowhere else.
         _run(["wixl", "--arch", "x64", *defined, "--output", "wmcb.msi", SOURCE.name], folder)
-        for statement in _amendments(values):
+        # Known by its folder: by a library Windows would compare versions, and keep one that it removes next.
+        by_folder = [
+            f"UPDATE `Component` SET `KeyPath` = '' WHERE `Component` = '{each}'"  # noqa: S608 - our own names
+            for each in _folders(program)
+        ]
+        for statement in (*_amendments(values), *by_folder):
             _run(["msibuild", "wmcb.msi", "-q", statement], folder)
-        code = _braced(uuid.uuid5(UPGRADE_CODE, f"{release} {hashlib.sha256(exe.read_bytes()).hexdigest()}"))
+        content = "".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in _all(program))
+        code = _braced(uuid.uuid5(UPGRADE_CODE, f"{release} {content}"))
         _run(["msibuild", "wmcb.msi", "-s", f"{NAME} {release}", PUBLISHER, "x64;1033", code], folder)
         shutil.copyfile(folder / "wmcb.msi", target)
+
+
+def _all(program: Path) -> list[Path]:
+    return sorted(path for path in program.rglob("*") if path.is_file())
+
+
+def _id(program: Path, path: Path) -> str:
+    """Return an identifier for a file or folder, the same for the same path in all versions."""
+    return f"Of{uuid.uuid5(UPGRADE_CODE, path.relative_to(program).as_posix()).hex}"
+
+
+def _folders(program: Path) -> list[str]:
+    return [_id(program, path) for path in sorted(program.rglob("*")) if path.is_dir()]
+
+
+def _elements(program: Path, folder: Path) -> str:
+    """Return the elements of what is in a folder of the program's, with one component for its files."""
+    known = _id(program, folder)
+    found = f'<Component Id="{known}" Guid="{uuid.uuid5(UPGRADE_CODE, known)}" Win64="yes">'
+    paths = sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name))
+    for path in paths:
+        if path.is_file():
+            place = quoteattr(path.relative_to(program).as_posix())
+            found += f'<File Id="{_id(program, path)}" Name={quoteattr(path.name)} Source={place} />'
+    return f"{found}</Component>" + "".join(_element(program, path) for path in paths if path.is_dir())
+
+
+def _element(program: Path, folder: Path) -> str:
+    name, known = quoteattr(folder.name), _id(program, folder)
+    return f'<Directory Id="{known}" Name={name}>{_elements(program, folder)}</Directory>'
 
 
 def _check(release: str) -> None:

@@ -11,6 +11,7 @@ from agent.engine.parts import AUDITED, OF_OPERATOR
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.port import ServiceDefinition
+from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.cli.given import WORKER, Machine, program
 from service import followed, routed
@@ -18,7 +19,7 @@ from service import followed, routed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WMCB = r"C:\Program Files\wmcb\wmcb.exe"
+WMCB = rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe"
 FILE = PureWindowsPath(r"C:\tools\settings.txt")
 CONFIG_MAP = "ConfigMap nodes/windows"
 NODE_CONFIGURATION = """\

@@ -11,6 +11,7 @@ import pytest
 
 from agent import log_runner
 from agent.cli import main, prepare
+from agent.release import RELEASE
 from sandbox.cli.given import program
 from sandbox.cli.test_node_config import CONTAINERD, HEAD, NOTE, given
 from sandbox.cli.test_node_config import picture as but_state
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 VERSION = ("prepare", "--kubernetes-version", "v1.36.3")
 KUBELET = r"C:\k\kubelet.exe"
-OWN = (r"C:\Program Files\wmcb\wmcb.exe", r"C:\Program Files\wmcb\kubeadm.exe")
+PLACE = rf"C:\Program Files\wmcb\{RELEASE}"
+OWN = (rf"{PLACE}\wmcb.exe", rf"{PLACE}\kubeadm.exe")
 
 
 def put_kubelet(folder: pathlib.Path, tail: bytes) -> None:
@@ -60,7 +62,7 @@ def test_a_bare_machine_is_prepared_and_again_nothing_changes(bare: Machine, mir
     host = bare.host
     assert [rule.local_ports for rule in host.firewall.rules("wmcb kubelet")] == [("10250",)]
     path = host.environment.get("Path") or ""
-    assert path.endswith(r"C:\k;C:\Program Files\wmcb")
+    assert path.endswith(rf"C:\k;{PLACE}")
     for name in OWN:
         assert host.files.observe(PureWindowsPath(name)) is not None, name
     made = bare.picture()
@@ -121,7 +123,7 @@ def test_a_plan_shows_all_of_it_and_changes_nothing(bare: Machine) -> None:
     created = [tuple(change["resource"]) for change in plan["changes"]]
     assert len(created) == len(set(created))
     assert {("artifact", "kubelet.exe"), ("firewall_rule", "wmcb kubelet"), ("file", NOTE)} <= set(created)
-    assert plan["remarks"] == [r"wmcb.exe and kubeadm.exe are laid out in C:\Program Files\wmcb"]
+    assert plan["remarks"] == [f"wmcb.exe and kubeadm.exe are laid out in {PLACE}"]
     assert bare.picture() == before
 
 

@@ -11,6 +11,7 @@ import pytest
 from agent.host.port import RegistryKind, RegistryValue, ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
+from agent.release import RELEASE
 from sandbox.cli.test_node_config import HEAD, given, picture
 from sandbox.cli.test_user_data import restart
 
@@ -149,7 +150,7 @@ def test_an_allowed_restart_is_asked_for_once_and_gone_on_after(machine: Machine
     assert goes_on(machine)
     installed = machine.host.services.read("wmcb-continue")
     assert installed is not None
-    assert installed.definition.command == (r"C:\Program Files\wmcb\wmcb.exe", "continue")
+    assert installed.definition.command == (rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe", "continue")
     answer = go_on(machine)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("this machine is a node\n")

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the exe itself 
 
 SECONDS = 60.0
 GIVEN = PureWindowsPath(r"C:\given\wmcb.exe")
-PROGRAM = PureWindowsPath(r"C:\Program Files\wmcb\wmcb.exe")
+PROGRAM = PureWindowsPath(rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe")
 SELF = "self: {source: '%s', sha256: %s, withinSeconds: %d}\n"
 FILE = "files: [{path: 'C:\\tools\\settings.txt', text: %s}]\n"
 FAULTS = {
@@ -103,7 +103,8 @@ def test_another_release_takes_its_place_and_goes_on(fleet: Fleet) -> None:
     assert fleet.told("release") == RELEASE
     fleet.wants(fleet.release("9.9.9"))
     fleet.comes("applied", "9.9.9")
-    assert b"9.9.9" in fleet.host.files.read(PROGRAM)
+    assert b"9.9.9" in fleet.host.files.read(PROGRAM.parents[1] / "9.9.9" / "wmcb.exe")
+    assert fleet.host.files.observe(PROGRAM) is None, "nothing runs from there"
     assert fleet.host.services.status("wmcb").state is ServiceState.RUNNING
     assert fleet.told("error") is None
     assert holds(fleet.host, b"one")

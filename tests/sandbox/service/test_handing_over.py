@@ -19,6 +19,7 @@ from sandbox.service.keeper import Clock
 from service import installation, succession
 from service.hand_over_folder import hand_over_folder
 from service.handing_over import STAYS_SECONDS, Asked, HandingOver
+from service.program_folder import INTERNAL
 from service.succession import Refusal, Stage, Succession, Trial, Version
 from service.telling import Telling
 
@@ -26,12 +27,11 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Sequence
 
-    from agent.host.port import Host
+    from agent.host.port import Host, ServiceDefinition
 
 NEW = Version("2.0.0", "abc")
 ARGUMENTS = ("--config-map", "nodes/windows")
 TRIAL = Trial("1" * 64, NEW, "content", 10.0, ARGUMENTS)
-PLACE = PureWindowsPath(r"C:\Program Files\wmcb")
 FILES = {
     "old": {
         "wmcb.exe": b"old",
@@ -50,7 +50,7 @@ FILES = {
 
 def unpacked(host: Host, which: str) -> PureWindowsPath:
     folder = PureWindowsPath(rf"C:\Windows\Temp\{which}")
-    for each in (folder, folder / installation.INTERNAL):
+    for each in (folder, folder / INTERNAL):
         host.files.make_directory(each, PRIVATE_DIRECTORY)
     for name, content in FILES[which].items():
         host.files.write(folder / name, content, PRIVATE_FILE)
@@ -58,8 +58,9 @@ def unpacked(host: Host, which: str) -> PureWindowsPath:
 
 
 def laid_out(host: Host) -> dict[str, bytes]:
-    names = ["wmcb.exe", *(rf"_internal\{name}" for name in host.files.list(PLACE / installation.INTERNAL))]
-    return {name: host.files.read(PLACE / name) for name in names}
+    place = installation.program(host).parent
+    names = ["wmcb.exe", *(rf"_internal\{name}" for name in host.files.list(place / INTERNAL))]
+    return {name: host.files.read(place / name) for name in names}
 
 
 class Machine:
@@ -90,7 +91,7 @@ class Machine:
 
         def start(name: str) -> None:
             host.services.start(name)
-            runs_new = name == "wmcb" and host.files.read(PLACE / "wmcb.exe") == b"new"
+            runs_new = name == "wmcb" and host.files.read(installation.program(host)) == b"new"
             if runs_new and self._is_well:
                 host.files.write(
                     hand_over_folder(host) / "well.json",
@@ -232,7 +233,7 @@ def test_one_that_ends_soon_after_its_word_is_not_kept(machine: Machine) -> None
         host.clock.sleep(seconds)
         if (
             host.clock.monotonic() > STAYS_SECONDS / 2
-            and machine.host.files.read(PLACE / "wmcb.exe") == b"new"
+            and machine.host.files.read(installation.program(host)) == b"new"
         ):
             machine.host.services.stop("wmcb")
         return False
@@ -250,7 +251,7 @@ def test_one_that_cannot_be_put_back_yet_is_put_back_at_the_next_start(machine: 
     starts = host.services.start
 
     def start(name: str) -> None:
-        if host.files.read(PLACE / "wmcb.exe") == b"old":
+        if host.files.read(installation.program(host)) == b"old":
             raise HostError("start", name, 1450)
         starts(name)
 
@@ -275,7 +276,7 @@ def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(ma
 
     def start(name: str) -> None:
         host.services.start(name)
-        running[name] = host.files.read(PLACE / "wmcb.exe")
+        running[name] = host.files.read(installation.program(host))
 
     def stop(name: str, seconds: float) -> None:
         if running[name] == b"new" and not ended:
@@ -286,10 +287,10 @@ def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(ma
         ended.append(pid)
         host.services.stop("wmcb")
 
-    def write(path: PureWindowsPath, *rest: Any) -> PureWindowsPath | None:
-        if ended and path == PLACE / "wmcb.exe":
+    def change(definition: ServiceDefinition) -> Sequence[str]:
+        if ended:
             start("wmcb")
-        return host.files.write(path, *rest)
+        return host.services.change(definition)
 
     def wait(seconds: float) -> bool:
         host.clock.sleep(10 * seconds)
@@ -301,9 +302,8 @@ def test_one_that_had_to_be_ended_does_not_go_on_when_windows_starts_it_again(ma
 
     stubborn = changed(
         host,
-        services={"start": start, "stop": stop, "status": status},
+        services={"start": start, "stop": stop, "status": status, "change": change},
         processes={"end": end, "wait": lambda *_: 0},
-        files={"write": write},
     )
     HandingOver(stubborn, Telling(host, lambda _: None), wait).run()
     assert ended

@@ -17,6 +17,7 @@ from agent.release import RELEASE
 from sandbox.service.follower import HEAD, Follower
 from service import installation, pausing, succession
 from service.hand_over_folder import hand_over_folder
+from service.program_folder import INTERNAL
 from service.standing import State
 from service.succession import Refusal, Stage, Succession
 from service.telling import Event
@@ -45,7 +46,7 @@ class Fleet(Follower):
         self.asked: list[Sequence[str]] = []
         super().__init__(folder, host, None, processes={"run": self._run}, **ports)
         unpacked = PureWindowsPath(r"C:\Windows\Temp\unpacked")
-        for each in (unpacked, unpacked / installation.INTERNAL, GIVEN.parent):
+        for each in (unpacked, unpacked / INTERNAL, GIVEN.parent):
             host.files.make_directory(each, PRIVATE_DIRECTORY)
         host.files.write(unpacked / "wmcb.exe", b"MZ", PRIVATE_FILE)
         installation.install(host, unpacked / "wmcb.exe", ("--config-map", "nodes/windows"))

@@ -148,13 +148,9 @@ def test_the_text_lists_all_and_then_has_each(made_of: dict[str, Part]) -> None:
 
 
 @pytest.mark.usefixtures("python")
-def test_what_a_distribution_lists_in_its_own_bill_of_materials(found: Findings) -> None:
-    with_cryptography = found._replace(modules=[*found.modules, _of_distribution("cryptography")])
-    within = {
-        part.package: part
-        for part in parts.of(REPOSITORY, "1.2.3", with_cryptography)
-        if part.within == "cryptography"
-    }
+def test_what_a_distribution_lists_in_its_own_bill_of_materials(files: dict[str, Path]) -> None:
+    made_of = parts.of(REPOSITORY, "1.2.3", [*MODULES, _of_distribution("cryptography")], files)
+    within = {part.package: part for part in made_of if part.within == "cryptography"}
     version = backend.openssl_version_text().split()[1]
     openssl = within[f"pkg:generic/openssl@{version}"]
     assert openssl.cpe == f"cpe:2.3:a:openssl:openssl:{version}:*:*:*:*:*:*:*"

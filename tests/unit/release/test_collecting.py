@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RELEASE = winget.Published("1.2.3", "2030-01-02", "https://example.com/download/v1.2.3/")
-FILES = ("wmcb-1.2.3.msi", "wmcb-log.exe", "wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt")
+FILES = ("wmcb-1.2.3.msi", "wmcb-1.2.3.zip", "wmcb-log.exe", "wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt")
 MANIFESTS = ("wmcb.wmcb.installer.yaml", "wmcb.wmcb.locale.en-US.yaml", "wmcb.wmcb.yaml")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exebuild import signing
+from releasing import signing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,109 @@
+"""The folders below Program Files\\wmcb: one for each release that is installed or still runs.
+
+PyInstaller's loader opens the program's file again at each import, so what runs from a folder is never
+written to: another release gets a folder of its own, and the old one is removed when nothing runs from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
+
+from agent.engine.inventory import Inventory
+from agent.engine.machine_lock import Busy
+from agent.engine.run import at_rest
+from agent.engine.state_folder import StateFolder
+from agent.host.errors import AccessDenied, InUse, NotFound
+from agent.host.port import FileKind, RegistryKind
+from agent.release import RELEASE
+from agent.resources.kind import CannotBeSo
+from agent.resources.path_entry import PATH
+from agent.resources.trees import remove_tree
+from agent.spec.path_entry import PathEntry
+from service.program_folder import KUBEADM, PROGRAM, home, place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent.host.port import Host
+    from agent.spec import Key
+
+
+def installed(host: Host) -> Sequence[PureWindowsPath]:
+    """Return the folders of all versions that lie there."""
+    files, folder = host.files, home(host)
+    if files.observe(folder) is None:
+        return []
+    found = [(folder / name, files.observe(folder / name)) for name in files.list(folder)]
+    return [path for path, state in found if state is not None and state.kind is FileKind.DIRECTORY]
+
+
+def free_place(host: Host, program: PureWindowsPath) -> PureWindowsPath:
+    """Return the folder of this version, or where another build of the release lies there one of its own."""
+    there, content = place(host) / PROGRAM, host.files.read(program)
+    if host.files.observe(there) is None or host.files.read(there) == content:
+        return there.parent
+    return there.parent.with_name(f"{RELEASE}-{hashlib.sha256(content).hexdigest()[:8]}")
+
+
+def _is_stopped(host: Host, folder: PureWindowsPath) -> bool:
+    """Remove a version's programs, which Windows refuses while they run; return whether it let them go."""
+    for name in (PROGRAM, KUBEADM):
+        try:
+            host.files.remove(folder / name)
+        except NotFound:
+            continue
+        except (InUse, AccessDenied):
+            return False
+    return True
+
+
+def switch_path(host: Host, target: PureWindowsPath) -> None:
+    """Put a version into the machine's Path where an older one has an entry, and into wmcb's record of it."""
+    others = [folder for folder in installed(host) if folder != target]
+    keys = {PathEntry(folder).key for folder in others}
+    with suppress(Busy, CannotBeSo), at_rest(host, lambda _: None) as is_at_rest:
+        folder = StateFolder.of(host)
+        inventory = Inventory.load(folder)
+        if is_at_rest and keys & inventory.records.keys():
+            _rename(inventory, keys, PathEntry(target).key).save(folder)
+    text = host.environment.get(PATH)
+    if text is not None:
+        names = {str(folder).lower() for folder in others}
+        entries = [str(target) if entry.lower() in names else entry for entry in text.split(";")]
+        if entries != text.split(";"):
+            kind = host.environment.kind(PATH) or RegistryKind.EXPANDABLE
+            host.environment.set(PATH, ";".join(_without_repetition(entries, str(target))), kind)
+
+
+def _rename(inventory: Inventory, keys: Iterable[Key], key: Key) -> Inventory:
+    records = {}
+    for name, record in inventory.records.items():
+        if name in keys:
+            record = replace(record, target=replace(record.target, key=key))  # noqa: PLW2901
+        records[record.target.key] = record
+    return replace(inventory, records=records)
+
+
+def _without_repetition(entries: Iterable[str], target: str) -> list[str]:
+    kept: list[str] = []
+    for entry in entries:
+        if entry != target or target not in kept:
+            kept.append(entry)
+    return kept
+
+
+def remove_others(host: Host, kept: PureWindowsPath, *services: str) -> None:
+    """Remove the versions that nothing runs from, except `kept` and those that `services` start."""
+    folders = {kept}
+    for name in services:
+        there = host.services.read(name)
+        if there is not None and there.definition.command:
+            folders.add(PureWindowsPath(there.definition.command[0]).parent)
+    for folder in installed(host):
+        if folder not in folders and _is_stopped(host, folder):
+            with suppress(InUse, AccessDenied, NotFound):
+                remove_tree(host.files, folder)
