@@ -46,6 +46,7 @@ FUNCTIONS = (
     "SetNamedSecurityInfoW",
     "SetSecurityInfo",
     "StartServiceW",
+    "UpdateProcThreadAttribute",
     "WriteFile",
 )
 

@@ -431,6 +431,19 @@ def test_libraries_asked_for_by_name_alone_come_from_system32(machine: Node, exe
     assert [arguments for function, arguments in program if function == "SetDllDirectoryW"][-1] == "00000000"
 
 
+def test_the_program_gets_its_streams_and_no_other_handle(machine: Node) -> None:
+    handle_list, largest = "00020002", 3 * 8
+    result = machine.run(DOWNLOADED, "version", traced=True)
+    lists = [
+        words
+        for call in result.calls
+        if call.function == "UpdateProcThreadAttribute"
+        and (words := call.arguments.split(","))[2] == handle_list
+    ]
+    assert lists
+    assert all(0 < int(words[4], 16) <= largest for words in lists)
+
+
 def test_a_program_that_takes_no_care_would_have_loaded_one(node: Node) -> None:
     """The control for the test above: Python's own, beside a planted library that it wants."""
     for name in ("python.exe", "python313.dll", "vcruntime140.dll"):

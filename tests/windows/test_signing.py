@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,7 @@ from lab import means
 from lab.certificates import Authority
 from lab.services import State
 from releasing import signing
-from windows.exe import DOWNLOADED, INSTALLED, PROGRAM, SERVICE, folder_files, shipped
+from windows.exe import DIST, DOWNLOADED, INSTALLED, INTERNAL, PROGRAM, SERVICE, folder_files, shipped
 from windows.test_fetching import trust
 
 if TYPE_CHECKING:
@@ -89,6 +91,26 @@ def test_a_signed_release_is_vouched_for_and_installs_itself_as_it_is(
     refused = node.run(changed, "version")
     assert refused.code == 1
     assert "this file is damaged; fetch it again" in refused.err
+
+
+@pytest.mark.usefixtures("publishing")
+def test_a_release_signs_every_program_that_has_no_signature_yet(tmp_path: Path) -> None:
+    """Ours, and what packages bring: the Python Software Foundation and Microsoft have signed theirs."""
+    folder = tmp_path / "wmcb"
+    shutil.copytree(PROGRAM.parent, folder)
+    unsigned = {path.relative_to(folder).as_posix() for path in signing.unsigned_programs(folder)}
+    assert {"wmcb.exe", f"{INTERNAL}/wmcb-log.exe"} < unsigned
+    bill = json.loads((DIST / "wmcb.cdx.json").read_text())
+    of_packages = {
+        file["name"]
+        for part in bill["components"]
+        if str(part.get("purl", "")).startswith("pkg:pypi/")
+        for file in part.get("components", ())
+    }
+    assert unsigned - {"wmcb.exe", f"{INTERNAL}/wmcb-log.exe"} <= of_packages
+    for name in unsigned:
+        signing.sign(folder / name)
+    assert signing.unsigned_programs(folder) == []
 
 
 @pytest.mark.usefixtures("publishing")

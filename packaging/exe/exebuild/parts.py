@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import operator
 import os
 import platform
 import re
@@ -139,18 +140,14 @@ def _distributions(by_name: dict[str, list[str]]) -> Iterator[Part]:
             for file in sorted(distribution.files or ())
             if ".dist-info" in file.parts[0] and _LICENSE_FILE.match(file.name)
         ]
-        if not texts:
-            raise UnknownPart(f"{name} has no licence file: put its text into {LICENSES.name}")
-        about = distribution.metadata
+        ours = LICENSES / f"{name.lower()}.txt"
+        if not texts and not ours.exists():
+            raise UnknownPart(f"{name} has no licence file: put its text into {LICENSES.name}/{ours.name}")
+        text = "\n".join(texts) or ours.read_text("utf-8")
+        about, version = distribution.metadata, distribution.version
         named = next((about[key] for key in ("License-Expression", "License") if key in about), "as it says")
-        yield Part(
-            distribution.name,
-            distribution.version,
-            named.splitlines()[0],
-            tuple(by_name[name]),
-            "\n".join(texts),
-            package=f"pkg:pypi/{distribution.name.lower()}@{distribution.version}",
-        )
+        package = f"pkg:pypi/{name.lower()}@{version}"
+        yield Part(name, version, named.splitlines()[0], tuple(by_name[name]), text, package=package)
 
 
 def _listed_in_sboms(by: Part) -> Iterator[Part]:
@@ -187,7 +184,7 @@ def _brought(each: dict[str, Any], files: Mapping[str, Path], texts: Mapping[str
 
 def _version(place: Mapping[str, Any], license_text: str, file: Path) -> str:
     if "module" in place:
-        value = getattr(importlib.import_module(place["module"]), place["name"])
+        value = operator.attrgetter(place["name"])(importlib.import_module(place["module"]))
         text = str(value() if callable(value) else value)
         return re.sub(r"OpenSSL (\S+) .*", r"\1", text)
     if "license" in place:
