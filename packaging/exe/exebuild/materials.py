@@ -50,7 +50,8 @@ def bill(parts: Sequence[Part], commit: str, files: Mapping[str, bytes]) -> byte
 
 def _component(part: Part, untold: dict[str, bytes]) -> Component:
     """A file is told with the first part that has it: of those within its library that is the library's."""
-    places = [Occurrence(location=place) for place in part.files or (_PROGRAM,)]
+    # Those without a reference of their own would be sorted by chance.
+    places = [Occurrence(location=at, bom_ref=f"{part.name}:{at}") for at in part.files or (_PROGRAM,)]
     return _named(
         part,
         ComponentType.LIBRARY,
