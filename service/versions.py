@@ -64,6 +64,8 @@ def _is_stopped(host: Host, folder: PureWindowsPath) -> bool:
 def switch_path(host: Host, target: PureWindowsPath) -> None:
     """Put a version into the machine's Path where an older one has an entry, and into wmcb's record of it."""
     others = [folder for folder in installed(host) if folder != target]
+    if not others:
+        return
     keys = {PathEntry(folder).key for folder in others}
     with suppress(Busy, CannotBeSo), at_rest(host, lambda _: None) as is_at_rest:
         folder = StateFolder.of(host)

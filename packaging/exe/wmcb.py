@@ -22,10 +22,12 @@ def confine_libraries() -> None:
     """Load libraries that are asked for by a bare name from System32 alone, and show no message box.
 
     The loader has put its folder into the search order with SetDllDirectory, which child processes inherit.
+    AddDllDirectory, which they do not, lets Python's modules find there what they need beside System32.
     """
     kernel32 = ctypes.WinDLL("kernel32", winmode=_LOAD_LIBRARY_SEARCH_SYSTEM32)
     kernel32.SetDefaultDllDirectories(_LOAD_LIBRARY_SEARCH_SYSTEM32)
     kernel32.SetDllDirectoryW(None)
+    os.add_dll_directory(sys._MEIPASS)  # type: ignore[attr-defined]  # set by the loader
     kernel32.SetErrorMode(_SEM_FAILCRITICALERRORS | _SEM_NOOPENFILEERRORBOX)
 
 
@@ -33,7 +35,7 @@ def restore_environment() -> None:
     """Remove the loader's variables and folders from what child processes inherit."""
     for name in [name for name in os.environ if name.startswith("_PYI_")]:
         del os.environ[name]
-    own = sys._MEIPASS.lower()  # type: ignore[attr-defined]  # set by the loader
+    own = sys._MEIPASS.lower()  # type: ignore[attr-defined]
     path = os.environ.get("PATH", "")
     kept = [folder for folder in path.split(os.pathsep) if not folder.lower().startswith(own)]
     if len(kept) != path.count(os.pathsep) + 1:

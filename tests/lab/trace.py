@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # The functions whose calls are written down; all of them would be millions of lines.
 FUNCTIONS = (
+    "AddDllDirectory",
     "ChangeServiceConfig2W",
     "ChangeServiceConfigW",
     "ControlService",

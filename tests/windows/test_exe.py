@@ -417,7 +417,8 @@ BEFORE = re.compile(
 def test_libraries_asked_for_by_name_alone_come_from_system32(machine: Node, exe: str) -> None:
     """Whatever third-party code asks for later. And no process that is started inherits our folder."""
     result = machine.run(exe, "version", traced=True)
-    of_loading = ("SetDefaultDllDirectories", "SetDllDirectoryW", "LoadLibraryW", "LoadLibraryExW")
+    of_folders = ("SetDllDirectoryW", "AddDllDirectory")
+    of_loading = ("SetDefaultDllDirectories", "LoadLibraryW", "LoadLibraryExW", *of_folders)
     by_thread: dict[str, list[tuple[str, str]]] = {}
     for call in result.calls:
         if call.function in of_loading:
@@ -427,8 +428,12 @@ def test_libraries_asked_for_by_name_alone_come_from_system32(machine: Node, exe
     assert len(launchers) == (1 if exe == DOWNLOADED else 0), "a thread of each process loads libraries"
     assert all(calls[0] == system32 for calls in launchers)
     before = program[: program.index(system32)]
-    assert [each for each in before if each[0] != "SetDllDirectoryW" and not BEFORE.search(each[1])] == []
+    assert [each for each in before if each[0] not in of_folders and not BEFORE.search(each[1])] == []
     assert [arguments for function, arguments in program if function == "SetDllDirectoryW"][-1] == "00000000"
+    (added,) = [arguments for function, arguments in set(program) if function == "AddDllDirectory"]
+    assert added.endswith('\\\\_internal"'), (
+        "what a module in a folder of its own needs is found beside Python"
+    )
 
 
 def test_the_program_gets_its_streams_and_no_other_handle(machine: Node) -> None:
