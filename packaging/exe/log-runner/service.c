@@ -53,8 +53,8 @@ void be_service(void)
     if (!dispatch || !register_handler || !set_status || !dispatch(services)) {
         give_up(L"%1!.300s! is to be a service, and is none: error %2!u!", (DWORD_PTR)options.program, GetLastError());
     }
-    /* The dispatcher returns as soon as the service is told to have stopped, in the middle of run(): that one, in the
-     * service's thread, ends this process. */
+    /* The dispatcher returns as soon as the service reports that it has stopped, in the middle of run(): that one, in
+     * the service's thread, ends this process. */
     Sleep(INFINITE);
 }
 
