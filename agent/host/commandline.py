@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.command_lines import split
+from agent.host import winerror
 from agent.host.errors import BadName
 from agent.quoting import in_quotes
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["join", "quote", "split"]
 
-_INVALID_PARAMETER = 87
 _NEEDS_QUOTES = re.compile(r'[\x00-\x20"]')
 _BEFORE_QUOTE = re.compile(r'(?<!\\)(\\*)("|\Z)')
 
@@ -42,7 +42,9 @@ def quote(argument: str, *, always: bool = False) -> str:
 def _quoted_program(program: str) -> str:
     _refuse_nul(program)
     if '"' in program:
-        raise BadName("run", program, _INVALID_PARAMETER, "a program's path cannot contain a quote")
+        raise BadName(
+            "run", program, winerror.ERROR_INVALID_PARAMETER, "a program's path cannot contain a quote"
+        )
     # Unquoted, C:\Program Files\x.exe would be tried as C:\Program.exe first.
     return f'"{program}"' if not program or _NEEDS_QUOTES.search(program) else program
 
@@ -50,5 +52,8 @@ def _quoted_program(program: str) -> str:
 def _refuse_nul(argument: str) -> None:
     if "\0" in argument:
         raise BadName(
-            "run", in_quotes(argument), _INVALID_PARAMETER, "an argument cannot contain a NUL character"
+            "run",
+            in_quotes(argument),
+            winerror.ERROR_INVALID_PARAMETER,
+            "an argument cannot contain a NUL character",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.host import commandline
+from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
 from agent.host.variables import REFERENCE
 from agent.quoting import in_quotes
@@ -12,8 +12,6 @@ from agent.quoting import in_quotes
 if TYPE_CHECKING:
     from agent.host.port import InstalledService, ServiceDefinition
 
-_INVALID_PARAMETER = 87
-_INVALID_NAME = 123
 NO_PROGRAM = "put it there first, or name the one that is there"
 """What to do where a service's program is missing."""
 
@@ -36,7 +34,7 @@ _FIELDS = (
 def check_service_name(action: str, name: str) -> None:
     """Raises BadName for what the SCM could not take for a service's name."""
     if not 0 < len(name) <= _LONGEST_NAME or set(name) & {"/", "\\", "\0"}:
-        raise BadName(action, f"service {in_quotes(name[:_LONGEST_NAME])}", _INVALID_NAME)
+        raise BadName(action, f"service {in_quotes(name[:_LONGEST_NAME])}", winerror.ERROR_INVALID_NAME)
 
 
 def image_path(action: str, definition: ServiceDefinition) -> str:
@@ -48,7 +46,7 @@ def image_path(action: str, definition: ServiceDefinition) -> str:
     line = commandline.join(definition.command)
     if found := REFERENCE.search(line):
         advice = f"Windows takes {found[0]} for a variable and would put its value there"
-        raise BadCommand(action, f"service {definition.name}", _INVALID_PARAMETER, advice)
+        raise BadCommand(action, f"service {definition.name}", winerror.ERROR_INVALID_PARAMETER, advice)
     return line
 
 

@@ -6,6 +6,8 @@ these classes; the sandbox gives the codes that Windows would give.
 
 from __future__ import annotations
 
+from agent.host import winerror
+
 
 class HostError(Exception):
     """The machine refused or failed something. Shown to a person as one line."""
@@ -208,77 +210,78 @@ class SignerRevoked(BadSignature):
 
 
 _BY_CODE: dict[int, type[HostError]] = {
-    1: Unsupported,  # INVALID_FUNCTION
-    2: NotFound,  # FILE_NOT_FOUND
-    3: NotFound,  # PATH_NOT_FOUND
-    5: AccessDenied,
-    32: InUse,  # SHARING_VIOLATION
-    33: InUse,  # LOCK_VIOLATION
-    39: NoSpace,  # HANDLE_DISK_FULL
-    50: Unsupported,  # NOT_SUPPORTED
-    80: AlreadyExists,  # FILE_EXISTS
-    87: HostError,  # INVALID_PARAMETER is a fault of ours: no condition of the machine
-    112: NoSpace,  # DISK_FULL
-    120: Unsupported,  # CALL_NOT_IMPLEMENTED
-    123: BadName,  # INVALID_NAME
-    124: Unsupported,  # INVALID_LEVEL: Wine's SCM, for info levels that it lacks
-    126: Unsupported,  # MOD_NOT_FOUND: a DLL that comes with a feature of Windows
-    127: Unsupported,  # PROC_NOT_FOUND
-    145: NotEmpty,  # DIR_NOT_EMPTY
-    161: BadName,  # BAD_PATHNAME
-    183: AlreadyExists,
-    206: BadName,  # FILENAME_EXCED_RANGE
-    267: WrongKind,  # DIRECTORY: a file where a folder was meant
-    303: InUse,  # DELETE_PENDING
-    336: WrongKind,  # DIRECTORY_NOT_SUPPORTED: a folder where a file was meant
-    740: AccessDenied,  # ELEVATION_REQUIRED
-    1051: DependentsRunning,
-    1052: ServiceCannotAccept,  # INVALID_SERVICE_CONTROL
-    1053: TimedOut,  # SERVICE_REQUEST_TIMEOUT
-    1055: InUse,  # SERVICE_DATABASE_LOCKED
-    1056: ServiceAlreadyRunning,
-    1058: ServiceDisabled,
-    1060: NotFound,  # SERVICE_DOES_NOT_EXIST
-    1061: ServiceCannotAccept,
-    1062: ServiceNotRunning,
-    1063: NotAService,  # FAILED_SERVICE_CONTROLLER_CONNECT
-    1068: DependencyFailed,
-    1072: MarkedForDeletion,
-    1073: AlreadyExists,  # SERVICE_EXISTS
-    1075: DependencyFailed,  # SERVICE_DEPENDENCY_DELETED
-    1078: AlreadyExists,  # DUPLICATE_SERVICE_NAME: its display name is taken
-    1168: NotFound,  # ERROR_NOT_FOUND
-    1224: InUse,  # USER_MAPPED_FILE
-    1307: AccessDenied,  # INVALID_OWNER: only with a privilege may a file be given to others
-    1314: AccessDenied,  # PRIVILEGE_NOT_HELD
-    1722: ServiceNotRunning,  # RPC_S_SERVER_UNAVAILABLE
-    1753: ServiceNotRunning,  # EPT_S_NOT_REGISTERED: what listens for such calls is a service that is stopped
-    4390: WrongKind,  # NOT_A_REPARSE_POINT
-    4395: ReparsePoint,  # REPARSE_POINT_ENCOUNTERED
-    5010: AlreadyExists,  # OBJECT_ALREADY_EXISTS: a route
+    winerror.ERROR_INVALID_FUNCTION: Unsupported,
+    winerror.ERROR_FILE_NOT_FOUND: NotFound,
+    winerror.ERROR_PATH_NOT_FOUND: NotFound,
+    winerror.ERROR_ACCESS_DENIED: AccessDenied,
+    winerror.ERROR_SHARING_VIOLATION: InUse,
+    winerror.ERROR_LOCK_VIOLATION: InUse,
+    winerror.ERROR_HANDLE_DISK_FULL: NoSpace,
+    winerror.ERROR_NOT_SUPPORTED: Unsupported,
+    winerror.ERROR_FILE_EXISTS: AlreadyExists,
+    winerror.ERROR_INVALID_PARAMETER: HostError,  # a fault of ours: no condition of the machine
+    winerror.ERROR_DISK_FULL: NoSpace,
+    winerror.ERROR_CALL_NOT_IMPLEMENTED: Unsupported,
+    winerror.ERROR_INVALID_NAME: BadName,
+    winerror.ERROR_INVALID_LEVEL: Unsupported,  # Wine's SCM, for info levels that it lacks
+    winerror.ERROR_MOD_NOT_FOUND: Unsupported,  # a DLL that comes with a feature of Windows
+    winerror.ERROR_PROC_NOT_FOUND: Unsupported,
+    winerror.ERROR_DIR_NOT_EMPTY: NotEmpty,
+    winerror.ERROR_BAD_PATHNAME: BadName,
+    winerror.ERROR_ALREADY_EXISTS: AlreadyExists,
+    winerror.ERROR_FILENAME_EXCED_RANGE: BadName,
+    winerror.ERROR_DIRECTORY: WrongKind,  # a file where a folder was meant
+    winerror.ERROR_DELETE_PENDING: InUse,
+    winerror.ERROR_DIRECTORY_NOT_SUPPORTED: WrongKind,  # a folder where a file was meant
+    winerror.ERROR_ELEVATION_REQUIRED: AccessDenied,
+    winerror.ERROR_DEPENDENT_SERVICES_RUNNING: DependentsRunning,
+    winerror.ERROR_INVALID_SERVICE_CONTROL: ServiceCannotAccept,
+    winerror.ERROR_SERVICE_REQUEST_TIMEOUT: TimedOut,
+    winerror.ERROR_SERVICE_DATABASE_LOCKED: InUse,
+    winerror.ERROR_SERVICE_ALREADY_RUNNING: ServiceAlreadyRunning,
+    winerror.ERROR_SERVICE_DISABLED: ServiceDisabled,
+    winerror.ERROR_SERVICE_DOES_NOT_EXIST: NotFound,
+    winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL: ServiceCannotAccept,
+    winerror.ERROR_SERVICE_NOT_ACTIVE: ServiceNotRunning,
+    winerror.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: NotAService,
+    winerror.ERROR_SERVICE_DEPENDENCY_FAIL: DependencyFailed,
+    winerror.ERROR_SERVICE_MARKED_FOR_DELETE: MarkedForDeletion,
+    winerror.ERROR_SERVICE_EXISTS: AlreadyExists,
+    winerror.ERROR_SERVICE_DEPENDENCY_DELETED: DependencyFailed,
+    winerror.ERROR_DUPLICATE_SERVICE_NAME: AlreadyExists,  # its display name is taken
+    winerror.ERROR_NOT_FOUND: NotFound,
+    winerror.ERROR_USER_MAPPED_FILE: InUse,
+    winerror.ERROR_INVALID_OWNER: AccessDenied,  # only with a privilege may a file be given to others
+    winerror.ERROR_PRIVILEGE_NOT_HELD: AccessDenied,
+    winerror.RPC_S_SERVER_UNAVAILABLE: ServiceNotRunning,
+    winerror.EPT_S_NOT_REGISTERED: ServiceNotRunning,  # what listens for such calls is a stopped service
+    winerror.ERROR_TIMEOUT: TimedOut,
+    winerror.ERROR_NOT_A_REPARSE_POINT: WrongKind,
+    winerror.ERROR_REPARSE_POINT_ENCOUNTERED: ReparsePoint,
+    winerror.ERROR_OBJECT_ALREADY_EXISTS: AlreadyExists,  # a route
     0x800106BA: ServiceNotRunning,  # Microsoft Defender's own, of its service
-    0x80041002: NotFound,  # WBEM_E_NOT_FOUND
-    0x80041003: AccessDenied,  # WBEM_E_ACCESS_DENIED
-    0x8004100E: NotInstalled,  # WBEM_E_INVALID_NAMESPACE
-    0x80041010: NotInstalled,  # WBEM_E_INVALID_CLASS
-    0x80041013: NotInstalled,  # WBEM_E_PROVIDER_LOAD_FAILURE
-    0x800F080C: NotFound,  # DISMAPI_E_UNKNOWN_FEATURE
-    0x803B0001: NotFound,  # HCN_E_NETWORK_NOT_FOUND
-    0x803B0002: NotFound,  # HCN_E_ENDPOINT_NOT_FOUND
-    0x803B0010: AlreadyExists,  # HCN_E_NETWORK_ALREADY_EXISTS
-    0x800B0001: NotSigned,  # TRUST_E_PROVIDER_UNKNOWN: a kind of file that has no signatures
-    0x800B0003: NotSigned,  # TRUST_E_SUBJECT_FORM_UNKNOWN
-    0x800B0004: BadSignature,  # TRUST_E_SUBJECT_NOT_TRUSTED
-    0x800B0100: NotSigned,  # TRUST_E_NOSIGNATURE
-    0x800B0101: SignerExpired,  # CERT_E_EXPIRED
-    0x800B0109: UntrustedSigner,  # CERT_E_UNTRUSTEDROOT
-    0x800B010A: UntrustedSigner,  # CERT_E_CHAINING
-    0x800B010C: SignerRevoked,  # CERT_E_REVOKED
-    0x800B0110: BadSignature,  # CERT_E_WRONG_USAGE
-    0x800B0111: SignerRevoked,  # TRUST_E_EXPLICIT_DISTRUST
-    0x80092004: NotFound,  # CRYPT_E_NOT_FOUND
-    0x80096010: AlteredSinceSigned,  # TRUST_E_BAD_DIGEST
-    0x80092003: NotSigned,  # CRYPT_E_FILE_ERROR, of what is open: too short for a program
+    winerror.WBEM_E_NOT_FOUND: NotFound,
+    winerror.WBEM_E_ACCESS_DENIED: AccessDenied,
+    winerror.WBEM_E_INVALID_NAMESPACE: NotInstalled,
+    winerror.WBEM_E_INVALID_CLASS: NotInstalled,
+    winerror.WBEM_E_PROVIDER_LOAD_FAILURE: NotInstalled,
+    winerror.DISMAPI_E_UNKNOWN_FEATURE: NotFound,
+    winerror.HCN_E_NETWORK_NOT_FOUND: NotFound,
+    winerror.HCN_E_ENDPOINT_NOT_FOUND: NotFound,
+    winerror.HCN_E_NETWORK_ALREADY_EXISTS: AlreadyExists,
+    winerror.TRUST_E_PROVIDER_UNKNOWN: NotSigned,  # a kind of file that has no signatures
+    winerror.TRUST_E_SUBJECT_FORM_UNKNOWN: NotSigned,
+    winerror.TRUST_E_SUBJECT_NOT_TRUSTED: BadSignature,
+    winerror.TRUST_E_NOSIGNATURE: NotSigned,
+    winerror.CERT_E_EXPIRED: SignerExpired,
+    winerror.CERT_E_UNTRUSTEDROOT: UntrustedSigner,
+    winerror.CERT_E_CHAINING: UntrustedSigner,
+    winerror.CERT_E_REVOKED: SignerRevoked,
+    winerror.CERT_E_WRONG_USAGE: BadSignature,
+    winerror.TRUST_E_EXPLICIT_DISTRUST: SignerRevoked,
+    winerror.CRYPT_E_NOT_FOUND: NotFound,
+    winerror.TRUST_E_BAD_DIGEST: AlteredSinceSigned,
+    winerror.CRYPT_E_FILE_ERROR: NotSigned,  # of what is open: too short for a program
 }
 
 

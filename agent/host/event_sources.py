@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
 from agent.quoting import in_quotes
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 _SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
 _ERROR_WARNING_INFORMATION = 7
-_INVALID_NAME = 123
 
 MESSAGE_FILE = "EventMessageFile"
 LONGEST_TEXT = 31_000
@@ -24,7 +24,7 @@ LONGEST_TEXT = 31_000
 def source_key(source: str) -> str:
     """The source's key in the registry."""
     if not source or "\\" in source:
-        raise BadName("use", f"event source {in_quotes(source)}", _INVALID_NAME)
+        raise BadName("use", f"event source {in_quotes(source)}", winerror.ERROR_INVALID_NAME)
     return f"{_SOURCES}\\{source}"
 
 

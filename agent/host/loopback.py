@@ -13,20 +13,19 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
+from agent.host import winerror
 from agent.host.errors import BadName, HostError, NoAnswer, TimedOut
 
 if TYPE_CHECKING:
     import socket
 
 _ADDRESS = "127.0.0.1"
-_BAD_PATH = 161
-_INVALID_DATA = 13
-_NO_CONNECTION = 10051
-_RESET = 10054
-_TIMED_OUT = 10060
-_REFUSED = 10061
-_CODES = {errno.ECONNREFUSED: _REFUSED, errno.ECONNRESET: _RESET, errno.EPIPE: _RESET}
-_NO_ANSWER = {_REFUSED, _RESET, 10053}
+_CODES = {
+    errno.ECONNREFUSED: winerror.WSAECONNREFUSED,
+    errno.ECONNRESET: winerror.WSAECONNRESET,
+    errno.EPIPE: winerror.WSAECONNRESET,
+}
+_NO_ANSWER = {winerror.WSAECONNREFUSED, winerror.WSAECONNRESET, 10053}
 
 _PATH = re.compile(r"/[!-~]*")
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})[ \r\n]")
@@ -39,14 +38,21 @@ class HttpLoopback:
     def get(self, port: int, path: str, seconds: float) -> int:
         subject = f"http://{_ADDRESS}:{port}{path}"
         if not _PATH.fullmatch(path):
-            raise BadName("ask", subject, _BAD_PATH, "give a path that begins with a slash and has no blanks")
+            raise BadName(
+                "ask",
+                subject,
+                winerror.ERROR_BAD_PATHNAME,
+                "give a path that begins with a slash and has no blanks",
+            )
         try:
             return _status(subject, _answer(port, path, time.monotonic() + seconds))
         except TimeoutError as failure:
             advice = f"there was no answer within {in_seconds(seconds)}"
-            raise TimedOut("ask", subject, _TIMED_OUT, advice) from failure
+            raise TimedOut("ask", subject, winerror.WSAETIMEDOUT, advice) from failure
         except OSError as failure:
-            code = getattr(failure, "winerror", None) or _CODES.get(failure.errno or 0, _NO_CONNECTION)
+            code = getattr(failure, "winerror", None) or _CODES.get(
+                failure.errno or 0, winerror.WSAENETUNREACH
+            )
             raise (NoAnswer if code in _NO_ANSWER else HostError)("ask", subject, code) from failure
 
 
@@ -79,5 +85,9 @@ def _limit(connection: socket.socket, deadline: float) -> None:
 def _status(subject: str, answer: bytes) -> int:
     if found := _STATUS_LINE.match(answer):
         return int(found[1])
-    code, advice = (_INVALID_DATA, "what it says is not HTTP") if answer else (_RESET, "it hung up")
+    code, advice = (
+        (winerror.ERROR_INVALID_DATA, "what it says is not HTTP")
+        if answer
+        else (winerror.WSAECONNRESET, "it hung up")
+    )
     raise NoAnswer("ask", subject, code, advice)

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import BadName
 from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from pathlib import PureWindowsPath
 
-_INVALID_NAME = 123
-_BAD_PATH = 161
-_TOO_LONG = 206
 
 _LONGEST_ELEMENT = 255
 _LONGEST_PATH = 32_000
@@ -30,14 +28,19 @@ _DEVICE = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[1-9¹²³]|CONIN\$|CONOUT\$)\s
 def check_path(action: str, path: PureWindowsPath) -> None:
     """Raises BadName, whose text says what `action` was refused and why."""
     if not re.fullmatch(r"[A-Za-z]:", path.drive) or not path.root:
-        raise BadName(action, str(path), _BAD_PATH, "give a whole path with its drive, such as C:\\k")
+        raise BadName(
+            action, str(path), winerror.ERROR_BAD_PATHNAME, "give a whole path with its drive, such as C:\\k"
+        )
     if _units(str(path)) > _LONGEST_PATH:
         raise BadName(
-            action, str(path)[:60] + "...", _TOO_LONG, f"it is longer than {_LONGEST_PATH} characters"
+            action,
+            str(path)[:60] + "...",
+            winerror.ERROR_FILENAME_EXCED_RANGE,
+            f"it is longer than {_LONGEST_PATH} characters",
         )
     for element in path.parts[1:]:
         if fault := _fault(element):
-            raise BadName(action, str(path), _INVALID_NAME, f"{in_quotes(element)} {fault}")
+            raise BadName(action, str(path), winerror.ERROR_INVALID_NAME, f"{in_quotes(element)} {fault}")
 
 
 def check_pipe(name: str) -> None:
@@ -46,7 +49,7 @@ def check_pipe(name: str) -> None:
         raise BadName(
             "look for",
             f"pipe {in_quotes(name)}",
-            _INVALID_NAME,
+            winerror.ERROR_INVALID_NAME,
             "give its name without what stands before it",
         )
 

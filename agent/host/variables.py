@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind
 from agent.quoting import in_quotes
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 """Where Windows keeps them."""
 
-_INVALID_NAME = 123
 
 REFERENCE = re.compile("%([^%=]+)%")
 """In a text that Windows expands it becomes the value of the variable of that name, if there is one."""
@@ -34,5 +34,5 @@ def kind_of(value: str) -> RegistryKind:
 def check_name(name: str) -> str:
     """The name. Raises BadName for what no variable can be called."""
     if not name or "=" in name or "\0" in name:
-        raise BadName("use", f"environment variable {in_quotes(name)}", _INVALID_NAME)
+        raise BadName("use", f"environment variable {in_quotes(name)}", winerror.ERROR_INVALID_NAME)
     return name

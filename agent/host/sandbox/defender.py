@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import NotFound, host_error
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "defender.json"
-_NOT_FOUND = 0x8004_1002
 
 
 class SandboxDefender:
@@ -40,7 +40,7 @@ class SandboxDefender:
             _check(document, "take back", subject)
             place = _place(document, what, path)
             if place is None:
-                raise NotFound("take back", subject, _NOT_FOUND)
+                raise NotFound("take back", subject, winerror.WBEM_E_NOT_FOUND)
             if not document.get("swallows"):
                 del document[what][place]
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.errors import NotFound
 from agent.host.names import check_pipe
 from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import Document, State
 
 _DOCUMENT = "facts.json"
-_FILE_NOT_FOUND = 2
 
 # Each may be given in facts.json under the same name; so may `disk`, `listening_ports` and `answers`, which
 # has for each port the status that is answered there.
@@ -67,7 +67,7 @@ class SandboxFacts:
 
     def disk(self, path: PureWindowsPath) -> DiskSpace:
         if path.drive.upper() != "C:":
-            raise NotFound("ask for the space on the disk of", str(path), _FILE_NOT_FOUND)
+            raise NotFound("ask for the space on the disk of", str(path), winerror.ERROR_FILE_NOT_FOUND)
         if given := self._state.read(_DOCUMENT).get("disk"):
             return DiskSpace(**given)
         usage = shutil.disk_usage(self._state.directory)

@@ -6,12 +6,12 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import host_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_GENERAL_FAILURE = 31
 
 _CODES = {
     errno.ENOENT: 2,
@@ -39,4 +39,4 @@ def telling(action: str, subject: object) -> Iterator[None]:
     except OSError as failure:
         known = getattr(failure, "winerror", None) or _CODES.get(failure.errno or 0)
         advice = "" if known else str(failure)
-        raise host_error(action, str(subject), known or _GENERAL_FAILURE, advice) from failure
+        raise host_error(action, str(subject), known or winerror.ERROR_GEN_FAILURE, advice) from failure

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import FeatureState
 
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "features.json"
-_UNKNOWN = 0x800F_080C
 _PARENT_IS_OFF = 0xC004_000D
-_NO_FILES = 0x800F_081F
 
 _ON, _OFF = FeatureState.ENABLED.name, FeatureState.DISABLED.name
 _AT_INSTALLATION: dict[str, dict[str, Any]] = {
@@ -50,7 +49,7 @@ class SandboxFeatures:
                 if each != chain[0] and not with_parents and not _is_on(features[each]):
                     raise host_error("enable", f"Windows feature {name}", _PARENT_IS_OFF)
                 if features[each]["state"] == FeatureState.REMOVED.name:
-                    raise host_error("enable", f"Windows feature {name}", _NO_FILES)
+                    raise host_error("enable", f"Windows feature {name}", winerror.CBS_E_SOURCE_MISSING)
                 _turn(features[each], FeatureState.ENABLED, FeatureState.ENABLE_PENDING)
             document.update(features)
             return any(features[each]["state"] == FeatureState.ENABLE_PENDING.name for each in chain)
@@ -89,7 +88,7 @@ def _key(features: Document, name: str) -> str | None:
 def _known(features: Document, action: str, name: str) -> str:
     key = _key(features, name)
     if key is None:
-        raise NotFound(action, f"Windows feature {name}", _UNKNOWN)
+        raise NotFound(action, f"Windows feature {name}", winerror.DISMAPI_E_UNKNOWN_FEATURE)
     if code := features[key].get("refuses"):
         raise host_error(action, f"Windows feature {name}", code)
     return key

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+from agent.host import winerror
 from agent.host.errors import NotFound
 from agent.host.port import FileChange, KeyChange, RoutingChange
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.registry import SandboxRegistry
 
 _POLL_SECONDS = 0.05
-_FILE_NOT_FOUND = 2
 
 _Look = tuple[int, int, int, int]
 
@@ -83,7 +83,7 @@ class JointWatch:
         self._keys = {key: self._held(key) for key in keys}
         for key, held in self._keys.items():
             if held is None:
-                raise NotFound("watch", f"registry key {key}", _FILE_NOT_FOUND)
+                raise NotFound("watch", f"registry key {key}", winerror.ERROR_FILE_NOT_FOUND)
         self._watches = {folder.path: FileWatch(folder, recursive=False) for folder in folders}
         self._files = {folder.path: folder.file for folder in folders}
         self._routing = routing

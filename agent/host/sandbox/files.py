@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
@@ -32,13 +33,6 @@ if TYPE_CHECKING:
 
 _ASK = "ask for the protection of"
 _BLOCK = 1 << 20
-_FILE_NOT_FOUND = 2
-_ACCESS_DENIED = 5
-_ALREADY_EXISTS = 183
-_DIR_NOT_EMPTY = 145
-_DIRECTORY = 267
-_DIRECTORY_NOT_SUPPORTED = 336
-_NOT_A_LINK = 4390
 
 
 class SandboxFiles:
@@ -94,7 +88,9 @@ class SandboxFiles:
     def link_target(self, path: PureWindowsPath) -> PureWindowsPath:
         place = self._drive.locate("read the link", path)
         if not place.is_link:
-            code = _FILE_NOT_FOUND if place.state is None else _NOT_A_LINK
+            code = (
+                winerror.ERROR_FILE_NOT_FOUND if place.state is None else winerror.ERROR_NOT_A_REPARSE_POINT
+            )
             raise host_error("read the link", str(path), code)
         target = os.readlink(place.file)  # noqa: PTH115 - it may be a path of Windows
         inside = self._drive.path_of(target) if os.path.isabs(target) else None  # noqa: PTH117
@@ -140,7 +136,7 @@ class SandboxFiles:
     def make_directory(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None:
         place = self._drive.locate("create", path)
         if place.state is not None or place.folder is None:
-            raise AlreadyExists("create", str(path), _ALREADY_EXISTS)
+            raise AlreadyExists("create", str(path), winerror.ERROR_ALREADY_EXISTS)
         self._access.require("create", place.folder, ADD_FOLDER)
         self._descriptors.expect(place, descriptor)
         mode = self._descriptors.mode(descriptor)
@@ -179,7 +175,7 @@ class SandboxFiles:
         self._access.require("append to", place, APPEND_DATA)
         if not place.state.st_mode & 0o200:
             # This system would let its superuser.
-            raise AccessDenied("append to", str(path), _ACCESS_DENIED, "it is marked read-only")
+            raise AccessDenied("append to", str(path), winerror.ERROR_ACCESS_DENIED, "it is marked read-only")
         with held.opened("append to", place, os.O_WRONLY | os.O_APPEND) as opened:
             self._add(opened, content)
 
@@ -201,7 +197,7 @@ class SandboxFiles:
     ) -> bool:
         place = self._drive.locate("move", path)
         if place.state is None:
-            raise host_error("move", str(path), _FILE_NOT_FOUND)
+            raise host_error("move", str(path), winerror.ERROR_FILE_NOT_FOUND)
         if self._descriptors.of(place).owner in (None, *owners):
             return False
         if place.is_link:
@@ -216,7 +212,7 @@ class SandboxFiles:
     def _move_link(self, place: Place, target: PureWindowsPath) -> None:
         free = self._drive.locate("move", target)
         if free.state is not None:
-            raise AlreadyExists("move", f"{place} to {target}", _ALREADY_EXISTS)
+            raise AlreadyExists("move", f"{place} to {target}", winerror.ERROR_ALREADY_EXISTS)
         with telling("move", place.path):
             os.rename(place.file, free.file)  # noqa: PTH104
 
@@ -235,7 +231,7 @@ class SandboxFiles:
                 os.rmdir(place.file)  # noqa: PTH106
         except AlreadyExists as failure:
             # What some systems say of a folder that isn't empty.
-            raise NotEmpty("remove", str(path), _DIR_NOT_EMPTY) from failure
+            raise NotEmpty("remove", str(path), winerror.ERROR_DIR_NOT_EMPTY) from failure
         self._descriptors.forget(place)
 
     def remove_at_reboot(self, path: PureWindowsPath) -> None:
@@ -283,14 +279,14 @@ class SandboxFiles:
     def _readable(self, path: PureWindowsPath) -> Place:
         place = self._drive.existing("read", path)
         if place.is_folder:
-            raise WrongKind("read", str(path), _DIRECTORY_NOT_SUPPORTED)
+            raise WrongKind("read", str(path), winerror.ERROR_DIRECTORY_NOT_SUPPORTED)
         self._access.require("read", place, READ_DATA)
         return place
 
     def _folder(self, action: str, path: PureWindowsPath) -> Place:
         place = self._drive.existing(action, path)
         if not place.is_folder:
-            raise WrongKind(action, str(path), _DIRECTORY)
+            raise WrongKind(action, str(path), winerror.ERROR_DIRECTORY)
         return place
 
 

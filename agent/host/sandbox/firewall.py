@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agent.host import firewall_lists
+from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import FirewallRuleDefinition
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "firewall.json"
-_NOT_FOUND = 2
 _LISTS = ("local_ports", "remote_ports", "local_addresses", "remote_addresses", "profiles")
 
 
@@ -64,7 +63,9 @@ def _of_group(rules: Sequence[Document], name: str, group: str) -> Document:
     for each in rules:
         if each["name"].lower() == name.lower() and each.get("group", "") == group:
             return each
-    raise NotFound("find", f"firewall rule {name} of group {group or '(none)'}", _NOT_FOUND)
+    raise NotFound(
+        "find", f"firewall rule {name} of group {group or '(none)'}", winerror.ERROR_FILE_NOT_FOUND
+    )
 
 
 def _entry(rule: FirewallRuleDefinition) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import NoAnswer
 from agent.host.loopback import HttpLoopback
 from agent.host.port import ServiceState
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.service_document import ServiceDocument
 
 _OK = 200
-_REFUSED = 10061
 
 
 class SandboxLoopback:
@@ -35,7 +35,7 @@ class SandboxLoopback:
         try:
             if self._run_services:
                 return HttpLoopback().get(port, path, seconds)
-            raise NoAnswer("ask", f"port {port}", _REFUSED, "no service of the sandbox runs")
+            raise NoAnswer("ask", f"port {port}", winerror.WSAECONNREFUSED, "no service of the sandbox runs")
         except NoAnswer:
             if self._only_recorded():
                 return _OK

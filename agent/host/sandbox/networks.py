@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.host import hcn_documents
+from agent.host import hcn_documents, winerror
 from agent.host.errors import host_error
 
 if TYPE_CHECKING:
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 DOCUMENT = "networks.json"
 _NETWORKS, _ENDPOINTS, _LOAD_BALANCERS = "networks", "endpoints", "load_balancers"
 
-_NETWORK_NOT_FOUND = 0x803B0001
-_ENDPOINT_NOT_FOUND = 0x803B0002
-_NETWORK_ALREADY_EXISTS = 0x803B0010
-_ALREADY_ATTACHED = 0x803B0014
-_HAS_REFERENCES = 0x803B002C
-_NOT_FOUND = 1168
 
 _ATTACHED = "HostComputeNamespace"
 _HOST = "0d4e8a6b-6f0a-4f7e-9d0c-2a3a61b0b001"
@@ -47,7 +41,7 @@ class SandboxNetworks:
         with self._state.changing(DOCUMENT) as document:
             networks = document.setdefault(_NETWORKS, {})
             if network.id in networks or network.name in [each["Name"] for each in networks.values()]:
-                raise host_error("create", f"network {network.name}", _NETWORK_ALREADY_EXISTS)
+                raise host_error("create", f"network {network.name}", winerror.HCN_E_NETWORK_ALREADY_EXISTS)
             networks[network.id] = hcn_documents.of_network(network)
 
     def delete(self, network: str) -> None:
@@ -55,33 +49,35 @@ class SandboxNetworks:
             endpoints = document.get(_ENDPOINTS, {})
             its = {key for key, each in endpoints.items() if each["HostComputeNetwork"] == network}
             if any(its.intersection(each) for each in _references(document)):
-                raise host_error("delete", f"network {network}", _HAS_REFERENCES)
-            _remove(document, _NETWORKS, network, "network", _NETWORK_NOT_FOUND)
+                raise host_error("delete", f"network {network}", winerror.HCN_E_ENTITY_HAS_REFERENCES)
+            _remove(document, _NETWORKS, network, "network", winerror.HCN_E_NETWORK_NOT_FOUND)
             for each in its:
                 del endpoints[each]
 
     def create_endpoint(self, endpoint: NetworkEndpoint) -> None:
         with self._state.changing(DOCUMENT) as document:
             if endpoint.network not in document.get(_NETWORKS, {}):
-                raise host_error("create", f"network endpoint {endpoint.name}", _NETWORK_NOT_FOUND)
+                raise host_error(
+                    "create", f"network endpoint {endpoint.name}", winerror.HCN_E_NETWORK_NOT_FOUND
+                )
             document.setdefault(_ENDPOINTS, {})[endpoint.id] = hcn_documents.of_endpoint(endpoint)
 
     def attach(self, endpoint: str) -> None:
         with self._state.changing(DOCUMENT) as document:
             subject = f"network endpoint {endpoint}"
             if endpoint not in document.get(_ENDPOINTS, {}):
-                raise host_error("attach to this machine", subject, _ENDPOINT_NOT_FOUND)
+                raise host_error("attach to this machine", subject, winerror.HCN_E_ENDPOINT_NOT_FOUND)
             if _ATTACHED in document[_ENDPOINTS][endpoint]:
-                raise host_error("attach to this machine", subject, _ALREADY_ATTACHED)
+                raise host_error("attach to this machine", subject, winerror.HCN_E_ENDPOINT_ALREADY_ATTACHED)
             document[_ENDPOINTS][endpoint][_ATTACHED] = _HOST
 
     def delete_endpoint(self, endpoint: str) -> None:
         with self._state.changing(DOCUMENT) as document:
-            _remove(document, _ENDPOINTS, endpoint, "network endpoint", _ENDPOINT_NOT_FOUND)
+            _remove(document, _ENDPOINTS, endpoint, "network endpoint", winerror.HCN_E_ENDPOINT_NOT_FOUND)
 
     def delete_load_balancer(self, load_balancer: str) -> None:
         with self._state.changing(DOCUMENT) as document:
-            _remove(document, _LOAD_BALANCERS, load_balancer, "load balancer", _NOT_FOUND)
+            _remove(document, _LOAD_BALANCERS, load_balancer, "load balancer", winerror.ERROR_NOT_FOUND)
 
     def reboot(self) -> None:
         """Networks and endpoints stay, attached to nothing any more; what a proxy told of is forgotten."""

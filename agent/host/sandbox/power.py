@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import HostError, WrongKind, host_error
 from agent.host.pending_moves import PREFIX, pending_moves
 from agent.host.port import RegistryKind, RegistryValue
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 POWER = "power.json"
 
-_SHUTDOWN_IN_PROGRESS = 1115
-
 
 class SandboxPower:
     def __init__(self, state: State, registry: SandboxRegistry, facts: SandboxFacts) -> None:
@@ -37,7 +36,7 @@ class SandboxPower:
     def reboot(self, reason: str, seconds: int) -> None:
         with self._state.changing(POWER) as document:
             if "asked" in document:
-                raise host_error("reboot", "the machine", _SHUTDOWN_IN_PROGRESS)
+                raise host_error("reboot", "the machine", winerror.ERROR_SHUTDOWN_IN_PROGRESS)
             document["asked"] = {"reason": reason, "seconds": seconds, "at": time.time()}
 
     def rename(self, name: str) -> None:

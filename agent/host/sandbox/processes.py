@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
-from agent.host import commandline
+from agent.host import commandline, winerror
 from agent.host.errors import AccessDenied, BadName, NotFound, TimedOut, WrongKind
 from agent.host.port import Completed, ProcessInfo
 from agent.host.sandbox import held
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.service_document import ServiceDocument
     from agent.host.sandbox.state import State
 
-_ACCESS_DENIED = 5
-_INVALID_PARAMETER = 87
-_BAD_PATH = 161
-_DIRECTORY_NOT_SUPPORTED = 336
-_TIMEOUT = 1460
 _WINDOWS = "Windows"
 
 
@@ -72,7 +67,9 @@ class SandboxProcesses:
             try:
                 exit_code = process.wait(seconds)
             except subprocess.TimeoutExpired as failure:
-                raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} s") from failure
+                raise TimedOut(
+                    "run", program, winerror.ERROR_TIMEOUT, f"it was ended after {seconds:g} s"
+                ) from failure
             finally:
                 _end_all(process)
             return Completed(exit_code, _first(output, limit), _first(errors, limit))
@@ -100,7 +97,9 @@ class SandboxProcesses:
                 return process.wait(seconds)
             except subprocess.TimeoutExpired as failure:
                 _end_all(process)
-                raise TimedOut("run", program, _TIMEOUT, f"it was ended after {seconds:g} s") from failure
+                raise TimedOut(
+                    "run", program, winerror.ERROR_TIMEOUT, f"it was ended after {seconds:g} s"
+                ) from failure
             except BaseException:
                 _end_all(process)
                 raise
@@ -111,9 +110,11 @@ class SandboxProcesses:
             # Only a parent is told the exit code; of a service's program the sandbox keeps it.
             codes = (_wait(pid, seconds), self._services.exit_code(pid))
         except TimeoutError as failure:
-            raise TimedOut("wait for", subject, _TIMEOUT, f"it still runs after {seconds:g} s") from failure
+            raise TimedOut(
+                "wait for", subject, winerror.ERROR_TIMEOUT, f"it still runs after {seconds:g} s"
+            ) from failure
         except ProcessLookupError as failure:
-            raise NotFound("wait for", subject, _INVALID_PARAMETER) from failure
+            raise NotFound("wait for", subject, winerror.ERROR_INVALID_PARAMETER) from failure
         return next((code for code in codes if code is not None), 0)
 
     def end(self, pid: int) -> None:
@@ -122,9 +123,9 @@ class SandboxProcesses:
         try:
             psutil.Process(pid).kill()
         except psutil.NoSuchProcess as failure:
-            raise NotFound("end", f"process {pid}", _INVALID_PARAMETER) from failure
+            raise NotFound("end", f"process {pid}", winerror.ERROR_INVALID_PARAMETER) from failure
         except psutil.AccessDenied as failure:
-            raise AccessDenied("end", f"process {pid}", _ACCESS_DENIED) from failure
+            raise AccessDenied("end", f"process {pid}", winerror.ERROR_ACCESS_DENIED) from failure
 
     def started_at(self, pid: int) -> float:
         import psutil
@@ -132,7 +133,7 @@ class SandboxProcesses:
         try:
             return float(psutil.Process(pid).create_time())
         except psutil.NoSuchProcess as failure:
-            raise NotFound("look at", f"process {pid}", _INVALID_PARAMETER) from failure
+            raise NotFound("look at", f"process {pid}", winerror.ERROR_INVALID_PARAMETER) from failure
 
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         return self._state.exclusive(f"exclusive-{name}")
@@ -151,7 +152,7 @@ class SandboxProcesses:
     def _file_at(self, action: str, path: PureWindowsPath) -> Place:
         place = self._drive.existing(action, path)
         if place.is_folder:
-            raise WrongKind(action, str(path), _DIRECTORY_NOT_SUPPORTED)
+            raise WrongKind(action, str(path), winerror.ERROR_DIRECTORY_NOT_SUPPORTED)
         return place
 
     def _is_for_windows(self, program: str) -> bool:
@@ -170,9 +171,9 @@ def _check(command: Sequence[str]) -> None:
     program = command[0]
     path = PureWindowsPath(program)
     if not (path.is_absolute() if path.drive else pathlib.Path(program).is_absolute()):
-        raise BadName("run", program, _BAD_PATH, "give its whole path")
+        raise BadName("run", program, winerror.ERROR_BAD_PATHNAME, "give its whole path")
     if path.suffix.lower() in (".bat", ".cmd"):
-        raise BadName("run", program, _BAD_PATH, "run cmd.exe with it as an argument")
+        raise BadName("run", program, winerror.ERROR_BAD_PATHNAME, "run cmd.exe with it as an argument")
     commandline.join(command)
 
 

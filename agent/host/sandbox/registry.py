@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.errors import BadName, NotEmpty, NotFound
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.places import name_key
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import Document, State
 
 _DOCUMENT = "registry.json"
-_FILE_NOT_FOUND = 2
-_BAD_PATH = 161
-_NOT_EMPTY = 145
 
 
 class SandboxRegistry:
@@ -55,13 +53,13 @@ class SandboxRegistry:
         with self._state.changing(_DOCUMENT) as document:
             found = _existing(document, "remove a value of", key)
             if found["values"].pop(name_key(name), None) is None:
-                raise NotFound("remove", f"value {name} of registry key {key}", _FILE_NOT_FOUND)
+                raise NotFound("remove", f"value {name} of registry key {key}", winerror.ERROR_FILE_NOT_FOUND)
 
     def remove_empty_key(self, key: str) -> None:
         with self._state.changing(_DOCUMENT) as document:
             found = _existing(document, "remove", key)
             if found["values"] or any(path.startswith(_key(key) + "\\") for path in document):
-                raise NotEmpty("remove", f"registry key {key}", _NOT_EMPTY)
+                raise NotEmpty("remove", f"registry key {key}", winerror.ERROR_DIR_NOT_EMPTY)
             del document[_key(key)]
 
     def remove_key(self, key: str) -> None:
@@ -84,7 +82,7 @@ def _make(document: Document, key: str) -> None:
 def _existing(document: Document, action: str, key: str) -> Any:
     found = document.get(_key(key))
     if found is None:
-        raise NotFound(action, f"registry key {key}", _FILE_NOT_FOUND)
+        raise NotFound(action, f"registry key {key}", winerror.ERROR_FILE_NOT_FOUND)
     return found
 
 
@@ -95,7 +93,10 @@ def _key(key: str) -> str:
 def _checked(key: str) -> str:
     if not key.strip("\\") or key.startswith("\\"):
         raise BadName(
-            "use", f"registry key {in_quotes(key)}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE"
+            "use",
+            f"registry key {in_quotes(key)}",
+            winerror.ERROR_BAD_PATHNAME,
+            "give it without HKEY_LOCAL_MACHINE",
         )
     return key
 

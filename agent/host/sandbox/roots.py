@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.certificates import load_der
 from agent.hashing import thumbprint
+from agent.host import winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import ROOT_CERTIFICATES, RegistryKind, RegistryValue
 
@@ -18,9 +19,6 @@ _ELEMENT = struct.Struct("<III")
 """Which property, one, and how many bytes follow."""
 _ENCODED = 32
 """CERT_CERT_PROP_ID: the certificate itself."""
-_NOT_FOUND = 0x8009_2004
-_BAD_TAG = 0x8009_310B
-"""CRYPT_E_ASN1_BADTAG: what is added is no certificate."""
 
 
 class SandboxRoots:
@@ -41,14 +39,16 @@ class SandboxRoots:
         try:
             load_der(encoded)
         except ValueError:
-            raise host_error("add", f"root certificate {thumbprint(encoded)}", _BAD_TAG) from None
+            raise host_error(
+                "add", f"root certificate {thumbprint(encoded)}", winerror.CRYPT_E_ASN1_BADTAG
+            ) from None
         blob = _ELEMENT.pack(_ENCODED, 1, len(encoded)) + encoded
         value = RegistryValue(RegistryKind.BINARY, blob)
         self._registry.write(_key(thumbprint(encoded)), _BLOB, value)
 
     def remove(self, thumbprint: str) -> None:
         if self.read(thumbprint) is None:
-            raise NotFound("remove", f"root certificate {thumbprint}", _NOT_FOUND)
+            raise NotFound("remove", f"root certificate {thumbprint}", winerror.CRYPT_E_NOT_FOUND)
         self._registry.remove_key(_key(thumbprint))
 
 

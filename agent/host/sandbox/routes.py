@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.errors import host_error
 from agent.host.networks import Route
 from agent.host.persistent_routes import forget, is_same, persist, persistent_routes, together
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 _DOCUMENT = "routes.json"
 _ACTIVE, _FORWARDING = "active", "forwarding"
-_ALREADY_EXISTS = 5010
-_NOT_FOUND = 1168
 
 
 class SandboxRoutes:
@@ -42,7 +41,7 @@ class SandboxRoutes:
         with self._state.changing(_DOCUMENT) as document:
             active = document.setdefault(_ACTIVE, [])
             if any(is_same(Route(**each), route) for each in active):
-                raise host_error("add", _told(route), _ALREADY_EXISTS)
+                raise host_error("add", _told(route), winerror.ERROR_OBJECT_ALREADY_EXISTS)
             active.append(_entry(route, interface))
         forget(self._registry, route)
         if route.persistent:
@@ -54,7 +53,7 @@ class SandboxRoutes:
             before = document.get(_ACTIVE, [])
             document[_ACTIVE] = [each for each in before if not is_same(Route(**each), route)]
             if len(document[_ACTIVE]) == len(before) and not was_kept:
-                raise host_error("remove", _told(route), _NOT_FOUND)
+                raise host_error("remove", _told(route), winerror.ERROR_NOT_FOUND)
 
     def forwards(self, address: str) -> bool:
         self._check(address)
@@ -92,7 +91,7 @@ class SandboxRoutes:
 
     def _check(self, address: str) -> None:
         if address not in [each.address for each in self._facts.addresses()]:
-            raise host_error("find", f"the interface with address {address}", _NOT_FOUND)
+            raise host_error("find", f"the interface with address {address}", winerror.ERROR_NOT_FOUND)
 
 
 def _entry(route: Route, interface: str) -> dict[str, Any]:

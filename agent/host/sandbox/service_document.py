@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import ServiceState
 from agent.host.sandbox.places import name_key
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.state import Document, State
 
 SERVICE_DOES_NOT_EXIST = 1060
-_MARKED_FOR_DELETE = 1072
 
 _SILENT_START_SECONDS = 0.1
 """A program that knows nothing of services counts as running when it has lived so long."""
@@ -112,7 +112,7 @@ def existing(document: Document, action: str, name: str) -> Document:
 def unmarked(document: Document, action: str, name: str) -> Document:
     record = existing(document, action, name)
     if record["marked"]:
-        raise host_error(action, f"service {name}", _MARKED_FOR_DELETE)
+        raise host_error(action, f"service {name}", winerror.ERROR_SERVICE_MARKED_FOR_DELETE)
     return record
 
 

@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import NotAService
 from agent.host.port import ENDING, Control, ServiceState
 from agent.host.sandbox.places import name_key
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.bell import Bell
     from agent.host.sandbox.service_document import ServiceDocument
 
-_NOT_STARTED_BY_THE_SCM = 1063
-_SERVICE_SPECIFIC_ERROR = 1066
 _FAILED = 1
 _START_HINT_SECONDS = 30.0
 _LONGEST_WAIT_SECONDS = 3600.0
@@ -32,7 +31,12 @@ def serve(document: ServiceDocument, name: str, program: ServiceProgram) -> int:
     """Services.serve."""
     own_name = os.environ.get(SERVICE_VARIABLE, "")
     if name_key(own_name) != name_key(name) or name_key(name) not in document.read():
-        raise NotAService("run", f"service {name}", _NOT_STARTED_BY_THE_SCM, "start it as a service")
+        raise NotAService(
+            "run",
+            f"service {name}",
+            winerror.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT,
+            "start it as a service",
+        )
     with closing(document.bell()) as bell:
         controls = SandboxControls(document, bell, name)
         exit_code = _FAILED
@@ -94,7 +98,7 @@ class SandboxControls:
         with self._document.changing() as document:
             document[self._key]["run"] |= {"speaks": True} | run(
                 state,
-                exit_code=_SERVICE_SPECIFIC_ERROR if own_exit_code else 0,
+                exit_code=winerror.ERROR_SERVICE_SPECIFIC_ERROR if own_exit_code else 0,
                 own_exit_code=own_exit_code,
                 checkpoint=self._checkpoint,
                 hint=int(hint_seconds * 1000),

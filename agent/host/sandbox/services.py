@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.host import commandline
+from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, image_path
 from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, ServiceFailed, host_error
 from agent.host.port import Control, InstalledService, ServiceState, StartType
@@ -57,18 +57,6 @@ SERVICE_VARIABLE = "WMCB_SANDBOX_SERVICE"
 _OF_THE_SYSTEM = ("HOME", "LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TMPDIR")
 """Variables without which this system's programs don't run."""
 
-_FILE_NOT_FOUND = 2
-_DEPENDENT_SERVICES_RUNNING = 1051
-_SERVICE_ALREADY_RUNNING = 1056
-_SERVICE_DISABLED = 1058
-_CIRCULAR_DEPENDENCY = 1059
-_CANNOT_ACCEPT_CONTROL = 1061
-_SERVICE_NOT_ACTIVE = 1062
-_DEPENDENCY_FAILED = 1068
-_MARKED_FOR_DELETE = 1072
-_SERVICE_EXISTS = 1073
-_DEPENDENCY_DELETED = 1075
-_DUPLICATE_SERVICE_NAME = 1078
 
 _SCM_HINT_MILLISECONDS = 2000
 
@@ -109,7 +97,11 @@ class SandboxServices:
         line = image_path("create", definition)
         with self._document.changing() as document:
             if (record := document.get(name_key(name))) is not None:
-                code = _MARKED_FOR_DELETE if record["marked"] else _SERVICE_EXISTS
+                code = (
+                    winerror.ERROR_SERVICE_MARKED_FOR_DELETE
+                    if record["marked"]
+                    else winerror.ERROR_SERVICE_EXISTS
+                )
                 raise host_error("create", _subject(name), code)
             _create(document, "create", definition, line)
         return ()
@@ -137,22 +129,24 @@ class SandboxServices:
             record["marked"] = True
         if state_of(record) in (ServiceState.RUNNING, ServiceState.PAUSED):
             # No waiting would free the name.
-            raise MarkedForDeletion("delete", _subject(name), _MARKED_FOR_DELETE)
+            raise MarkedForDeletion("delete", _subject(name), winerror.ERROR_SERVICE_MARKED_FOR_DELETE)
         deadline = self._clock.monotonic() + DELETE_SECONDS
         with closing(self._document.bell()) as bell:
             while name_key(name) in self._document.read():
                 left = deadline - self._clock.monotonic()
                 if left <= 0:
-                    raise MarkedForDeletion("delete", _subject(name), _MARKED_FOR_DELETE)
+                    raise MarkedForDeletion(
+                        "delete", _subject(name), winerror.ERROR_SERVICE_MARKED_FOR_DELETE
+                    )
                 self._document.wait(bell, [name], left)
 
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:
         document = self._document.read()
         record = unmarked(document, "start", name)
         if record["start"] == StartType.DISABLED.name:
-            raise host_error("start", _subject(name), _SERVICE_DISABLED)
+            raise host_error("start", _subject(name), winerror.ERROR_SERVICE_DISABLED)
         if state_of(record) is not ServiceState.STOPPED:
-            raise host_error("start", _subject(name), _SERVICE_ALREADY_RUNNING)
+            raise host_error("start", _subject(name), winerror.ERROR_SERVICE_ALREADY_RUNNING)
         for dependency in _services_of(record):
             self._start_dependency(document, name, dependency)
         with self._document.changing() as document:
@@ -163,21 +157,23 @@ class SandboxServices:
             record = existing(document, "stop", name)
             state = state_of(record)
             if state is ServiceState.STOPPED:
-                raise host_error("stop", _subject(name), _SERVICE_NOT_ACTIVE)
+                raise host_error("stop", _subject(name), winerror.ERROR_SERVICE_NOT_ACTIVE)
             if state in (ServiceState.START_PENDING, ServiceState.STOP_PENDING):
-                raise host_error("stop", _subject(name), _CANNOT_ACCEPT_CONTROL)
+                raise host_error("stop", _subject(name), winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL)
             if dependents := _running_dependents(document, name):
                 advice = f"stop {', '.join(dependents)} first"
-                raise host_error("stop", _subject(name), _DEPENDENT_SERVICES_RUNNING, advice)
+                raise host_error("stop", _subject(name), winerror.ERROR_DEPENDENT_SERVICES_RUNNING, advice)
             _ask_to_stop(record)
 
     def tell_of_parameters(self, name: str) -> None:
         with self._document.changing() as document:
             record = existing(document, "tell of new parameters", name)
             if state_of(record) is ServiceState.STOPPED:
-                raise host_error("tell of new parameters", _subject(name), _SERVICE_NOT_ACTIVE)
+                raise host_error("tell of new parameters", _subject(name), winerror.ERROR_SERVICE_NOT_ACTIVE)
             if state_of(record) is not ServiceState.RUNNING or not record["run"].get("speaks"):
-                raise host_error("tell of new parameters", _subject(name), _CANNOT_ACCEPT_CONTROL)
+                raise host_error(
+                    "tell of new parameters", _subject(name), winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL
+                )
             record["run"]["controls"].append(Control.PARAMETERS_CHANGED.value)
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
@@ -207,17 +203,19 @@ class SandboxServices:
         record = document.get(name_key(dependency))
         if record is None:
             advice = f"it depends on service {dependency}, which does not exist"
-            raise host_error("start", _subject(name), _DEPENDENCY_DELETED, advice)
+            raise host_error("start", _subject(name), winerror.ERROR_SERVICE_DEPENDENCY_DELETED, advice)
         try:
             if state_of(record) is ServiceState.STOPPED:
                 self.start(dependency)
             self.wait(dependency, ServiceState.RUNNING, FIRST_WORD_SECONDS)
         except HostError as failure:
-            raise host_error("start", _subject(name), _DEPENDENCY_FAILED, str(failure)) from failure
+            raise host_error(
+                "start", _subject(name), winerror.ERROR_SERVICE_DEPENDENCY_FAIL, str(failure)
+            ) from failure
 
     def _launch(self, record: Document, arguments: Sequence[str]) -> None:
         if state_of(record) is not ServiceState.STOPPED:
-            raise host_error("start", _subject(record["name"]), _SERVICE_ALREADY_RUNNING)
+            raise host_error("start", _subject(record["name"]), winerror.ERROR_SERVICE_ALREADY_RUNNING)
         file, rest = self._command(record)
         if not (self._run_services and can_run(file)):
             record["run"] = run(ServiceState.RUNNING)
@@ -244,7 +242,7 @@ class SandboxServices:
         if file := self._program(program):
             return file, arguments
         subject = f"{commandline.split(line)[0]}, the program of service {record['name']}"
-        raise NotFound("start", subject, _FILE_NOT_FOUND, NO_PROGRAM)
+        raise NotFound("start", subject, winerror.ERROR_FILE_NOT_FOUND, NO_PROGRAM)
 
     def _program(self, program: str) -> str | None:
         path = PureWindowsPath(program)
@@ -301,7 +299,7 @@ def _check_display_name(document: Document, action: str, definition: ServiceDefi
     for key, record in document.items():
         if key != name_key(definition.name) and wanted in (key, name_key(record["display_name"])):
             advice = f"service {record['name']} has that display name"
-            raise host_error(action, _subject(definition.name), _DUPLICATE_SERVICE_NAME, advice)
+            raise host_error(action, _subject(definition.name), winerror.ERROR_DUPLICATE_SERVICE_NAME, advice)
 
 
 def _check_for_circles(document: Document, action: str, definition: ServiceDefinition) -> None:
@@ -310,7 +308,9 @@ def _check_for_circles(document: Document, action: str, definition: ServiceDefin
     while names:
         key = name_key(names.pop())
         if key == name_key(definition.name):
-            raise host_error(action, _subject(definition.name), _CIRCULAR_DEPENDENCY, "it depends on itself")
+            raise host_error(
+                action, _subject(definition.name), winerror.ERROR_CIRCULAR_DEPENDENCY, "it depends on itself"
+            )
         if key not in reached and key in document:
             reached.add(key)
             names += _services_of(document[key])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import (
     AlreadyExists,
     InUse,
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from agent.host.sandbox.places import Drive, Place
     from agent.host.sddl import SecurityDescriptor
 
-_ALREADY_EXISTS = 183
-_DIRECTORY_NOT_SUPPORTED = 336
-
 
 class SandboxVolume:
     def __init__(
@@ -49,12 +47,12 @@ class SandboxVolume:
         if place.is_link:
             raise ReparsePoint("write", str(path), REPARSE_POINT_ENCOUNTERED)
         if place.is_folder:
-            raise WrongKind("write", str(path), _DIRECTORY_NOT_SUPPORTED)
+            raise WrongKind("write", str(path), winerror.ERROR_DIRECTORY_NOT_SUPPORTED)
 
     def create(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> int:
         place = self._drive.locate("create", path)
         if place.state is not None:
-            raise AlreadyExists("create", str(path), _ALREADY_EXISTS)
+            raise AlreadyExists("create", str(path), winerror.ERROR_ALREADY_EXISTS)
         assert place.folder is not None
         self._access.require("create", place.folder, ADD_FILE)
         self._descriptors.expect(place, descriptor)
@@ -99,7 +97,7 @@ class SandboxVolume:
         source, place = self._drive.existing("move", path), self._drive.locate("move", target)
         changes_capitals_only = source.keys == place.keys
         if place.state is not None and not changes_capitals_only:
-            raise AlreadyExists("move", f"{path} to {target}", _ALREADY_EXISTS)
+            raise AlreadyExists("move", f"{path} to {target}", winerror.ERROR_ALREADY_EXISTS)
         assert place.folder is not None
         self._access.require_removal("move", source)
         self._access.require("move", place.folder, ADD_FILE)
@@ -117,7 +115,7 @@ class SandboxVolume:
         if place.state is None:
             raise NotFound("remove", str(path), FILE_NOT_FOUND)
         if place.is_folder:
-            raise WrongKind("remove", str(path), _DIRECTORY_NOT_SUPPORTED)
+            raise WrongKind("remove", str(path), winerror.ERROR_DIRECTORY_NOT_SUPPORTED)
         if place.is_file:
             self._check_removable("remove", place)
             _take_off_read_only(place)
