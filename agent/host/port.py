@@ -485,7 +485,7 @@ class Services(Protocol):
         """Tell a service that what it goes by has changed. Raises ServiceNotRunning, ServiceCannotAccept."""
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
-        """Until the service is in that state, by notification and by its process' handle, not by polling.
+        """Until the service is in that state, by the SCM's word and its process' handle.
 
         Gives up with TimedOut after `seconds`, or sooner when the service's own checkpoint stands still for
         longer than its wait hint allows; raises ServiceFailed as soon as a service that was to run has
@@ -493,10 +493,9 @@ class Services(Protocol):
         """
 
     def watch(self, names: Iterable[str]) -> Watch[ServiceEvent]:
-        """Told of changes of state, by the SCM's notifications and the process handles.
+        """Told of changes of state: of the end of a process at once, of all else within a second.
 
-        The SCM tells one at a time: a state that is over before it could be looked at may be left out, but
-        never the last one.
+        A state that is over before it could be looked at may be left out, but never the last one.
         """
 
     def serve(self, name: str, program: ServiceProgram) -> int:

@@ -10,21 +10,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from agent.host import winerror
 from agent.host.errors import HostError, ServiceFailed, TimedOut
 from agent.host.port import ServiceState, ServiceStatus
 
 if TYPE_CHECKING:
     from agent.host.port import Clock
 
-_PROCESS_ABORTED = 1067
-_SERVICE_SPECIFIC_ERROR = 1066
-_TIMEOUT = 1460
 
 FIRST_WORD_SECONDS = 30.0
 """What the SCM gives a process for its first report, by default; its own hint of 2 s means nothing."""
 
 _NET_SECONDS = 5.0
-"""Below the SCM's notifications: on a busy machine one has been seen to stay away."""
+"""At most between two looks."""
 
 _SEES_WITHIN_SECONDS = 10.0
 """The SCM the end of a process, on a machine however busy."""
@@ -46,7 +44,7 @@ class ServiceView(Protocol):
         """The exit code of that process, which `status` told of; None while it runs."""
 
     def wait(self, seconds: float) -> None:
-        """Until the SCM tells of a change, or the process last told of ends, or the time is up."""
+        """Until it is time to look again: at the latest when the process last told of ends."""
 
 
 def wait_for(
@@ -135,7 +133,7 @@ def _is_over(status: ServiceStatus, process_exit: int | None) -> bool:
 
 def stopped_without_a_word(status: ServiceStatus) -> ServiceStatus:
     """As the SCM notes it when it comes to see it, whatever the process' own exit code."""
-    return replace(status, state=ServiceState.STOPPED, pid=None, exit_code=_PROCESS_ABORTED)
+    return replace(status, state=ServiceState.STOPPED, pid=None, exit_code=winerror.ERROR_PROCESS_ABORTED)
 
 
 def _failure(
@@ -144,10 +142,10 @@ def _failure(
     code = status.exit_code
     is_said = kind is ServiceFailed and status.state is ServiceState.STOPPED
     told = [] if is_said else [f"its state is {status.state.name}", f"its exit code {code}"]
-    if code == _SERVICE_SPECIFIC_ERROR:
+    if code == winerror.ERROR_SERVICE_SPECIFIC_ERROR:
         told.append(f"its own exit code {status.service_exit_code}")
     if process_exit is not None:
         told.append(f"its process ended with exit code {process_exit}")
-        code = code or _PROCESS_ABORTED
-    shown = _TIMEOUT if kind is TimedOut else code
+        code = code or winerror.ERROR_PROCESS_ABORTED
+    shown = winerror.ERROR_TIMEOUT if kind is TimedOut else code
     return kind("bring", f"service {name} to {wanted.name}", shown, ", ".join(told))

@@ -105,8 +105,8 @@ def granted(descriptor: SecurityDescriptor, principal: Principal) -> int:
         mask, audit, error = _DWORD(), _DWORD(), _DWORD()
         request = _Request(desired=_MAXIMUM_ALLOWED)
         reply = _Reply(1, ctypes.pointer(mask), ctypes.pointer(audit), ctypes.pointer(error))
-        address = made.enter_context(binary_descriptor(str(judgeable(descriptor))))
-        _check(0, context, request, None, address, None, 0, reply, None)
+        binary = binary_descriptor(str(judgeable(descriptor)))
+        _check(0, context, request, None, binary, None, 0, reply, None)
         return mask.value
 
 

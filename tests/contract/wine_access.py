@@ -83,12 +83,12 @@ def granted(descriptor: SecurityDescriptor, principal: Principal) -> int:
         user = account_of_this_process()
     with ExitStack() as made:
         token = _token(made, user, groups)
-        address = made.enter_context(binary_descriptor(str(judgeable(descriptor))))
+        binary = binary_descriptor(str(judgeable(descriptor)))
         rights = (1 << bit for bit in range(32) if FILE_ALL & 1 << bit)
-        return sum(right for right in rights if _allows(address, token, right))
+        return sum(right for right in rights if _allows(binary, token, right))
 
 
-def _allows(descriptor: int, token: wintypes.HANDLE, right: int) -> bool:
+def _allows(descriptor: bytes, token: wintypes.HANDLE, right: int) -> bool:
     """Right by right: asked for the most that is allowed, Wine takes any denial for a denial of all."""
     mapping = (_DWORD * 4)(FILE_READ, FILE_WRITE, FILE_EXECUTE, FILE_ALL)
     privileges, size = ctypes.create_string_buffer(256), _DWORD(256)

@@ -1,4 +1,4 @@
-"""The port to Windows: Win32 and COM through ctypes, the registry through winreg."""
+"""The port to Windows: by pywin32, psutil and winreg, and by ctypes where these do not have the call."""
 
 from __future__ import annotations
 

@@ -9,6 +9,10 @@ assert sys.platform == "win32"
 from agent.host.windows.api import security
 from agent.host.windows.failure import telling
 
+_HOW = 0x1 | 0x4
+"""CRYPTPROTECT_UI_FORBIDDEN, CRYPTPROTECT_LOCAL_MACHINE. Not for one account: an administrator bootstraps,
+and SYSTEM keeps the node."""
+
 
 class WindowsAccess:
     def is_administrator(self) -> bool:
@@ -20,13 +24,14 @@ class WindowsAccess:
             return security.account_of_this_process()
 
     def sealed(self, secret: bytes) -> bytes:
-        from agent.host.windows.api.data_protection import protected
+        import win32crypt  # only a node with a secret in its documents has a use for it
 
         with telling("seal", "a secret"):
-            return protected(secret)
+            return win32crypt.CryptProtectData(secret, "", None, None, None, _HOW)
 
     def unsealed(self, sealed: bytes) -> bytes:
-        from agent.host.windows.api.data_protection import unprotected
+        import win32crypt  # likewise
 
         with telling("open", "a sealed secret", "only the machine that sealed it can"):
-            return unprotected(sealed)
+            _, secret = win32crypt.CryptUnprotectData(sealed, None, None, None, _HOW)
+            return secret

@@ -10,7 +10,8 @@ import threading
 from abc import ABC, abstractmethod
 from typing import Self
 
-from agent.host.windows.api.processes import close, event, set_event
+import win32event
+import win32file
 
 
 class Closing(ABC):
@@ -21,7 +22,7 @@ class Closing(ABC):
     def __init__(self) -> None:
         self._busy = threading.Lock()
         self._ending = threading.Lock()
-        self._closing = event()
+        self._closing = win32event.CreateEvent(None, True, False, None)
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -33,12 +34,12 @@ class Closing(ABC):
     def close(self) -> None:
         with self._ending:
             if self._closed:
-                return  # and by now the event may be another's
-            set_event(self._closing)
+                return
+            win32event.SetEvent(self._closing)
             with self._busy:
                 self._closed = True
                 self._let_go()
-                close(self._closing)
+                win32file.CloseHandle(self._closing)
 
     @abstractmethod
     def _let_go(self) -> None:

@@ -6,7 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Error
 
 _LOCATOR = "{76A64158-CB41-11D1-8B02-00600806D9B6}"  # WbemScripting.SWbemLocator
 _ENABLED = 1
@@ -21,7 +21,7 @@ def is_installed() -> bool | None:
     try:
         management = Automated.create(_LOCATOR).call("ConnectServer", ".", "root\\cimv2")
         states = [feature.get("InstallState") for feature in management.call("ExecQuery", _QUESTION)]
-    except Win32Failure:
+    except Win32Error:
         return None
     if states == [_ENABLED]:
         return True

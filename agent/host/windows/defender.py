@@ -9,9 +9,10 @@ assert sys.platform == "win32"
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
 from agent.host.exclusions import is_refusal
-from agent.host.windows.failure import Win32Failure, code_of, telling
+from agent.host.windows.failure import code_of, failed, telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,6 @@ _LOCATOR = "{76A64158-CB41-11D1-8B02-00600806D9B6}"  # WbemScripting.SWbemLocato
 _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
 _CLASS = "MSFT_MpPreference"
 _PROPERTIES = {"path": "ExclusionPath", "process": "ExclusionProcess"}
-_ACCESS_DENIED = 5
 
 
 class WindowsDefender:
@@ -33,7 +33,9 @@ class WindowsDefender:
                 found += preference.get(_PROPERTIES[what]) or ()
             if any(map(is_refusal, found)):
                 # Whoever may not see them, even as an administrator, gets that.
-                raise AccessDenied("read", f"Microsoft Defender's exclusions ({what})", _ACCESS_DENIED)
+                raise AccessDenied(
+                    "read", f"Microsoft Defender's exclusions ({what})", winerror.ERROR_ACCESS_DENIED
+                )
             return found
 
     def exclude(self, what: str, path: str) -> None:
@@ -58,7 +60,7 @@ def _call(method: str, what: str, path: str) -> None:
     given.put(_PROPERTIES[what], (path,))
     given.put("Force", True)
     if result := of_class.call("ExecMethod_", method, given).get("ReturnValue"):
-        raise Win32Failure(code_of(result), f"{_CLASS}.{method}")
+        raise failed(code_of(result), f"{_CLASS}.{method}")
 
 
 @contextmanager

@@ -8,6 +8,8 @@ assert sys.platform == "win32"
 
 from typing import TYPE_CHECKING
 
+import win32evtlog
+
 from agent.host.event_sources import kept_text, source_key, source_values
 from agent.host.windows.failure import telling
 
@@ -30,7 +32,10 @@ class WindowsEventLog:
         self._registry.remove_key(source_key(source))
 
     def write(self, source: str, level: EventLevel, event_id: int, text: str) -> None:
-        from agent.host.windows.api.event_log import report
-
         with telling("write to the event log as", source):
-            report(source, level.value, event_id, kept_text(text))
+            log = win32evtlog.RegisterEventSource(None, source)
+            try:
+                # The text takes the place of %1 in the source's message of that number.
+                win32evtlog.ReportEvent(log, level.value, 0, event_id, None, [kept_text(text)], None)
+            finally:
+                win32evtlog.DeregisterEventSource(log)

@@ -9,11 +9,12 @@ assert sys.platform == "win32"
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import NotFound, Unsupported
 from agent.host.names import check_pipe
 from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
 from agent.host.windows.api import machine
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, failed, telling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +25,12 @@ _CURRENT_VERSION = "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
 _FOLDERS = "SOFTWARE\\Microsoft\\Windows\\CurrentVersion"
 _PROFILES = f"{_CURRENT_VERSION}\\ProfileList"
 _ARCHITECTURES = {0x8664: "amd64", 0xAA64: "arm64"}
-_NOT_SUPPORTED = 50
-_FILE_NOT_FOUND = 2
-_PIPE_IS_BUSY = {121, 231}
-"""SEM_TIMEOUT and PIPE_BUSY: every instance of it has a client."""
-_NOT_A_FOLDER = {_FILE_NOT_FOUND, 3, 267}
+_WORKSTATION = 1
+_MILLISECONDS = 1
+"""The least that a pipe is waited for: 0 is whatever its owner chose."""
+_PIPE_IS_BUSY = {winerror.ERROR_SEM_TIMEOUT, winerror.ERROR_PIPE_BUSY}
+"""Every instance of it has a client."""
+_NOT_A_FOLDER = {winerror.ERROR_FILE_NOT_FOUND, winerror.ERROR_PATH_NOT_FOUND, winerror.ERROR_DIRECTORY}
 
 
 class WindowsFacts:
@@ -37,7 +39,8 @@ class WindowsFacts:
 
     def windows_version(self) -> WindowsVersion:
         with telling("ask for", "the version of Windows"):
-            found = machine.version()
+            # As the exe's manifest says: without one it would be told of Windows 8.
+            found = sys.getwindowsversion()
         revision = self._registry.read(_CURRENT_VERSION, "UBR")
         return WindowsVersion(
             major=found.major,
@@ -46,7 +49,7 @@ class WindowsFacts:
             revision=revision.data if revision and isinstance(revision.data, int) else 0,
             product=self._text(_CURRENT_VERSION, "ProductName") or "Windows",
             edition=self._text(_CURRENT_VERSION, "EditionID") or "",
-            server=not found.workstation,
+            server=found.product_type != _WORKSTATION,
         )
 
     def architecture(self) -> str:
@@ -55,24 +58,30 @@ class WindowsFacts:
         try:
             return _ARCHITECTURES[found]
         except KeyError:
-            raise Unsupported("tell", f"processor architecture {found:#x}", _NOT_SUPPORTED) from None
+            raise Unsupported(
+                "tell", f"processor architecture {found:#x}", winerror.ERROR_NOT_SUPPORTED
+            ) from None
 
     def memory(self) -> int:
+        import psutil  # for the preflight check alone
+
         with telling("ask for", "the memory's size"):
-            return machine.physical_memory()
+            return psutil.virtual_memory().total
 
     def disk(self, path: PureWindowsPath) -> DiskSpace:
+        import win32api  # it loads shell32: 1.2 MB of a service that stays
+
         with telling("ask for the space on the disk of", str(path)):
             for folder in (path, *path.parents):
                 try:
-                    found = machine.disk_space(str(folder))
-                except Win32Failure as failure:
+                    available, total, _ = win32api.GetDiskFreeSpaceEx(str(folder))
+                except Win32Error as failure:
                     # It isn't there yet, or is a file.
-                    if failure.code not in _NOT_A_FOLDER:
+                    if failure.winerror not in _NOT_A_FOLDER:
                         raise
                 else:
-                    return DiskSpace(total=found.total, free=found.available)
-            raise Win32Failure(_FILE_NOT_FOUND, "GetDiskFreeSpaceExW")
+                    return DiskSpace(total=total, free=available)
+            raise failed(winerror.ERROR_FILE_NOT_FOUND, "GetDiskFreeSpaceExW")
 
     def addresses(self) -> Sequence[NetworkAddress]:
         from agent.host.windows.api.network import addresses
@@ -81,28 +90,35 @@ class WindowsFacts:
             return [NetworkAddress(*found) for found in addresses()]
 
     def listening_ports(self) -> Sequence[ListeningPort]:
-        from agent.host.windows.api.network import listeners
+        import psutil  # for the preflight check alone
 
         with telling("list", "listening ports"):
-            return [ListeningPort(*found) for found in listeners()]
+            return [
+                ListeningPort(found.laddr.ip, found.laddr.port, found.pid or 0)
+                for found in psutil.net_connections("tcp")
+                if found.laddr and found.status == psutil.CONN_LISTEN
+            ]
 
     def pipe_exists(self, name: str) -> bool:
-        from agent.host.windows.api.pipes import wait_until_free
+        import win32pipe  # for the preflight check alone
 
         check_pipe(name)
         with telling("look for", f"pipe {name}"):
             try:
-                wait_until_free(name)
-            except Win32Failure as failure:
-                if failure.code == _FILE_NOT_FOUND:
+                # Its owner doesn't notice.
+                win32pipe.WaitNamedPipe(f"\\\\.\\pipe\\{name}", _MILLISECONDS)
+            except Win32Error as failure:
+                if failure.winerror == winerror.ERROR_FILE_NOT_FOUND:
                     return False
-                if failure.code not in _PIPE_IS_BUSY:
+                if failure.winerror not in _PIPE_IS_BUSY:
                     raise
         return True
 
     def host_name(self) -> str:
+        import socket  # a service that follows nothing has no use for it
+
         with telling("ask for", "the machine's name"):
-            return machine.dns_host_name()
+            return socket.gethostname()  # by GetComputerNameEx: the physical DNS host name
 
     def containers_feature(self) -> bool | None:
         from agent.host.windows.containers_feature import is_installed
@@ -126,7 +142,7 @@ class WindowsFacts:
         """Out of the registry: SHGetKnownFolderPath looks there too, but brings all of shell32 along."""
         found = self._text(key, name)
         if not found:
-            raise NotFound("ask for", f"the folder {name}", _FILE_NOT_FOUND)
+            raise NotFound("ask for", f"the folder {name}", winerror.ERROR_FILE_NOT_FOUND)
         # Not by this process' variables, which whoever started it chose.
         drive = self.system_directory().drive
         return PureWindowsPath(found.replace("%SystemDrive%", drive))

@@ -1,34 +1,50 @@
-"""The one place where a Win32 failure becomes an error of the port."""
+"""The one place where a Win32 failure becomes an error of the port.
+
+A failed call raises pywin32's own exception, `pywintypes.error`, here called Win32Error: those of pywin32 and
+those that are bound by ctypes alike.
+"""
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import host_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_GENERAL_FAILURE = 31
-"""ERROR_GEN_FAILURE, for the few calls that fail without saying why."""
+if sys.platform == "win32":
+    import pywintypes
+
+    Win32Error = pywintypes.error
+else:
+
+    class Win32Error(Exception):
+        """Stands for pywin32's exception where tests replace the calls that raise it."""
+
+        def __init__(self, winerror: int, funcname: str, strerror: str) -> None:
+            super().__init__(winerror, funcname, strerror)
+            self.winerror = winerror
 
 
-_WIN32 = 0x8007_0000
+_FACILITY_WIN32 = 0x8007_0000
+
+
+def failed(code: int, call: str) -> Win32Error:
+    """Return the exception for a call that failed with `code`. Windows' own text for it is left out."""
+    return Win32Error(code, call, "")
 
 
 def code_of(result: int) -> int:
-    """Of an HRESULT: the code of Win32 that is in it; those of other facilities are codes of their own."""
+    """Return the Win32 code in an HRESULT; one of another facility is a code of its own.
+
+    pywin32 and ctypes read both as signed numbers.
+    """
     result &= 0xFFFF_FFFF
-    return result & 0xFFFF if result & 0xFFFF_0000 == _WIN32 else result
-
-
-class Win32Failure(Exception):
-    """A Win32 call failed with `code`. Never leaves this package: `telling` makes a HostError of it."""
-
-    def __init__(self, code: int, call: str) -> None:
-        super().__init__(f"{call} failed with Windows error {code}")
-        self.code = code or _GENERAL_FAILURE
+    return result & 0xFFFF if result & 0xFFFF_0000 == _FACILITY_WIN32 else result
 
 
 @contextmanager
@@ -36,9 +52,8 @@ def telling(action: str, subject: str, advice: str = "") -> Iterator[None]:
     """What fails inside is told as: cannot `action` `subject`; `advice`."""
     try:
         yield
-    except Win32Failure as failure:
-        raise host_error(action, subject, failure.code, advice) from failure
-    except OSError as failure:
-        # The standard library's own Windows modules (winreg, _winapi, socket).
-        code = getattr(failure, "winerror", None) or _GENERAL_FAILURE
+    except (Win32Error, OSError) as failure:
+        # The standard library's own Windows modules (winreg, _winapi, socket) raise OSError. A few calls fail
+        # without saying why.
+        code = code_of(getattr(failure, "winerror", None) or winerror.ERROR_GEN_FAILURE)
         raise host_error(action, subject, code, advice) from failure

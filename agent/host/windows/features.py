@@ -9,19 +9,21 @@ assert sys.platform == "win32"
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import HostError, Unsupported
 from agent.host.port import FeatureState
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent.host.port import Clock
 
-_UNKNOWN = 0x800F_080C
 _ADVICE = {
-    740: "run this as an administrator",  # ERROR_ELEVATION_REQUIRED
-    0x800F_081F: "its files are not on this machine: add it by Windows' installation medium",
+    winerror.ERROR_ELEVATION_REQUIRED: "run this as an administrator",
+    winerror.CBS_E_SOURCE_MISSING: (
+        "its files are not on this machine: add it by Windows' installation medium"
+    ),
     0x800F_0902: "Windows installs something else just now; try again later",
     0xC004_000D: "what it is part of is not enabled; say withParents: true",
 }
@@ -60,8 +62,8 @@ class WindowsFeatures:
             try:
                 with dism.session() as session:
                     return _STATES[dism.state(session, name)]
-            except Win32Failure as failure:
-                if failure.code == _UNKNOWN:
+            except Win32Error as failure:
+                if failure.winerror == winerror.DISMAPI_E_UNKNOWN_FEATURE:
                     return None
                 raise
 

@@ -13,7 +13,7 @@ from agent.host.windows.api import files as api
 from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
 from agent.host.windows.api.processes import wait_for_any
 from agent.host.windows.closing import Closing
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, telling
 from agent.host.windows.walking import expect, folder_of, kernel_name
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class FileWatch(Closing):
         return self._changes.event
 
     def news(self) -> list[FileChange]:
-        """Raises Win32Failure when the folder is gone."""
+        """Raises Win32Error when the folder is gone."""
         return [FileChange(self._path / name if name else None) for name in self._changes.take()]
 
     def _let_go(self) -> None:
@@ -118,14 +118,14 @@ class JointWatch(Closing):
     def _has_changed(self, key: str) -> bool:
         try:
             return self._keys[key].has_changed()
-        except Win32Failure:
+        except Win32Error:
             self._keys.pop(key).close()
             return True
 
     def _news(self, path: PureWindowsPath) -> list[FileChange]:
         try:
             news = self._watches[path].news()
-        except Win32Failure:
+        except Win32Error:
             # As long as it is open, a folder that was removed keeps its name.
             self._watches.pop(path).close()
             return [FileChange(path)]

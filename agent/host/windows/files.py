@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, TypeVar
 
+from agent.host import winerror
 from agent.host.errors import InUse, NotFound, ProgramRunning
 from agent.host.names import check_path
 from agent.host.port import Entry, Examined, FileKind, FileState
@@ -21,7 +22,7 @@ from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
 from agent.host.windows.digests import Digests
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, failed, telling
 from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
 
 if TYPE_CHECKING:
@@ -35,12 +36,8 @@ _FIRST_BLOCK = 1 << 14
 _LARGEST_BLOCK = 1 << 18
 """Larger ones a heap does not keep: each would be asked of Windows anew."""
 
-_FILE_NOT_FOUND = 2
-_ACCESS_DENIED = 5
-_SHARING_VIOLATION = 32
-_NOT_A_LINK = 4390
-_NEEDS_PRIVILEGE = {_ACCESS_DENIED, 1307}
-"""The other is INVALID_OWNER: only with SeRestorePrivilege may a file be given to anybody."""
+_NEEDS_PRIVILEGE = {winerror.ERROR_ACCESS_DENIED, winerror.ERROR_INVALID_OWNER}
+"""The other: only with SeRestorePrivilege may a file be given to anybody."""
 _TO_LOOK = (security.BACKUP,)
 _TO_REMOVE = (security.BACKUP, security.RESTORE)
 _TO_MEND = (*_TO_REMOVE, security.TAKE_OWNERSHIP)
@@ -92,7 +89,7 @@ class WindowsFiles:
         with telling("read the link", str(path)), opened(path, 0) as handle:
             target = symbolic_target(api.reparse_data(handle))
             if target is None:
-                raise Win32Failure(_NOT_A_LINK, "DeviceIoControl")
+                raise failed(winerror.ERROR_NOT_A_REPARSE_POINT, "DeviceIoControl")
             return PureWindowsPath(target)
 
     def read(self, path: PureWindowsPath, limit: int | None = None) -> bytes:
@@ -257,8 +254,8 @@ class _Volume:
             try:
                 with _reached(path, 0) as handle:
                     expect(handle, FileKind.FILE)
-            except Win32Failure as failure:
-                if failure.code != _FILE_NOT_FOUND:
+            except Win32Error as failure:
+                if failure.winerror != winerror.ERROR_FILE_NOT_FOUND:
                     raise
 
     def create(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> int:
@@ -288,10 +285,10 @@ class _Volume:
         with telling("write", str(target)):
             try:
                 _rename(path, target, replace=True)
-            except Win32Failure as failure:
-                if failure.code == _ACCESS_DENIED and _is_held(target):
+            except Win32Error as failure:
+                if failure.winerror == winerror.ERROR_ACCESS_DENIED and _is_held(target):
                     # The kernel says the same of a file that is open as of one that may not be replaced.
-                    raise Win32Failure(_SHARING_VIOLATION, "NtSetInformationFile") from failure
+                    raise failed(winerror.ERROR_SHARING_VIOLATION, "NtSetInformationFile") from failure
                 raise
 
     def move(self, path: PureWindowsPath, target: PureWindowsPath) -> None:
@@ -324,9 +321,9 @@ class _Volume:
         with telling("remove", str(path)):
             try:
                 _remove(path)
-            except Win32Failure as failure:
-                if failure.code == _ACCESS_DENIED and self.is_running(path):
-                    raise ProgramRunning("remove", str(path), failure.code) from failure
+            except Win32Error as failure:
+                if failure.winerror == winerror.ERROR_ACCESS_DENIED and self.is_running(path):
+                    raise ProgramRunning("remove", str(path), failure.winerror) from failure
                 raise
 
     def is_running(self, path: PureWindowsPath) -> bool:
@@ -345,8 +342,8 @@ def _by_right(attempt: Callable[[int], Result], privileges: Sequence[str]) -> Re
     """
     try:
         return attempt(api.SYNCHRONOUS)
-    except Win32Failure as failure:
-        if failure.code not in _NEEDS_PRIVILEGE:
+    except Win32Error as failure:
+        if failure.winerror not in _NEEDS_PRIVILEGE:
             raise
     security.enable_privileges(*privileges)
     return attempt(api.SYNCHRONOUS | api.BACKUP_INTENT)
@@ -411,10 +408,10 @@ def _telling_of_move(path: PureWindowsPath, target: PureWindowsPath) -> Iterator
     with telling("move", subject):
         try:
             yield
-        except Win32Failure as failure:
-            if failure.code == _ACCESS_DENIED and _may_move_folder(path, target):
+        except Win32Error as failure:
+            if failure.winerror == winerror.ERROR_ACCESS_DENIED and _may_move_folder(path, target):
                 # The kernel says the same of a folder in which anything is open.
-                raise InUse("move", subject, failure.code) from failure
+                raise InUse("move", subject, failure.winerror) from failure
             raise
 
 
@@ -427,7 +424,7 @@ def _may_move_folder(path: PureWindowsPath, target: PureWindowsPath) -> bool:
             opened(target.parent, api.ADD_FOLDER, options=as_folder),
         ):
             return True
-    except Win32Failure:
+    except Win32Error:
         return False
 
 
@@ -440,8 +437,8 @@ def _can_open(path: PureWindowsPath, access: int, share: int) -> bool:
     try:
         with opened(path, access, share=share):
             return True
-    except Win32Failure as failure:
-        return failure.code != _SHARING_VIOLATION
+    except Win32Error as failure:
+        return failure.winerror != winerror.ERROR_SHARING_VIOLATION
 
 
 def _state(handle: int) -> FileState:

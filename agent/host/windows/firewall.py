@@ -9,10 +9,10 @@ assert sys.platform == "win32"
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.host import firewall_lists
+from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _POLICY = "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}"  # NetFwPolicy2
 _RULE = "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}"  # NetFwRule
-_NOT_FOUND = 2
 
 _DIRECTIONS = {"in": 1, "out": 2}
 _ACTIONS = {"block": 0, "allow": 1}
@@ -70,8 +69,8 @@ def _all_rules() -> Automated:
 def _named(rules: Automated, name: str) -> Sequence[Automated]:
     try:
         rules.call("Item", name)
-    except Win32Failure as failure:
-        if failure.code != _NOT_FOUND:
+    except Win32Error as failure:
+        if failure.winerror != winerror.ERROR_FILE_NOT_FOUND:
             raise
         return []
     # It gives one of them, and there are hundreds of rules: all are looked at only where there is one.
@@ -82,7 +81,9 @@ def _of_group(rules: Automated, name: str, group: str) -> Automated:
     for rule in _named(rules, name):
         if (rule.get("Grouping") or "") == group:
             return rule
-    raise NotFound("find", f"firewall rule {name} of group {group or '(none)'}", _NOT_FOUND)
+    raise NotFound(
+        "find", f"firewall rule {name} of group {group or '(none)'}", winerror.ERROR_FILE_NOT_FOUND
+    )
 
 
 def _add(rules: Automated, definition: FirewallRuleDefinition) -> None:

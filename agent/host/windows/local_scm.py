@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.host.protection import SERVICE_KEY
-from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, set_key_descriptor
+from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, descriptor
 from agent.host.windows.api.service_control import CONNECT, CREATE_SERVICE, ENUMERATE, Manager
 from agent.host.windows.scm import ServiceKey
 
@@ -55,11 +55,14 @@ class LocalServiceControlManager:
         )
 
     def set_environment(self, name: str, environment: Mapping[str, str]) -> None:
+        import win32api  # it loads shell32, and few services have variables
+
         rights = winreg.KEY_SET_VALUE | _WRITE_DAC | _WRITE_OWNER
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _SERVICES + name, 0, rights) as key:
             if environment:
                 # First closed to users, then filled.
-                set_key_descriptor(key.handle, OWNER | DACL | PROTECTED_DACL, str(SERVICE_KEY))
+                parts = OWNER | DACL | PROTECTED_DACL
+                win32api.RegSetKeySecurity(int(key), parts, descriptor(str(SERVICE_KEY)))  # type: ignore[arg-type]
                 lines = [f"{variable}={value}" for variable, value in environment.items()]
                 winreg.SetValueEx(key, "Environment", 0, winreg.REG_MULTI_SZ, lines)
             else:

@@ -8,8 +8,9 @@ assert sys.platform == "win32"
 
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.windows.api.processes import Process
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Error
 from agent.host.windows.local_scm import LocalServiceControlManager
 from agent.host.windows.services import WindowsServices
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from agent.host.port import Clock, ServiceProgram
     from agent.host.windows.service_watch import ServiceWatch, WatchedService
-
-_NO_SUCH_PROCESS = 87
 
 
 def local_services(clock: Clock) -> WindowsServices:
@@ -47,6 +46,6 @@ def _lives(pid: int) -> bool:
     try:
         with Process(pid) as process:
             return process.exit_code() is None
-    except Win32Failure as failure:
+    except Win32Error as failure:
         # One that may not be looked at is there.
-        return failure.code != _NO_SUCH_PROCESS
+        return failure.winerror != winerror.ERROR_INVALID_PARAMETER

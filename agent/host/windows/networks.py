@@ -10,8 +10,9 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agent.host import winerror
 from agent.host.errors import HostError
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +27,14 @@ _PLURALS = {
     "LoadBalancer": "load balancers",
 }
 _ADVICE = {
-    126: "install the Windows feature Containers",  # MOD_NOT_FOUND
-    # RPC_S_SERVER_UNAVAILABLE, EPT_S_NOT_REGISTERED, HCN_E_MANAGER_STOPPED; asking starts it, if that can be.
-    **dict.fromkeys((1722, 1753, 0x803B0020), "see why the service hns does not run"),
+    winerror.ERROR_MOD_NOT_FOUND: "install the Windows feature Containers",
+    # Asking starts it, if that can be.
+    **dict.fromkeys(
+        (winerror.RPC_S_SERVER_UNAVAILABLE, winerror.EPT_S_NOT_REGISTERED, winerror.HCN_E_MANAGER_STOPPED),
+        "see why the service hns does not run",
+    ),
 }
-_GONE = {0x803B0001, 0x803B0002, 1168}
-"""HCN_E_NETWORK_NOT_FOUND, HCN_E_ENDPOINT_NOT_FOUND, ERROR_NOT_FOUND."""
+_GONE = {winerror.HCN_E_NETWORK_NOT_FOUND, winerror.HCN_E_ENDPOINT_NOT_FOUND, winerror.ERROR_NOT_FOUND}
 
 
 class WindowsNetworks:
@@ -105,8 +108,8 @@ class WindowsNetworks:
             for each in hns.identifiers(kind, hcn_documents.QUERY):
                 try:
                     document = hns.properties(kind, each, hcn_documents.QUERY)
-                except Win32Failure as failure:
-                    if failure.code not in _GONE:  # it was there a moment ago
+                except Win32Error as failure:
+                    if failure.winerror not in _GONE:  # it was there a moment ago
                         raise
                 else:
                     found.append(read(each, json.loads(document)))

@@ -12,20 +12,14 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
+from agent.host import winerror
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, TimedOut
 from agent.host.port import ProcessInfo
 from agent.host.protection import PRIVATE_FILE
 from agent.host.windows.api import files
 from agent.host.windows.api.clock import started_at
-from agent.host.windows.api.processes import (
-    QUERY_LIMITED,
-    SYNCHRONIZE,
-    TERMINATE,
-    Process,
-    image_path,
-    snapshot,
-)
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.api.processes import QUERY_LIMITED, SYNCHRONIZE, TERMINATE, Process
+from agent.host.windows.failure import Win32Error, telling
 from agent.host.windows.walking import opened
 
 if TYPE_CHECKING:
@@ -33,12 +27,9 @@ if TYPE_CHECKING:
 
     from agent.host.port import Completed, Facts
 
-_NO_SUCH_PROCESS = 87
-_HELD = {32, 303}
-"""SHARING_VIOLATION, and DELETE_PENDING while its holder is letting go."""
-_ACCESS_DENIED = 5
+_HELD = {winerror.ERROR_SHARING_VIOLATION, winerror.ERROR_DELETE_PENDING}
+"""The other while its holder is letting go."""
 _PID_DIGITS = 10
-_TIMEOUT = 1460
 _ENDED_BY_US = 1
 
 
@@ -47,8 +38,12 @@ class WindowsProcesses:
         self._facts = facts
 
     def list(self) -> Sequence[ProcessInfo]:
-        with telling("list", "processes"):
-            return [ProcessInfo(pid, parent, _program(pid)) for pid, parent in snapshot()]
+        import psutil  # most machines' documents have no use for it
+
+        return [
+            ProcessInfo(process.pid, process.info["ppid"] or 0, _path(process.info["exe"]))
+            for process in psutil.process_iter(["ppid", "exe"])
+        ]
 
     def run(
         self,
@@ -81,23 +76,32 @@ class WindowsProcesses:
             process.wait(seconds)
             code = process.exit_code()
         if code is None:
-            raise TimedOut("wait for", _subject(pid), _TIMEOUT, f"it still runs after {in_seconds(seconds)}")
+            raise TimedOut(
+                "wait for",
+                _subject(pid),
+                winerror.ERROR_TIMEOUT,
+                f"it still runs after {in_seconds(seconds)}",
+            )
         return code
 
     def end(self, pid: int) -> None:
         with _open("end", pid, TERMINATE | SYNCHRONIZE | QUERY_LIMITED) as process:
             try:
                 process.terminate(_ENDED_BY_US)
-            except Win32Failure as failure:
+            except Win32Error as failure:
                 # So it says of a process that has ended of itself meanwhile.
-                if failure.code != _ACCESS_DENIED or process.exit_code() is None:
+                if failure.winerror != winerror.ERROR_ACCESS_DENIED or process.exit_code() is None:
                     raise
 
     def started_at(self, pid: int) -> float:
-        with _open("look at", pid, QUERY_LIMITED | SYNCHRONIZE) as process:
-            if process.exit_code() is not None:
-                raise NotFound("look at", _subject(pid), _NO_SUCH_PROCESS)  # somebody has it open still
-            return process.started_at()
+        import psutil  # as above
+
+        try:
+            return psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess as failure:
+            raise NotFound("look at", _subject(pid), winerror.ERROR_INVALID_PARAMETER) from failure
+        except psutil.AccessDenied as failure:
+            raise AccessDenied("look at", _subject(pid), winerror.ERROR_ACCESS_DENIED) from failure
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[bool]:
@@ -147,8 +151,8 @@ def _acquire(held: ExitStack, path: PureWindowsPath) -> bool:
                 descriptor=str(PRIVATE_FILE),
             )
         )
-    except Win32Failure as failure:
-        if failure.code not in _HELD:
+    except Win32Error as failure:
+        if failure.winerror not in _HELD:
             raise
         return False
     held.callback(_give_up_name, file)
@@ -162,7 +166,7 @@ def _give_up_name(file: int) -> None:
     """What goes with its last handle keeps its name till then, and nobody can have the lock: any user may
     keep one that only looks. Windows removes it in any case if this process comes to no end of its own.
     """
-    with suppress(Win32Failure):
+    with suppress(Win32Error):
         files.remove(file)
 
 
@@ -171,20 +175,16 @@ def _open(action: str, pid: int, access: int) -> Iterator[Process]:
     with telling(action, _subject(pid)):
         try:
             process = Process(pid, access)
-        except Win32Failure as failure:
-            if failure.code == _NO_SUCH_PROCESS:
-                raise NotFound(action, _subject(pid), failure.code) from failure
+        except Win32Error as failure:
+            if failure.winerror == winerror.ERROR_INVALID_PARAMETER:
+                raise NotFound(action, _subject(pid), failure.winerror) from failure
             raise
         with process:
             yield process
 
 
-def _program(pid: int) -> PureWindowsPath | None:
-    try:
-        with Process(pid, QUERY_LIMITED) as process:
-            return PureWindowsPath(image_path(process.handle))
-    except Win32Failure:
-        return None
+def _path(program: str | None) -> PureWindowsPath | None:
+    return PureWindowsPath(program) if program else None
 
 
 def _subject(pid: int) -> str:

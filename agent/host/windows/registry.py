@@ -10,18 +10,15 @@ import winreg
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.windows.api.registry import delete_tree
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import failed, telling
 from agent.quoting import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_BAD_PATH = 161
-_NOT_EMPTY = 145
-_NO_MORE_ITEMS = 259
 _HIVES = ("SYSTEM", "SOFTWARE")
 """Each is a file: services, variables and routes are in the one, what programs keep in the other."""
 _KINDS = {kind.value: kind for kind in RegistryKind}
@@ -64,13 +61,15 @@ class WindowsRegistry:
             with _opened(key) as handle:
                 keys, values, _ = winreg.QueryInfoKey(handle)
             if keys or values:
-                raise Win32Failure(_NOT_EMPTY, "RegQueryInfoKeyW")
+                raise failed(winerror.ERROR_DIR_NOT_EMPTY, "RegQueryInfoKeyW")
             # It refuses one with keys below, should there be one by now.
             winreg.DeleteKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), winreg.KEY_WOW64_64KEY)
 
     def remove_key(self, key: str) -> None:
+        import win32api  # it loads shell32, and winreg has all else
+
         with telling("remove", _shown(key)):
-            delete_tree(winreg.HKEY_LOCAL_MACHINE, _checked(key))
+            win32api.RegDeleteTree(winreg.HKEY_LOCAL_MACHINE, _checked(key))  # type: ignore[arg-type]
 
     def flush(self) -> None:
         for hive in _HIVES:
@@ -86,7 +85,10 @@ def _checked(key: str) -> str:
     # An empty name would be the root of all, which to remove would be the end of Windows.
     if not key.strip("\\") or key.startswith("\\"):
         raise BadName(
-            "use", f"registry key {in_quotes(key)}", _BAD_PATH, "give it without HKEY_LOCAL_MACHINE"
+            "use",
+            f"registry key {in_quotes(key)}",
+            winerror.ERROR_BAD_PATHNAME,
+            "give it without HKEY_LOCAL_MACHINE",
         )
     return key
 
@@ -111,7 +113,7 @@ def _each(ask: Any, handle: winreg.HKEYType) -> Iterator[Any]:
         try:
             item = ask(handle, number)
         except OSError as failure:
-            if failure.winerror == _NO_MORE_ITEMS:
+            if failure.winerror == winerror.ERROR_NO_MORE_ITEMS:
                 return
             raise
         yield item

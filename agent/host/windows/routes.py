@@ -9,6 +9,7 @@ assert sys.platform == "win32"
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import NotFound, Unsupported
 from agent.host.windows.failure import telling
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from agent.host.networks import Route
     from agent.host.port import Registry
     from agent.host.windows.api.routes import Row
-
-_ELEMENT_NOT_FOUND = 1168
-_NO_SUCH_PROCEDURE = 127
 
 
 class WindowsRoutes:
@@ -66,7 +64,7 @@ class WindowsRoutes:
                 routes.add(self._row(route))
             except AttributeError:
                 # Wine has no such function; every Windows since 2008 has.
-                raise Unsupported("add", subject, _NO_SUCH_PROCEDURE) from None
+                raise Unsupported("add", subject, winerror.ERROR_PROC_NOT_FOUND) from None
         forget(self._registry, route)
         if route.persistent:
             persist(self._registry, route)
@@ -80,7 +78,7 @@ class WindowsRoutes:
         with telling("remove", subject):
             was_there = routes.remove(route.destination, route.gateway)
         if not was_there and not was_kept:
-            raise NotFound("remove", subject, _ELEMENT_NOT_FOUND)
+            raise NotFound("remove", subject, winerror.ERROR_NOT_FOUND)
 
     def forwards(self, address: str) -> bool:
         from agent.host.windows.api import interfaces
@@ -111,7 +109,7 @@ def _forwarding(action: str, address: str) -> Iterator[None]:
         try:
             yield
         except AttributeError:  # as above
-            raise Unsupported(action, subject, _NO_SUCH_PROCEDURE) from None
+            raise Unsupported(action, subject, winerror.ERROR_PROC_NOT_FOUND) from None
 
 
 def _index_of(address: str) -> int:
@@ -119,5 +117,5 @@ def _index_of(address: str) -> int:
 
     index = index_of(address)
     if index is None:
-        raise NotFound("find", f"the interface with address {address}", _ELEMENT_NOT_FOUND)
+        raise NotFound("find", f"the interface with address {address}", winerror.ERROR_NOT_FOUND)
     return index

@@ -14,7 +14,7 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
-from agent.host import commandline
+from agent.host import commandline, winerror
 from agent.host.errors import BadName, TimedOut
 from agent.host.port import Completed, FileKind
 from agent.host.windows.api import files
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from agent.host.windows.api.processes import Process
 
-_BAD_PATH = 161
-_TIMEOUT = 1460
 _BLOCK = 1 << 16
 
 
@@ -57,7 +55,7 @@ def run(
         output.join()
         errors.join()
     if exit_code is None:
-        raise TimedOut("run", program, _TIMEOUT, f"it was ended after {in_seconds(seconds)}")
+        raise TimedOut("run", program, winerror.ERROR_TIMEOUT, f"it was ended after {in_seconds(seconds)}")
     return Completed(exit_code, output.kept, errors.kept)
 
 
@@ -71,7 +69,9 @@ def run_logged(
             child.wait(seconds)
             exit_code = child.exit_code()
         if exit_code is None:
-            raise TimedOut("run", program, _TIMEOUT, f"it was ended after {in_seconds(seconds)}")
+            raise TimedOut(
+                "run", program, winerror.ERROR_TIMEOUT, f"it was ended after {in_seconds(seconds)}"
+            )
         job.let_go()
         return exit_code
 
@@ -97,10 +97,10 @@ def _checked(command: Sequence[str]) -> str:
     """Whatever Windows would look for is refused: it looks in the current folder too."""
     program = PureWindowsPath(command[0])
     if not program.is_absolute():
-        raise BadName("run", str(program), _BAD_PATH, "give its whole path")
+        raise BadName("run", str(program), winerror.ERROR_BAD_PATHNAME, "give its whole path")
     if program.suffix.lower() in (".bat", ".cmd"):
         # cmd.exe would run it, and cmd.exe reads arguments by rules of its own.
-        raise BadName("run", str(program), _BAD_PATH, "run cmd.exe with it as an argument")
+        raise BadName("run", str(program), winerror.ERROR_BAD_PATHNAME, "run cmd.exe with it as an argument")
     return str(program)
 
 
@@ -119,7 +119,7 @@ def _start(
         handles = tuple(map(msvcrt.get_osfhandle, (nothing, output, errors)))
         line = commandline.join(command)
         where = None if directory is None else str(directory)
-        return created(job.handle, command[0], line, handles, environment, where, console)
+        return created(int(job.handle), command[0], line, handles, environment, where, console)
     finally:
         os.close(nothing)
 

@@ -1,6 +1,6 @@
 """What `services` asks of the service control manager, so that tests can stand in for it.
 
-Every method raises Win32Failure. The numbers are those of winsvc.h.
+Every method raises Win32Error. The numbers are those of winsvc.h.
 """
 
 from __future__ import annotations

@@ -9,14 +9,18 @@ import sys
 
 assert sys.platform == "win32"
 
+import os
 import queue
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import servicemanager
+import win32service
+
+from agent.host import winerror
 from agent.host.errors import HostError
 from agent.host.port import ENDING, Control, ServiceState
-from agent.host.windows.api import service_dispatch
-from agent.host.windows.api.service_dispatch import Handler, ServiceMain, Status
 from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
@@ -29,29 +33,45 @@ START_HINT_SECONDS = 30.0
 _STOP_HINT_SECONDS = 30.0
 """The same of one that was asked to end, until it says itself how long that takes."""
 
-_OWN_PROCESS = 0x10
-_ACCEPT_STOP = 0x001
-_ACCEPT_SHUTDOWN = 0x004
-_ACCEPT_PARAMETERS = 0x008
-_ACCEPT_PRESHUTDOWN = 0x100
 # Of the last two requests of a Windows that shuts down preshutdown comes first and leaves more time; shutdown
 # still comes to a service that was too slow for it.
-_ACCEPTED = _ACCEPT_STOP | _ACCEPT_SHUTDOWN | _ACCEPT_PARAMETERS | _ACCEPT_PRESHUTDOWN
+_ACCEPTED = (
+    win32service.SERVICE_ACCEPT_STOP
+    | win32service.SERVICE_ACCEPT_SHUTDOWN
+    | win32service.SERVICE_ACCEPT_PARAMCHANGE
+    | win32service.SERVICE_ACCEPT_PRESHUTDOWN
+)
 
 _NO_ERROR = 0
-_CALL_NOT_IMPLEMENTED = 120
-_SERVICE_SPECIFIC_ERROR = 1066
 _FAILED = 1
-_INTERROGATE = 4
 _CONTROLS = {control.value: control for control in Control}
 
 
 def serve(name: str, program: ServiceProgram) -> int:
-    """Services.serve: runs `program` as the service `name`; its exit code."""
+    """Services.serve: runs `program` as the service `name`; its exit code.
+
+    Of servicemanager only what hosts a service is used: its calls for the event log rewrite an event source.
+    So no exception leaves what it calls here: it would write that to the log.
+    """
     service = _Service(name, program)
-    main = ServiceMain(service.main)
+
+    class Entry:
+        """What servicemanager makes an object of in a thread of the SCM's, and calls SvcRun of."""
+
+        _svc_name_ = name
+
+        def __init__(self, words: Sequence[str]) -> None:
+            service.begin(words[1:])
+
+        def SvcRun(self) -> None:  # noqa: N802 - servicemanager's name
+            service.run()
+            # If this returned, servicemanager would report STOPPED with exit code 0 after what was reported.
+            # The dispatcher returns instead, and the process ends.
+            threading.Event().wait()
+
     with telling("run", f"service {name}", "start it as a service"):
-        service_dispatch.dispatch(name, main)
+        servicemanager.PrepareToHostSingle(Entry)
+        servicemanager.StartServiceCtrlDispatcher()  # type: ignore[no-untyped-call]
     if service.failure is not None:
         raise service.failure
     return service.exit_code
@@ -62,32 +82,39 @@ class _Service:
         self._name = name
         self._program = program
         self._controls: _Controls | None = None
-        # Windows keeps its address until the process ends.
-        self._handler = Handler(self._handle)
         self.exit_code = 0
         self.failure: BaseException | None = None
 
-    def main(self, count: int, texts: Sequence[str]) -> None:
-        """ServiceMain: called in a thread of the SCM's own. When it returns the service must be STOPPED."""
+    def begin(self, arguments: Sequence[str]) -> None:
+        """Take up the talk with the SCM. What it raises servicemanager takes for the service's failure."""
+        controls = _Controls(arguments)
         try:
-            arguments = texts[1:count]
-            self._controls = controls = _Controls(arguments)
-            controls.report_to(service_dispatch.register(self._name, self._handler))
-        except BaseException as failure:  # noqa: BLE001 - told by serve(); here nobody would see it
+            handle = servicemanager.RegisterServiceCtrlHandler(self._name, self._handle, True)
+        except BaseException as failure:
             self.failure = failure
-            return
-        try:
-            self.exit_code = self._program(controls)
-        except BaseException as failure:  # noqa: BLE001 - the same; and the SCM must hear that this is the end
-            self.failure, self.exit_code = failure, _FAILED
-        controls.stopped(self.exit_code)
+            raise
+        self._controls = controls
+        controls.report_to(handle)
 
-    def _handle(self, control: int, _event: int, _data: int, _context: int) -> int:
+    def run(self) -> None:
+        assert self._controls is not None
+        try:
+            self._controls.starting()
+            self.exit_code = self._program(self._controls)
+        except BaseException as failure:  # noqa: BLE001 - told by serve(); and the SCM must hear that this is the end
+            self.failure, self.exit_code = failure, _FAILED
+        try:
+            self._controls.stopped(self.exit_code)
+        except HostError:
+            # Without that word the dispatcher would never return. The SCM sees the end of the process.
+            os._exit(self.exit_code or _FAILED)
+
+    def _handle(self, control: int, _event: int, _data: object) -> int:
         """Called in the dispatcher's thread; must answer at once, or the SCM takes the service for hung."""
-        if control == _INTERROGATE:
+        if control == win32service.SERVICE_CONTROL_INTERROGATE:
             return _NO_ERROR
         if control not in _CONTROLS or self._controls is None:
-            return _CALL_NOT_IMPLEMENTED
+            return winerror.ERROR_CALL_NOT_IMPLEMENTED
         asked = _CONTROLS[control]
         if asked in ENDING:
             # Before the SCM has its answer: whoever asks for a stop and then looks would see nothing of it.
@@ -110,6 +137,8 @@ class _Controls:
 
     def report_to(self, handle: int) -> None:
         self._handle = handle
+
+    def starting(self) -> None:
         self._report(ServiceState.START_PENDING, hint_seconds=START_HINT_SECONDS)
 
     def running(self) -> None:
@@ -138,14 +167,14 @@ class _Controls:
         # Each word while something is pending must differ from the last, or the SCM takes it for standstill.
         pending = state in (ServiceState.START_PENDING, ServiceState.STOP_PENDING)
         self._checkpoint = self._checkpoint + 1 if pending else 0
-        status = Status(
-            type=_OWN_PROCESS,
-            state=state.value,
-            accepted=accepted,
-            exit_code=_SERVICE_SPECIFIC_ERROR if exit_code else 0,
-            service_exit_code=exit_code,
-            checkpoint=self._checkpoint,
-            wait_hint=int(hint_seconds * 1000),
+        status = (
+            win32service.SERVICE_WIN32_OWN_PROCESS,
+            state.value,
+            accepted,
+            winerror.ERROR_SERVICE_SPECIFIC_ERROR if exit_code else 0,
+            exit_code,
+            self._checkpoint,
+            int(hint_seconds * 1000),
         )
         with telling("report", f"that the service is {state.name}"):
-            service_dispatch.set_status(self._handle, status)
+            win32service.SetServiceStatus(self._handle, status)

@@ -1,8 +1,9 @@
-"""Services seen by the SCM's notifications and their processes' handles, in the thread that waits.
+"""Services seen by their processes' handles, and by asking the SCM again and again, in the thread that waits.
 
-Both, since neither tells all: the SCM can be slow to notice that a process is gone, and Wine's never does
-when a service ends while STOP_PENDING. No thread of its own: notifications go to the thread that asked for
-them, so a watch is armed anew when another thread begins to wait.
+NotifyServiceStatusChange would tell of each state at once, but pywin32 does not have it, and it calls back
+into a process that may have forgotten what it asked for. What matters within a moment is that a service's
+process ended, which its handle tells: measured under Wine, within 0.03 s. For the rest the SCM is asked every
+second. For four services that takes 0.17 % of a processor; notifications took 0.02 %.
 """
 
 from __future__ import annotations
@@ -11,25 +12,31 @@ import sys
 
 assert sys.platform == "win32"
 
-import threading
 from typing import TYPE_CHECKING, Self
 
+from agent.host import winerror
 from agent.host.errors import MarkedForDeletion, NotFound
-from agent.host.port import ServiceEvent
+from agent.host.port import ServiceEvent, ServiceState
 from agent.host.windows.api.processes import Process, wait_for_any
-from agent.host.windows.api.service_notification import Subscription
+from agent.host.windows.api.service_control import CONNECT, Manager
 from agent.host.windows.closing import Closing
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, telling
+from agent.host.windows.scm import QUERY_STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent.host.port import Clock, ServiceStatus
 
-_NO_SUCH_PROCESS = 87
-_PROCESS_ABORTED = 1067
 _MOST_PROCESSES = 63
 """Windows waits for no more than 64 handles; of further processes the SCM's word must do."""
+_SECONDS = 1.0
+"""Between two questions, where nothing is known to be on its way."""
+_FIRST_SECONDS = 0.01
+"""The same while a service starts or stops, or its process has just ended. It doubles up to a limit."""
+_WAITING_SECONDS = 0.1
+"""That limit where a service is waited for."""
+_SETTLED = {ServiceState.RUNNING, ServiceState.STOPPED, ServiceState.PAUSED}
 
 
 class WatchedService:
@@ -38,10 +45,11 @@ class WatchedService:
     def __init__(self, name: str) -> None:
         self._name = name
         with telling("watch", f"service {name}"):
-            self._subscription = Subscription(name)
+            self._manager = Manager(CONNECT)
         self._pid: int | None = None
         self._process: Process | None = None
         self._gone = False
+        self._pause = _FIRST_SECONDS
 
     def __enter__(self) -> Self:
         return self
@@ -50,14 +58,18 @@ class WatchedService:
         self.close()
 
     def close(self) -> None:
-        self._subscription.close()
+        self._manager.close()
         self._follow(None)
 
     def status(self) -> ServiceStatus:
-        with telling("ask for the state of", f"service {self._name}"):
-            status = self._subscription.status()
-            if status.pid != self._pid:
-                self._follow(status.pid)
+        # Opened for each question: as long as a handle is open, a deleted service keeps its name.
+        with (
+            telling("ask for the state of", f"service {self._name}"),
+            self._manager.open(self._name, QUERY_STATUS) as service,
+        ):
+            status = service.status()
+        if status.pid != self._pid:
+            self._follow(status.pid)
         return status
 
     def ended(self, pid: int) -> int | None:
@@ -66,10 +78,11 @@ class WatchedService:
             return None
         if self._process is not None:
             return self._process.exit_code()
-        return _PROCESS_ABORTED if self._gone else None
+        return winerror.ERROR_PROCESS_ABORTED if self._gone else None
 
     def wait(self, seconds: float) -> None:
-        wait_for_any(self.handles(), seconds)
+        wait_for_any(self.handles(), min(seconds, self._pause))
+        self._pause = min(2 * self._pause, _WAITING_SECONDS)
 
     def handles(self) -> list[int]:
         """The process', while it lives."""
@@ -82,8 +95,8 @@ class WatchedService:
         if pid is not None:
             try:
                 self._process = Process(pid)
-            except Win32Failure as failure:
-                self._gone = failure.code == _NO_SUCH_PROCESS
+            except Win32Error as failure:
+                self._gone = failure.winerror == winerror.ERROR_INVALID_PARAMETER
 
 
 class ServiceWatch(Closing):
@@ -92,7 +105,7 @@ class ServiceWatch(Closing):
     def __init__(self, names: Iterable[str], clock: Clock) -> None:
         super().__init__()
         self._clock = clock
-        self._thread = threading.get_ident()
+        self._pause = _SECONDS
         self._services: list[_Known] = []
         try:
             for name in names:
@@ -104,26 +117,30 @@ class ServiceWatch(Closing):
     def wait(self, seconds: float) -> Sequence[ServiceEvent]:
         deadline = self._clock.monotonic() + seconds
         with self._busy:
-            self._listen_in_this_thread()
             while not self._closed:
                 events = [event for known in self._services for event in known.news()]
                 left = deadline - self._clock.monotonic()
                 if events or left <= 0:
                     return events
                 processes = [handle for known in self._services for handle in known.handles()]
-                if wait_for_any([self._closing, *processes[:_MOST_PROCESSES]], left) == 0:
+                if (
+                    wait_for_any([self._closing, *processes[:_MOST_PROCESSES]], min(left, self._until_next()))
+                    == 0
+                ):
                     break
         return []
+
+    def _until_next(self) -> float:
+        """Return how long until the SCM is asked again."""
+        if all(known.is_settled for known in self._services):
+            self._pause = _FIRST_SECONDS
+            return _SECONDS
+        self._pause = min(2 * self._pause, _SECONDS)
+        return self._pause
 
     def _let_go(self) -> None:
         for known in self._services:
             known.close()
-
-    def _listen_in_this_thread(self) -> None:
-        if self._thread != threading.get_ident():
-            self._thread = threading.get_ident()
-            for known in self._services:
-                known.listen_anew()
 
 
 class _Known:
@@ -140,13 +157,17 @@ class _Known:
         self._state, self._pid = status.state, status.pid
         self._end_told = False
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is known to be on its way."""
+        return self._state in _SETTLED and not self._end_told
+
     def news(self) -> list[ServiceEvent]:
         if self._service is None:
             return []
         try:
             status = self._service.status()
         except (MarkedForDeletion, NotFound):
-            # Closed at once: as long as a handle is open the name cannot be used again.
             self.close()
             return [ServiceEvent(self._name, None)]
         restarted = None not in (self._pid, status.pid) and self._pid != status.pid
@@ -162,11 +183,6 @@ class _Known:
 
     def handles(self) -> list[int]:
         return self._service.handles() if self._service else []
-
-    def listen_anew(self) -> None:
-        if self._service is not None:
-            self._service.close()
-            self._service = WatchedService(self._name)
 
     def close(self) -> None:
         if self._service is not None:

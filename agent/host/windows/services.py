@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from agent.host import commandline
+from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, differing_fields, image_path
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
 from agent.host.port import (
@@ -19,7 +19,7 @@ from agent.host.port import (
     StartType,
 )
 from agent.host.waiting import stopped_without_a_word, wait_for
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import Win32Error, failed, telling
 from agent.host.windows.scm import (
     CHANGE_CONFIG,
     CONTINUE,
@@ -58,14 +58,9 @@ _UP = {
 }
 """Where a service stays that nobody asks to stop. NSSM pauses one whose program ends again and again."""
 
-_NO_PROGRAM = {2, 3}
-_DOES_NOT_EXIST = 1060
-_BROKEN_PIPE = 109
-_NOT_ACTIVE = 1062
-_MARKED_FOR_DELETE = 1072
-_NOT_HEARD = 1053
-_UNKNOWN = {120, 124}
-"""CALL_NOT_IMPLEMENTED and INVALID_LEVEL: an info level that this SCM lacks."""
+_NO_PROGRAM = {winerror.ERROR_FILE_NOT_FOUND, winerror.ERROR_PATH_NOT_FOUND}
+_UNKNOWN = {winerror.ERROR_CALL_NOT_IMPLEMENTED, winerror.ERROR_INVALID_LEVEL}
+"""An info level that this SCM lacks."""
 _NOT_LOADED = frozenset({2, 3, 126, 193, *range(1812, 1816), *range(15100, 15109)})
 """Of a description that lies in a DLL, where that or its resource is missing."""
 _AUTOMATIC, _MANUAL, _DISABLED = 2, 3, 4
@@ -175,23 +170,25 @@ class WindowsServices:
             with self._scm.open(name, DELETE | QUERY_STATUS) as service:
                 try:
                     service.delete()
-                except Win32Failure as failure:
-                    if failure.code != _MARKED_FOR_DELETE:
+                except Win32Error as failure:
+                    if failure.winerror != winerror.ERROR_SERVICE_MARKED_FOR_DELETE:
                         raise
                 status = service.status()
                 # Of a process that has ended the SCM may only not know yet.
                 if status.state in _UP and status.pid and self._lives(status.pid):
                     # No waiting would free the name.
-                    raise Win32Failure(_MARKED_FOR_DELETE, "DeleteService")
+                    raise failed(winerror.ERROR_SERVICE_MARKED_FOR_DELETE, "DeleteService")
             self._wait_until_free(name)
 
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:
         with telling("start", _subject(name)), self._scm.open(name, START) as service:
             try:
                 service.start(arguments)
-            except Win32Failure as failure:
-                if failure.code in _NO_PROGRAM:
-                    raise host_error("start", self._program_of(name), failure.code, NO_PROGRAM) from failure
+            except Win32Error as failure:
+                if failure.winerror in _NO_PROGRAM:
+                    raise host_error(
+                        "start", self._program_of(name), failure.winerror, NO_PROGRAM
+                    ) from failure
                 raise
 
     def _program_of(self, name: str) -> str:
@@ -218,7 +215,7 @@ class WindowsServices:
         asking.start()
         asking.join(seconds)
         if not outcome:
-            raise host_error("stop", _subject(name), _NOT_HEARD)
+            raise host_error("stop", _subject(name), winerror.ERROR_SERVICE_REQUEST_TIMEOUT)
         if outcome[0] is not None:
             raise outcome[0]
 
@@ -226,11 +223,11 @@ class WindowsServices:
         with telling("stop", _subject(name)), self._scm.open(name, STOP) as service:
             try:
                 service.control(Control.STOP.value)
-            except Win32Failure as failure:
+            except Win32Error as failure:
                 # Its process has ended, and the SCM has only seen that its pipe is broken.
-                if failure.code != _BROKEN_PIPE:
+                if failure.winerror != winerror.ERROR_BROKEN_PIPE:
                     raise
-                raise Win32Failure(_NOT_ACTIVE, "ControlService") from failure
+                raise failed(winerror.ERROR_SERVICE_NOT_ACTIVE, "ControlService") from failure
 
     def tell_of_parameters(self, name: str) -> None:
         with telling("tell of new parameters", _subject(name)), self._scm.open(name, CONTINUE) as service:
@@ -298,13 +295,13 @@ class WindowsServices:
         while True:
             try:
                 self._scm.open(name, QUERY_STATUS).close()
-            except Win32Failure as failure:
-                if failure.code == _DOES_NOT_EXIST:
+            except Win32Error as failure:
+                if failure.winerror == winerror.ERROR_SERVICE_DOES_NOT_EXIST:
                     return
-                if failure.code != _MARKED_FOR_DELETE:
+                if failure.winerror != winerror.ERROR_SERVICE_MARKED_FOR_DELETE:
                     raise
             if self._clock.monotonic() + pause > deadline:
-                raise Win32Failure(_MARKED_FOR_DELETE, "OpenServiceW")
+                raise failed(winerror.ERROR_SERVICE_MARKED_FOR_DELETE, "OpenServiceW")
             self._clock.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 
@@ -354,7 +351,7 @@ def _set(
         try:
             service.set(setting, value)
             service.setting(setting)
-        except Win32Failure as failure:
+        except Win32Error as failure:
             _note_unknown(setting, failure, unsupported)
     return unsupported
 
@@ -365,14 +362,14 @@ def _ask(service: OpenService) -> tuple[dict[Setting, SettingValue], list[str]]:
     for setting in Setting:
         try:
             settings[setting] = service.setting(setting)
-        except Win32Failure as failure:
-            if setting is not Setting.DESCRIPTION or failure.code not in _NOT_LOADED:
+        except Win32Error as failure:
+            if setting is not Setting.DESCRIPTION or failure.winerror not in _NOT_LOADED:
                 _note_unknown(setting, failure, unsupported)
     return settings, unsupported
 
 
-def _note_unknown(setting: Setting, failure: Win32Failure, unsupported: list[str]) -> None:
-    if failure.code not in _UNKNOWN:
+def _note_unknown(setting: Setting, failure: Win32Error, unsupported: list[str]) -> None:
+    if failure.winerror not in _UNKNOWN:
         raise failure
     if (field := _FIELDS[setting]) not in unsupported:
         unsupported.append(field)

@@ -16,22 +16,15 @@ from functools import cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.names import check_path
 from agent.host.port import FileKind
 from agent.host.windows.api import files as api
 from agent.host.windows.api.machine import windows_directory
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Error, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-_INVALID_PARAMETER = 87
-"""What a kernel says that does not know OBJ_DONT_REPARSE: Windows Server 2016 is the last."""
-_FILE_NOT_FOUND = 2
-_PATH_NOT_FOUND = 3
-_NOT_A_FOLDER = 267
-_IS_A_FOLDER = 336
-_REPARSE_POINT_ENCOUNTERED = 4395
 
 
 @contextmanager
@@ -76,8 +69,12 @@ def _opened_at_once(path: PureWindowsPath, open_in: Callable[..., int]) -> int |
     with _root(path) as root:
         try:
             return open_in(root, "\\".join(path.parts[1:]), no_link=True)
-        except Win32Failure as failure:
-            if failure.code in (_INVALID_PARAMETER, _REPARSE_POINT_ENCOUNTERED):
+        except Win32Error as failure:
+            # A kernel says the first that does not know OBJ_DONT_REPARSE: Windows Server 2016 is the last.
+            if failure.winerror in (
+                winerror.ERROR_INVALID_PARAMETER,
+                winerror.ERROR_REPARSE_POINT_ENCOUNTERED,
+            ):
                 return None
             raise
 
@@ -121,9 +118,9 @@ def folder_of(path: PureWindowsPath, backup_intent: int = 0) -> Iterator[int | N
             try:
                 name = element if folder else kernel_name(path)
                 folder = api.open_in(folder, name, 0, options=options)
-            except Win32Failure as failure:
-                if failure.code in (_FILE_NOT_FOUND, _NOT_A_FOLDER):
-                    raise Win32Failure(_PATH_NOT_FOUND, "NtCreateFile") from failure
+            except Win32Error as failure:
+                if failure.winerror in (winerror.ERROR_FILE_NOT_FOUND, winerror.ERROR_DIRECTORY):
+                    raise failed(winerror.ERROR_PATH_NOT_FOUND, "NtCreateFile") from failure
                 raise
             handles.callback(api.close, folder)
             expect(folder, FileKind.DIRECTORY)
@@ -134,14 +131,19 @@ def expect(handle: int, kind: FileKind) -> None:
     """Refuse what is of another kind, and every reparse point."""
     found = kind_of(api.attributes_of(handle))
     if found is FileKind.LINK:
-        raise Win32Failure(_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
+        raise failed(winerror.ERROR_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
     if found is not kind:
-        raise Win32Failure(_NOT_A_FOLDER if kind is FileKind.DIRECTORY else _IS_A_FOLDER, "NtCreateFile")
+        raise failed(
+            winerror.ERROR_DIRECTORY
+            if kind is FileKind.DIRECTORY
+            else winerror.ERROR_DIRECTORY_NOT_SUPPORTED,
+            "NtCreateFile",
+        )
 
 
 def refuse_link(handle: int) -> None:
     if kind_of(api.attributes_of(handle)) is FileKind.LINK:
-        raise Win32Failure(_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
+        raise failed(winerror.ERROR_REPARSE_POINT_ENCOUNTERED, "NtCreateFile")
 
 
 def kind_of(attributes: int) -> FileKind:

@@ -14,8 +14,9 @@ import ctypes
 from ctypes import wintypes
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged
-from agent.host.windows.failure import Win32Failure, code_of
+from agent.host.windows.failure import code_of, failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +31,6 @@ _OF_THIS_THREAD = 2
 
 _METHOD, _GET, _PUT = 1, 2, 4
 _EACH, _VALUE = -4, -3  # DISPID_NEWENUM, DISPID_PROPERTYPUT
-_SOMETHING_RAISED = 0x8002_0009  # DISP_E_EXCEPTION: what it was stands beside it
-_TYPE_MISMATCH = 0x8002_0005
 
 _NUMBER, _TEXT, _OBJECT, _TRUTH, _VARIANT, _INTERFACE, _LIST = 3, 8, 9, 11, 12, 13, 0x2000
 _NOTHING = (0, 1)
@@ -121,7 +120,7 @@ _invoke = ctypes.WINFUNCTYPE(
 
 
 class Automated:
-    """An object of a COM class, for the thread that made it. Its failures are Win32Failure, by code."""
+    """An object of a COM class, for the thread that made it. Its failures are Win32Error, by code."""
 
     def __init__(self, pointer: ctypes.c_void_p) -> None:
         """Takes a reference over."""
@@ -191,7 +190,7 @@ class Automated:
                 _clear(value)
         for text in raised.texts:
             _free_text(text)
-        _check(raised.result if result & 0xFFFF_FFFF == _SOMETHING_RAISED else result, name)
+        _check(raised.result if result & 0xFFFF_FFFF == winerror.DISP_E_EXCEPTION else result, name)
         return _taken(answer)
 
 
@@ -208,7 +207,7 @@ def _nobody() -> Any:
 
 def _check(result: int, what: str) -> None:
     if result < 0:
-        raise Win32Failure(code_of(result), what)
+        raise failed(code_of(result), what)
 
 
 def _given(value: object) -> _Variant:
@@ -225,7 +224,7 @@ def _given(value: object) -> _Variant:
     elif isinstance(value, tuple):
         made.type, made.value.pointer = _LIST | _VARIANT, _list(value)
     else:
-        raise Win32Failure(_TYPE_MISMATCH, type(value).__name__)
+        raise failed(0x8002_0005, type(value).__name__)
     return made
 
 
@@ -260,7 +259,7 @@ def _read(found: _Variant) -> Any:
         return getattr(found.value, _WHOLE[found.type])
     if found.type in (_LIST | _VARIANT, _LIST | _TEXT):
         return tuple(_items(found.value.pointer, found.type & ~_LIST))
-    raise Win32Failure(_TYPE_MISMATCH, f"VARIANT of type {found.type}")
+    raise failed(0x8002_0005, f"VARIANT of type {found.type}")
 
 
 def _items(values: int, kind: int) -> Iterator[Any]:

@@ -9,7 +9,7 @@ assert sys.platform == "win32"
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from agent.host.windows.failure import Win32Failure, code_of
+from agent.host.windows.failure import Win32Error, code_of, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,9 @@ def succeeding(library: ctypes.WinDLL, name: str, result: Any, *arguments: Any) 
     return _declared(library, name, result, arguments, check)
 
 
-def last_failure(call: str) -> Win32Failure:
+def last_failure(call: str) -> Win32Error:
     """By GetLastError, which is signed here: the HRESULTs that crypt32 leaves there would be below zero."""
-    return Win32Failure(code_of(ctypes.get_last_error()), call)
+    return failed(code_of(ctypes.get_last_error()), call)
 
 
 def coded(library: ctypes.WinDLL, name: str, *arguments: Any) -> Callable[..., None]:
@@ -43,7 +43,7 @@ def coded(library: ctypes.WinDLL, name: str, *arguments: Any) -> Callable[..., N
 
     def check(value: Any, *_: Any) -> None:
         if value:
-            raise Win32Failure(value, name)
+            raise failed(value, name)
 
     return _declared(library, name, ctypes.c_uint32, arguments, check)
 

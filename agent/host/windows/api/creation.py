@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from ctypes import wintypes
 from typing import TYPE_CHECKING
 
+import win32file
+
 from agent.host.windows.api.binding import dll, judged, last_failure, succeeding
-from agent.host.windows.api.processes import Process, close
+from agent.host.windows.api.processes import Process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +103,7 @@ def created(
         flags = console | _WITH_ATTRIBUTES | _UNICODE_ENVIRONMENT
         text = ctypes.create_unicode_buffer(line)
         _create(program, text, None, None, True, flags, block, directory, start, made)
-    close(made.thread)
+    win32file.CloseHandle(made.thread)
     return Process.made(made.pid, made.process)
 
 

@@ -1,4 +1,4 @@
-"""ReadDirectoryChanges with overlapped input (kernel32)."""
+"""ReadDirectoryChanges with overlapped input, by pywin32."""
 
 from __future__ import annotations
 
@@ -6,53 +6,28 @@ import sys
 
 assert sys.platform == "win32"
 
-import ctypes
 from contextlib import suppress
-from ctypes import wintypes
+from ctypes import c_void_p, wintypes
 
-from agent.host.windows.api.binding import dll, judged, succeeding
-from agent.host.windows.api.files import linked_names
-from agent.host.windows.api.processes import close, event
-from agent.host.windows.failure import Win32Failure
+import pywintypes
+import win32event
+import win32file
+
+from agent.host import winerror
+from agent.host.windows.api.binding import dll, judged
+from agent.host.windows.failure import Win32Error
 
 # FILE_NOTIFY_CHANGE_: FILE_NAME, DIR_NAME, SIZE, LAST_WRITE, SECURITY
 _WATCHED = 0x001 | 0x002 | 0x008 | 0x010 | 0x100
 MOST_ROOM = 0x1_0000
 """The largest that works everywhere."""
 
-_IO_INCOMPLETE = 996
-_LOST = {995, 1022}
-"""OPERATION_ABORTED, when the thread that asked has ended; NOTIFY_ENUM_DIR, when too much happened."""
+_LOST = {winerror.ERROR_OPERATION_ABORTED, winerror.ERROR_NOTIFY_ENUM_DIR}
+"""The first when the thread that asked has ended; the other when too much happened."""
 
-_BOOL = wintypes.BOOL
-_DWORD = wintypes.DWORD
-_HANDLE = wintypes.HANDLE
-_POINTER = ctypes.c_void_p
-
-
-class _Overlapped(ctypes.Structure):
-    """OVERLAPPED"""
-
-    _fields_ = (
-        ("status", ctypes.c_size_t),
-        ("size", ctypes.c_size_t),
-        ("offset", ctypes.c_uint64),
-        ("event", _HANDLE),
-    )
-
-
-_kernel32 = dll("kernel32")
-# fmt: off
-_read_changes = succeeding(
-    _kernel32, "ReadDirectoryChangesW", _BOOL,
-    _HANDLE, _POINTER, _DWORD, _BOOL, _DWORD, _POINTER, ctypes.POINTER(_Overlapped), _POINTER,
-)
-_result = succeeding(
-    _kernel32, "GetOverlappedResult", _BOOL,
-    _HANDLE, ctypes.POINTER(_Overlapped), ctypes.POINTER(_DWORD), _BOOL,
-)
-_cancel = judged(_kernel32, "CancelIoEx", _BOOL, _HANDLE, ctypes.POINTER(_Overlapped))
-# fmt: on
+# win32file has CancelIo, which cancels what the calling thread asked for and nothing else.
+_cancel = judged(dll("kernel32"), "CancelIoEx", wintypes.BOOL, wintypes.HANDLE, c_void_p)
+_ALL_OF_THE_HANDLE = None
 
 
 class Changes:
@@ -60,12 +35,12 @@ class Changes:
 
     def __init__(self, folder: int, recursive: bool, room: int = MOST_ROOM) -> None:
         """`room` is for names, in bytes; what there is no room for Windows loses count of."""
-        self._room = room
         self._folder = folder
         self._recursive = recursive
-        self._buffer = ctypes.create_string_buffer(room)
-        self.event = event()
-        self._overlapped = _Overlapped(event=self.event)
+        # pywin32 keeps no reference to these while Windows writes to them.
+        self._buffer = win32file.AllocateReadBuffer(room)
+        self._overlapped = pywintypes.OVERLAPPED()
+        self.event = self._overlapped.hEvent = win32event.CreateEvent(None, True, False, None)
         self._asked = False
         self._closed = False
         try:
@@ -76,17 +51,18 @@ class Changes:
 
     def take(self) -> list[str | None]:
         """Paths below the folder; None stands for changes that Windows lost count of. Empty if none."""
-        count = _DWORD()
+        size = 0
         try:
-            _result(self._folder, self._overlapped, count, False)
-        except Win32Failure as failure:
-            if failure.code == _IO_INCOMPLETE:
+            size = win32file.GetOverlappedResult(self._folder, self._overlapped, False)
+        except Win32Error as failure:
+            if failure.winerror == winerror.ERROR_IO_INCOMPLETE:
                 return []
-            if failure.code not in _LOST:
+            if failure.winerror not in _LOST:
                 raise
         names: list[str | None] = [None]
-        if count.value:
-            names = list(dict.fromkeys(linked_names(self._buffer.raw[: count.value], name_offset=12)))
+        if size:
+            found = win32file.FILE_NOTIFY_INFORMATION(self._buffer, size)  # type: ignore[arg-type]
+            names = list(dict.fromkeys(name for _, name in found))
         self._ask()
         return names
 
@@ -100,17 +76,15 @@ class Changes:
         self._closed = True
         if self._asked:
             # The kernel writes into the buffer until it says that it has stopped.
-            _cancel(self._folder, self._overlapped)
-            with suppress(Win32Failure):
-                _result(self._folder, self._overlapped, _DWORD(), True)
-        close(self._folder)
-        close(self.event)
+            _cancel(self._folder, _ALL_OF_THE_HANDLE)
+            with suppress(Win32Error):
+                win32file.GetOverlappedResult(self._folder, self._overlapped, True)
+        win32file.CloseHandle(self._folder)
+        win32file.CloseHandle(self.event)
 
     def _ask(self) -> None:
         self._asked = False
-        # fmt: off
-        _read_changes(
-            self._folder, self._buffer, self._room, self._recursive, _WATCHED, None, self._overlapped, None
+        win32file.ReadDirectoryChangesW(
+            self._folder, self._buffer, self._recursive, _WATCHED, self._overlapped
         )
-        # fmt: on
         self._asked = True

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from ctypes import wintypes
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged
-from agent.host.windows.failure import Win32Failure, code_of
+from agent.host.windows.failure import code_of, failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _ONLINE = "DISM_{53BFAE52-B167-4E2F-A258-0A37B57FF845}"
 _LOG_ERRORS = 0
 _NO_PACKAGE = 0
-_RESTART_REQUIRED = 3010
-_MODULE_NOT_FOUND = 126
 
 _TEXT = wintypes.LPCWSTR
 _UINT = wintypes.UINT
@@ -48,7 +47,7 @@ def _library() -> ctypes.WinDLL:
     try:
         return dll("dismapi")
     except FileNotFoundError:
-        raise Win32Failure(_MODULE_NOT_FOUND, "dismapi.dll") from None
+        raise failed(winerror.ERROR_MOD_NOT_FOUND, "dismapi.dll") from None
 
 
 _dismapi = _library()
@@ -61,8 +60,8 @@ def _resulting(name: str, *arguments: Any) -> Any:
     def call(*given: object) -> bool:
         result = function(*given)
         if result < 0:
-            raise Win32Failure(code_of(result), name)
-        return bool(result == _RESTART_REQUIRED)
+            raise failed(code_of(result), name)
+        return bool(result == winerror.ERROR_SUCCESS_REBOOT_REQUIRED)
 
     return call
 

@@ -13,13 +13,13 @@ assert sys.platform == "win32"
 
 import ctypes
 import struct
-from contextlib import nullcontext
 from ctypes import wintypes
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import binary_descriptor
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,8 +86,8 @@ _UNKNOWN_CLASS = {0xC000_0002, 0xC000_0003, 0xC000_000D, 0xC000_00BB}
 """NOT_IMPLEMENTED, INVALID_INFO_CLASS, INVALID_PARAMETER, NOT_SUPPORTED: by this Windows or file system."""
 
 _TOLD_BETTER = {
-    0xC000_0056: 303,  # DELETE_PENDING, of which RtlNtStatusToDosError makes 'access denied'
-    0xC000_00BA: 336,  # FILE_IS_A_DIRECTORY, likewise: DIRECTORY_NOT_SUPPORTED
+    0xC000_0056: winerror.ERROR_DELETE_PENDING,  # RtlNtStatusToDosError makes 'access denied' of it
+    0xC000_00BA: winerror.ERROR_DIRECTORY_NOT_SUPPORTED,  # likewise, of FILE_IS_A_DIRECTORY
 }
 
 _FILETIME_OF_1970 = 11_644_473_600
@@ -114,7 +114,7 @@ class _ObjectAttributes(ctypes.Structure):
         ("folder", _HANDLE),
         ("name", ctypes.POINTER(_UnicodeString)),
         ("attributes", wintypes.ULONG),
-        ("descriptor", _POINTER),
+        ("descriptor", ctypes.c_char_p),
         ("quality", _POINTER),
     )
 
@@ -200,18 +200,17 @@ def open_in(
     length = ctypes.sizeof(text) - ctypes.sizeof(ctypes.c_wchar)
     unicode = _UnicodeString(length, length, ctypes.addressof(text))
     handle, outcome = _HANDLE(), _IoStatus()
-    with binary_descriptor(descriptor) if descriptor is not None else nullcontext() as address:
-        size = ctypes.sizeof(_ObjectAttributes)
-        # fmt: off
-        attributes = _ObjectAttributes(
-            size, folder, ctypes.pointer(unicode),
-            _CASE_INSENSITIVE | (_DONT_REPARSE if no_link else 0), address, None,
-        )
-        status = _create_file(
-            handle, access | READ_ATTRIBUTES | SYNCHRONIZE, attributes, outcome, None,
-            NORMAL, share, disposition, options | REPARSE_POINT_ITSELF, None, 0,
-        )
-        # fmt: on
+    born_with = None if descriptor is None else binary_descriptor(descriptor)
+    # fmt: off
+    attributes = _ObjectAttributes(
+        ctypes.sizeof(_ObjectAttributes), folder, ctypes.pointer(unicode),
+        _CASE_INSENSITIVE | (_DONT_REPARSE if no_link else 0), born_with, None,
+    )
+    status = _create_file(
+        handle, access | READ_ATTRIBUTES | SYNCHRONIZE, attributes, outcome, None,
+        NORMAL, share, disposition, options | REPARSE_POINT_ITSELF, None, 0,
+    )
+    # fmt: on
     _check(status, "NtCreateFile")
     return handle.value or 0
 
@@ -363,4 +362,4 @@ def _set(handle: int, kind: int, data: bytes) -> int:
 
 def _check(status: int, call: str) -> None:
     if status:
-        raise Win32Failure(_TOLD_BETTER.get(status) or _dos_error(status), call)
+        raise failed(_TOLD_BETTER.get(status) or _dos_error(status), call)

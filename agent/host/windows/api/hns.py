@@ -13,8 +13,9 @@ from ctypes import wintypes
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged
-from agent.host.windows.failure import Win32Failure, code_of
+from agent.host.windows.failure import code_of, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,6 @@ NETWORK, ENDPOINT, LOAD_BALANCER = "Network", "Endpoint", "LoadBalancer"
 
 NO_SUCH_MODULE = 126
 
-_GENERAL_FAILURE = 31
 
 _RESULT = ctypes.c_uint32
 _TEXT = wintypes.LPCWSTR
@@ -90,7 +90,7 @@ def attach_to_host(endpoint: str, settings: str) -> None:
     _check(call("POST", f"/endpoints/{endpoint}/attach", settings, ctypes.byref(given)), "HNSCall")
     answer = json.loads(_taken(given) or "{}")
     if not answer.get("Success"):
-        raise Win32Failure(code_of(int(answer.get("ErrorCode") or _GENERAL_FAILURE)), "HNSCall attach")
+        raise failed(code_of(int(answer.get("ErrorCode") or winerror.ERROR_GEN_FAILURE)), "HNSCall attach")
 
 
 def _opened(kind: str, identifier: str) -> ctypes.c_void_p:
@@ -113,7 +113,7 @@ def _ask(name: str, form: str, *arguments: Any) -> None:
 
 def _check(result: int, name: str) -> None:
     if result & 0x8000_0000:
-        raise Win32Failure(code_of(result), name)
+        raise failed(code_of(result), name)
 
 
 @cache
@@ -126,7 +126,7 @@ def _library(name: str) -> ctypes.WinDLL:
     try:
         return dll(name)
     except FileNotFoundError:  # ctypes has the code no more
-        raise Win32Failure(NO_SUCH_MODULE, name) from None
+        raise failed(NO_SUCH_MODULE, name) from None
 
 
 def _guid(identifier: str) -> bytes:

@@ -1,4 +1,7 @@
-"""Adapters and listening ports (iphlpapi)."""
+"""Adapters and their addresses (iphlpapi).
+
+psutil tells neither an adapter's number, by which routes know it, nor the prefix of an IPv6 address.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ import struct
 from ctypes import wintypes
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agent.host import winerror
 from agent.host.windows.api.binding import coded, dll
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,11 +28,6 @@ _IPV6 = 23
 _SKIP_ANYCAST_MULTICAST_DNS = 0x2 | 0x4 | 0x8
 _LOOPBACK = 24
 _UP = 1
-_LISTENERS = 3
-"""TCP_TABLE_OWNER_PID_LISTENER"""
-_BUFFER_OVERFLOW = 111
-_INSUFFICIENT_BUFFER = 122
-_NO_DATA = 232
 
 _DWORD = wintypes.DWORD
 _POINTER = ctypes.c_void_p
@@ -39,12 +38,6 @@ class Address(NamedTuple):
     address: str
     prefix_length: int
     mac: str
-
-
-class Listener(NamedTuple):
-    address: str
-    port: int
-    pid: int
 
 
 class _SocketAddress(ctypes.Structure):
@@ -103,10 +96,6 @@ _adapters_addresses = coded(
     _iphlpapi, "GetAdaptersAddresses",
     wintypes.ULONG, wintypes.ULONG, _POINTER, _POINTER, ctypes.POINTER(wintypes.ULONG),
 )
-_tcp_table = coded(
-    _iphlpapi, "GetExtendedTcpTable",
-    _POINTER, ctypes.POINTER(_DWORD), wintypes.BOOL, wintypes.ULONG, ctypes.c_int, wintypes.ULONG,
-)
 # fmt: on
 
 
@@ -146,23 +135,6 @@ def index_of(address: str) -> int | None:
     return next((index for index, each in found if each.address == address), None)
 
 
-def listeners() -> Iterator[Listener]:
-    """TCP, both families."""
-    for family, row in ((_IPV4, "<I4s4s4s4sI"), (_IPV6, "<16s4s4s16s4s4sII")):
-        yield from _listeners(family, row)
-
-
-def _listeners(family: int, row: str) -> Iterator[Listener]:
-    buffer = _filled(lambda data, size: _tcp_table(data, size, False, family, _LISTENERS, 0))
-    data = buffer.raw if buffer else b"\0\0\0\0"
-    (count,) = struct.unpack_from("<I", data)
-    for number in range(count):
-        # MIB_TCPROW_OWNER_PID: state, address, port, ...; MIB_TCP6ROW_OWNER_PID: address, scope, port, ...
-        fields = struct.unpack_from(row, data, 4 + number * struct.calcsize(row))
-        address, port = (fields[1], fields[2]) if family == _IPV4 else (fields[0], fields[2])
-        yield Listener(str(ipaddress.ip_address(address)), int.from_bytes(port[:2], "big"), fields[-1])
-
-
 def _addresses_of(adapter: Any) -> Iterator[Address]:
     mac = ":".join(f"{byte:02x}" for byte in adapter.mac[: adapter.mac_length])
     unicast = adapter.unicast
@@ -187,10 +159,10 @@ def _filled(ask: Callable[[Any, Any], None]) -> ctypes.Array[ctypes.c_char] | No
         buffer = ctypes.create_string_buffer(size.value)
         try:
             ask(buffer, size)
-        except Win32Failure as failure:
-            if failure.code == _NO_DATA:
+        except Win32Error as failure:
+            if failure.winerror == winerror.ERROR_NO_DATA:
                 return None
-            if failure.code not in (_BUFFER_OVERFLOW, _INSUFFICIENT_BUFFER):
+            if failure.winerror not in (winerror.ERROR_BUFFER_OVERFLOW, winerror.ERROR_INSUFFICIENT_BUFFER):
                 raise
         else:
             return buffer

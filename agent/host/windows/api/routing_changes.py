@@ -9,8 +9,11 @@ assert sys.platform == "win32"
 import ctypes
 from ctypes import wintypes
 
+import win32event
+import win32file
+
 from agent.host.windows.api.binding import coded, dll
-from agent.host.windows.api.processes import close, event, is_signalled, reset_event
+from agent.host.windows.api.processes import is_signalled
 
 _IPV4 = 2
 _NOW = False
@@ -38,12 +41,12 @@ _cancel = coded(_iphlpapi, "CancelMibChangeNotify2", wintypes.HANDLE)
 
 class RoutingChanges:
     def __init__(self) -> None:
-        self.event = event()
+        self.event = win32event.CreateEvent(None, True, False, None)
         self._asked: list[int] = []
         try:
             for notify in _NOTIFICATIONS:
                 handle = wintypes.HANDLE()
-                notify(_IPV4, _set_event, self.event, _NOW, ctypes.byref(handle))
+                notify(_IPV4, _set_event, int(self.event), _NOW, ctypes.byref(handle))
                 if handle.value is not None:  # as Wine does, which never tells
                     self._asked.append(handle.value)
         except BaseException:
@@ -54,10 +57,10 @@ class RoutingChanges:
         """Since it was asked last."""
         if not is_signalled(self.event):
             return False
-        reset_event(self.event)
+        win32event.ResetEvent(self.event)
         return True
 
     def close(self) -> None:
         while self._asked:
             _cancel(self._asked.pop())  # nothing is called back any more when it returns
-        close(self.event)
+        win32file.CloseHandle(self.event)

@@ -12,7 +12,7 @@ from ctypes import wintypes
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.host.windows.api.binding import dll, judged, succeeding
-from agent.host.windows.failure import Win32Failure, code_of
+from agent.host.windows.failure import code_of, failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,12 +146,12 @@ class Signing(NamedTuple):
 
 
 def signing(path: str, handle: int) -> Signing:
-    """Of what is open. Raises Win32Failure with the code of WinVerifyTrust for what it does not vouch for."""
+    """Of what is open. Raises Win32Error with the code of WinVerifyTrust for what it does not vouch for."""
     with _verified(path, handle) as state:
         # What was verified is asked, not the file once more: that may hold certificates of others, too.
         chain = _signer(_provider(state), 0, False, 0).contents
         if not chain.count:
-            raise Win32Failure(0, "WTHelperGetProvSignerFromChain")
+            raise failed(0, "WTHelperGetProvSignerFromChain")
         certificate = chain.chain[0].certificate
         name = ctypes.create_unicode_buffer(_LONGEST_NAME)
         _name(certificate, _ATTRIBUTE_NAME, 0, _COMMON_NAME, name, _LONGEST_NAME)
@@ -170,7 +170,7 @@ def _verified(path: str, handle: int) -> Iterator[int]:
     verdict = _verify(_NO_WINDOW, _GENERIC_VERIFY, data)
     try:
         if verdict:
-            raise Win32Failure(code_of(verdict), "WinVerifyTrust")
+            raise failed(code_of(verdict), "WinVerifyTrust")
         yield data.state
     finally:
         data.action = _CLOSE

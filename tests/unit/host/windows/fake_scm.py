@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from agent.host.port import ServiceState, ServiceStatus
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import failed
 from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class FakeScm:
     def called(self, call: str) -> None:
         self.calls.append(call)
         if (codes := self._failures.get(call)) and (code := codes.pop(0)):
-            raise Win32Failure(code, call)
+            raise failed(code, call)
 
     def open(self, name: str, access: int) -> FakeService:  # noqa: ARG002 - every right is had
         self.called("open")
@@ -40,12 +40,12 @@ class FakeScm:
         elif service:
             service.open_elsewhere -= service.marked
             return service
-        raise Win32Failure(DOES_NOT_EXIST, "open")
+        raise failed(DOES_NOT_EXIST, "open")
 
     def create(self, registration: Registration, access: int) -> FakeService:  # noqa: ARG002 - likewise
         self.called("create")
         if registration.name in self.services:
-            raise Win32Failure(EXISTS, "create")
+            raise failed(EXISTS, "create")
         self.services[registration.name] = service = FakeService(self, registration)
         return service
 

@@ -12,13 +12,13 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import win32event
+import win32file
 
 from agent.host.errors import AccessDenied
 from agent.host.port import FileChange
-from agent.host.windows.api import directory_changes
-from agent.host.windows.api.processes import set_event
 from agent.host.windows.clock import WindowsClock
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import failed
 from agent.host.windows.file_watch import FileWatch, JointWatch
 
 if TYPE_CHECKING:
@@ -38,15 +38,16 @@ def watch(tmp_path: Path) -> Iterator[FileWatch]:
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """What the next questions after a result are answered: a code, or None for a result without names."""
     codes: list[int | None] = []
-    real = directory_changes._result
+    real = win32file.GetOverlappedResult
 
-    def result(folder: int, overlapped: Any, count: Any, wait: bool) -> None:
+    def result(folder: int, overlapped: Any, wait: bool) -> int:
         if not codes:
-            real(folder, overlapped, count, wait)
-        elif (code := codes.pop(0)) is not None:
-            raise Win32Failure(code, "GetOverlappedResult")
+            return real(folder, overlapped, wait)
+        if (code := codes.pop(0)) is not None:
+            raise failed(code, "GetOverlappedResult")
+        return 0
 
-    monkeypatch.setattr(directory_changes, "_result", result)
+    monkeypatch.setattr(win32file, "GetOverlappedResult", result)
     return codes
 
 
@@ -96,13 +97,15 @@ def test_a_watch_is_closed_once_whoever_does_it(tmp_path: Path, monkeypatch: pyt
     watch = FileWatch(PureWindowsPath(tmp_path), recursive=False, clock=WindowsClock())
     other = threading.Thread(target=watch.close)
 
+    set_event = win32event.SetEvent
+
     def signal(handle: int) -> None:
         if not other.ident:
             other.start()
             other.join(0.5)  # as far as it comes
         set_event(handle)
 
-    monkeypatch.setattr("agent.host.windows.closing.set_event", signal)
+    monkeypatch.setattr(win32event, "SetEvent", signal)
     watch.close()
     other.join()
     assert list(watch.wait(0)) == []

@@ -17,6 +17,8 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pywintypes
+import win32security
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
 from agent.host.port import Entry, Examined, FileKind
@@ -25,7 +27,7 @@ from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
 from agent.host.windows.clock import WindowsClock
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import failed, telling
 from agent.host.windows.files import WindowsFiles
 
 if TYPE_CHECKING:
@@ -87,16 +89,18 @@ class Spy:
 
 def _opening(handle: Any, _access: int, attributes: Any, *rest: Any) -> Call:
     *_, share, disposition, options, _extended, _size = rest
-    return Call("open", handle.value, _words(attributes.descriptor), share, disposition, options)
+    place = type(attributes).descriptor.offset
+    descriptor = ctypes.c_void_p.from_buffer(attributes, place)
+    return Call("open", handle.value, _words(descriptor), share, disposition, options)
 
 
-def _words(descriptor: int | None) -> str:
+def _words(descriptor: ctypes.c_void_p) -> str:
     if not descriptor:
         return ""
+    size = ctypes.WinDLL("advapi32").GetSecurityDescriptorLength(descriptor)
+    given = pywintypes.SECURITY_DESCRIPTOR(ctypes.string_at(descriptor, size))
     parts = security.OWNER | security.GROUP | security.DACL
-    text = ctypes.c_void_p()
-    security._to_text(descriptor, 1, parts, text, None)
-    return ctypes.wstring_at(text.value or 0)
+    return str(win32security.ConvertSecurityDescriptorToStringSecurityDescriptor(given, 1, parts))
 
 
 DLL_FUNCTIONS: dict[str, Callable[..., Call]] = {
@@ -227,7 +231,7 @@ def test_a_move_for_which_a_right_is_lacking_is_refused_at_once(
 
     def refuse(inside: int | None, name: str, access: int, **options: Any) -> int:
         if access & api.ADD_FOLDER:
-            raise Win32Failure(5, "NtCreateFile")
+            raise failed(5, "NtCreateFile")
         return real(inside, name, access, **options)
 
     if kind == "folder":
@@ -269,7 +273,7 @@ def test_a_path_is_walked_where_the_kernel_cannot_tell(
 
     def refuse(inside: int | None, name: str, access: int, **options: Any) -> int:
         if options.pop("no_link", False):
-            raise Win32Failure(code, "NtCreateFile")
+            raise failed(code, "NtCreateFile")
         walked.append(name)
         return real(inside, name, access, **options)
 
@@ -369,7 +373,7 @@ def kept_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             granted |= BY_BACKUP if security.BACKUP in enabled else 0
             granted |= BY_RESTORE if security.RESTORE in enabled else 0
         if name.endswith(KEPT_OUT) and (access | api.SYNCHRONIZE) & ~granted:
-            raise Win32Failure(5, "NtCreateFile")
+            raise failed(5, "NtCreateFile")
         return real(folder, name, access, **options)
 
     monkeypatch.setattr(api, "open_in", refuse)

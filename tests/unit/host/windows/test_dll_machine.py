@@ -10,12 +10,17 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+import win32api
+import win32con
+import win32evtlog
+import win32pipe
+import win32security as ws
 
 from agent.host.errors import AccessDenied, HostError, Unsupported
 from agent.host.port import EventLevel
 from agent.host.windows import open_windows
-from agent.host.windows.api import event_log, machine, pipes, shutdown, windows
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.api import machine, shutdown, windows
+from agent.host.windows.failure import failed
 from agent.host.windows.walking import opened
 
 IN_PROGRESS, DENIED = 1115, 5
@@ -29,7 +34,7 @@ class Recorded:
     def __call__(self, *arguments: Any) -> int:
         self.calls.append(arguments)
         if self._code:
-            raise Win32Failure(self._code, "it")
+            raise failed(self._code, "it")
         return 1
 
 
@@ -78,8 +83,8 @@ def test_running_programs_are_told_of_variables_without_waiting_for_them(
 
 def test_a_source_is_let_go_when_its_event_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     released = Recorded()
-    monkeypatch.setattr(event_log, "_report", Recorded(DENIED))
-    monkeypatch.setattr(event_log, "_deregister", released)
+    monkeypatch.setattr(win32evtlog, "ReportEvent", Recorded(DENIED))
+    monkeypatch.setattr(win32evtlog, "DeregisterEventSource", released)
     with pytest.raises(AccessDenied):
         open_windows().events.write("wmcb-unit", EventLevel.ERROR, 1, "text")
     assert len(released.calls) == 1
@@ -104,7 +109,7 @@ def test_a_pipe_without_a_free_instance_is_there(
     monkeypatch: pytest.MonkeyPatch, code: int, there: bool
 ) -> None:
     wait = Recorded(code)
-    monkeypatch.setattr(pipes, "_wait", wait)
+    monkeypatch.setattr(win32pipe, "WaitNamedPipe", wait)
     assert open_windows().facts.pipe_exists("containerd-containerd") is there
     ((name, milliseconds),) = wait.calls
     # 0 would be the pipe's own default, and the greatest number for ever.
@@ -112,16 +117,12 @@ def test_a_pipe_without_a_free_instance_is_there(
 
 
 def test_a_pipe_that_may_not_be_looked_for_is_no_guess(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "_wait", Recorded(DENIED))
+    monkeypatch.setattr(win32pipe, "WaitNamedPipe", Recorded(DENIED))
     with pytest.raises(AccessDenied, match="containerd"):
         open_windows().facts.pipe_exists("containerd-containerd")
 
 
 def test_who_has_administrators_only_to_be_denied_by_is_none() -> None:
-    import win32api
-    import win32con
-    import win32security as ws
-
     administrators = ws.CreateWellKnownSid(ws.WinBuiltinAdministratorsSid, None)
     access = win32con.TOKEN_DUPLICATE | win32con.TOKEN_QUERY | win32con.TOKEN_IMPERSONATE
     own = ws.OpenProcessToken(win32api.GetCurrentProcess(), access)

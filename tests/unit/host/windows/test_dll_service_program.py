@@ -6,54 +6,87 @@ import sys
 
 assert sys.platform == "win32"
 
-import ctypes
+import ast
+import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import servicemanager
+import win32service
 
 from agent.host.errors import HostError, NotAService
 from agent.host.port import ENDING, Control, ServiceControls
 from agent.host.windows import service_program
-from agent.host.windows.api import service_dispatch
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import Win32Error, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 STOP, INTERROGATE, SHUTDOWN, PARAMETERS, PRESHUTDOWN = 1, 4, 5, 6, 15
 START_PENDING, STOP_PENDING, RUNNING, STOPPED = 2, 3, 4, 1
 SPECIFIC_ERROR = 1066
 
 
+FIELDS = (
+    "type", "state", "accepted", "exit_code", "service_exit_code", "checkpoint", "wait_hint",
+)  # fmt: skip
+LONG_SECONDS = 20.0
+
+
 class Scm:
-    """Starts the program at once, in this thread, and keeps what it reports."""
+    """Starts the program at once, in a thread as servicemanager does, and keeps what it reports."""
 
     def __init__(self, *arguments: str) -> None:
-        self.arguments = ["name", *arguments]
+        self.arguments = ("name", *arguments)
         self.reports: list[dict[str, int]] = []
+        self.thread: threading.Thread | None = None
+        self._entry: Callable[[Sequence[str]], Any] | None = None
         self._handler: Any = None
+        self._over = threading.Event()
 
-    def dispatch(self, _name: str, main: Callable[[int, Any], None]) -> None:
-        main(len(self.arguments), (ctypes.c_wchar_p * len(self.arguments))(*self.arguments))
+    def host(self, entry: Callable[[Sequence[str]], Any]) -> None:
+        self._entry = entry
 
-    def register(self, _name: str, handler: Any) -> int:
+    def dispatch(self) -> None:
+        """Return when the service is STOPPED, as Windows' dispatcher does, or its thread has ended."""
+        self.thread = threading.Thread(target=self._main, daemon=True)
+        self.thread.start()
+        assert self._over.wait(LONG_SECONDS)
+
+    def _main(self) -> None:
+        assert self._entry is not None
+        try:
+            # What is raised servicemanager writes to the event log.
+            with suppress(Win32Error, SystemExit):
+                self._entry(self.arguments).SvcRun()
+        finally:
+            self._over.set()
+
+    def register(self, _name: str, handler: Any, extended: bool) -> int:
+        assert extended
         self._handler = handler
         return 7
 
-    def set_status(self, handle: int, status: service_dispatch.Status) -> None:
+    def set_status(self, handle: int, status: tuple[int, ...]) -> None:
         assert handle == 7
-        self.reports.append({name: getattr(status, name) for name, _ in status._fields_})
+        self.reports.append(dict(zip(FIELDS, status, strict=True)))
+        if self.reports[-1]["state"] == STOPPED:
+            self._over.set()
 
     def ask(self, control: int) -> int:
-        answer: int = self._handler(control, 0, None, None)
+        answer: int = self._handler(control, 0, None)
         return answer
 
 
 @pytest.fixture
 def scm(monkeypatch: pytest.MonkeyPatch) -> Scm:
     scm = Scm("first", "a b")
-    for name in ("dispatch", "register", "set_status"):
-        monkeypatch.setattr(service_dispatch, name, getattr(scm, name))
+    monkeypatch.setattr(servicemanager, "PrepareToHostSingle", scm.host)
+    monkeypatch.setattr(servicemanager, "StartServiceCtrlDispatcher", scm.dispatch)
+    monkeypatch.setattr(servicemanager, "RegisterServiceCtrlHandler", scm.register)
+    monkeypatch.setattr(win32service, "SetServiceStatus", scm.set_status)
     return scm
 
 
@@ -170,24 +203,60 @@ def test_a_dispatcher_that_refuses_is_told_by_its_code(
     scm: Scm, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[HostError]
 ) -> None:
     def refuse(*_: object) -> None:
-        raise Win32Failure(code, "StartServiceCtrlDispatcherW")
+        raise failed(code, "StartServiceCtrlDispatcherW")
 
-    monkeypatch.setattr(service_dispatch, "dispatch", refuse)
+    monkeypatch.setattr(servicemanager, "StartServiceCtrlDispatcher", refuse)
     with pytest.raises(kind) as failure:
         service_program.serve("name", lambda _: 0)
     assert failure.value.code == code
     assert scm.reports == []
 
 
-@pytest.mark.parametrize("call", ["register", "set_status"])
-def test_a_scm_that_will_not_listen_is_no_silent_end(
-    scm: Scm, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
+def test_a_scm_that_knows_no_handler_is_no_silent_end(scm: Scm, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise Win32Failure(6, call)
+        raise failed(6, "RegisterServiceCtrlHandlerEx")
 
-    monkeypatch.setattr(service_dispatch, call, refuse)
-    with pytest.raises((HostError, Win32Failure)) as failure:
+    monkeypatch.setattr(servicemanager, "RegisterServiceCtrlHandler", refuse)
+    with pytest.raises(Win32Error) as failure:
         service_program.serve("name", lambda _: 0)
-    assert getattr(failure.value, "code", None) == 6
+    assert failure.value.winerror == 6
     assert scm.reports == []
+
+
+def test_a_process_that_cannot_say_that_it_stopped_ends(scm: Scm, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[int] = []
+
+    def end(code: int) -> None:
+        ends.append(code)
+        raise SystemExit
+
+    def refuse(*_: object) -> None:
+        raise failed(6, "SetServiceStatus")
+
+    monkeypatch.setattr(win32service, "SetServiceStatus", refuse)
+    monkeypatch.setattr(service_program.os, "_exit", end)
+    with pytest.raises(HostError) as failure:
+        service_program.serve("name", lambda _: 0)
+    assert (failure.value.code, ends, scm.reports) == (6, [1], [])
+
+
+def test_nothing_is_reported_after_the_services_own_last_word(scm: Scm) -> None:
+    """Servicemanager reports STOPPED with exit code 0 as soon as SvcRun has returned."""
+    assert service_program.serve("name", lambda _: 42) == 42
+    assert scm.reports[-1]["service_exit_code"] == 42
+    assert scm.thread is not None
+    scm.thread.join(0.1)
+    assert scm.thread.is_alive()
+
+
+def test_nothing_of_servicemanager_writes_to_the_event_log() -> None:
+    """Its functions for that register pywin32's message file in the place of ours."""
+    used = {
+        node.attr
+        for path in (Path(service_program.__file__).parents[2]).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "servicemanager"
+    }
+    assert used == {"PrepareToHostSingle", "RegisterServiceCtrlHandler", "StartServiceCtrlDispatcher"}

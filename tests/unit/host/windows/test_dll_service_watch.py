@@ -1,4 +1,4 @@
-"""Notifications and process handles, with the failures that the SCM answers only now and then."""
+"""Services and their processes, with what the SCM answers only now and then."""
 
 from __future__ import annotations
 
@@ -6,96 +6,57 @@ import sys
 
 assert sys.platform == "win32"
 
-import ctypes
-import gc
-import time
-from ctypes import wintypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+import win32event
+import win32service
 
 from agent.host.errors import AccessDenied, MarkedForDeletion
 from agent.host.port import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows import service_watch
-from agent.host.windows.api import service_notification
-from agent.host.windows.api.processes import close, event, wait_for_any
-from agent.host.windows.api.service_notification import Subscription
 from agent.host.windows.clock import WindowsClock
-from agent.host.windows.failure import Win32Failure
+from agent.host.windows.failure import failed
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # One that every Windows has, and Wine too; nothing is done to it.
 SERVICE = "Eventlog"
 
-MARKED, LAGGING, DENIED, NO_PROCESS = 1072, 1294, 5, 87
-LONG_SECONDS = 20.0
-
-_kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
-_kernel32.GetCurrentThread.restype = wintypes.HANDLE
-_kernel32.QueueUserAPC.argtypes = (ctypes.c_void_p, wintypes.HANDLE, ctypes.c_size_t)
+MARKED, DENIED, NO_PROCESS = 1072, 5, 87
 
 
-@pytest.fixture
-def failures(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Codes with which the next requests for notification fail."""
-    codes: list[int] = []
-    real = service_notification._notify
-
-    def notify(*arguments: object) -> None:
-        if codes:
-            raise Win32Failure(codes.pop(0), "NotifyServiceStatusChangeW")
-        real(*arguments)
-
-    monkeypatch.setattr(service_notification, "_notify", notify)
-    yield codes
-    assert codes == []
-
-
-def test_a_client_that_lags_behind_asks_by_a_new_handle(failures: list[int]) -> None:
-    failures.append(LAGGING)
-    with WatchedService(SERVICE) as service:
-        assert service.status().state is ServiceState.RUNNING
-
-
-@pytest.mark.parametrize(
-    ("codes", "kind"),
-    [([MARKED], MarkedForDeletion), ([DENIED], AccessDenied), ([LAGGING, DENIED], AccessDenied)],
-)
-def test_a_refused_notification_is_told_by_its_code(
-    failures: list[int], codes: list[int], kind: type[Exception]
+@pytest.mark.parametrize(("code", "kind"), [(MARKED, MarkedForDeletion), (DENIED, AccessDenied)])
+def test_a_question_that_is_refused_is_told_by_its_code(
+    monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
 ) -> None:
-    failures.extend(codes)
+    def refuse(*_: object) -> None:
+        raise failed(code, "QueryServiceStatusEx")
+
+    monkeypatch.setattr(win32service, "QueryServiceStatusEx", refuse)
     with WatchedService(SERVICE) as service, pytest.raises(kind, match=SERVICE):
         service.status()
 
 
-@pytest.fixture
-def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Has the SCM tell this thread what it was asked for; it does so only when the test wants it."""
-    asked: list[Any] = []
-    monkeypatch.setattr(service_notification, "_notify", lambda *arguments: asked.append(arguments[-1]))
+def test_no_handle_of_a_watched_service_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One would keep a deleted service's name."""
+    opened: list[object] = []
+    closed: list[object] = []
+    real_open, real_close = win32service.OpenService, win32service.CloseServiceHandle
 
-    def queue() -> None:
-        call = ctypes.cast(asked[-1].callback, ctypes.c_void_p)
-        assert _kernel32.QueueUserAPC(call, _kernel32.GetCurrentThread(), 0), ctypes.get_last_error()
+    def open_service(*arguments: Any) -> Any:
+        opened.append(handle := real_open(*arguments))
+        return handle
 
-    return queue
+    def close(handle: Any) -> None:
+        closed.append(handle)
+        real_close(handle)
 
-
-def test_what_the_scm_tells_before_a_look_at_the_process_is_heard_by_the_wait(
-    speak: Callable[[], None],
-) -> None:
-    with WatchedService(SERVICE) as service:
-        pid = service.status().pid
-        assert pid is not None
-        speak()
-        assert service.ended(pid) is None
-        began = time.monotonic()
-        service.wait(LONG_SECONDS)
-        assert time.monotonic() - began < LONG_SECONDS
+    monkeypatch.setattr(win32service, "OpenService", open_service)
+    monkeypatch.setattr(win32service, "CloseServiceHandle", close)
+    with ServiceWatch([SERVICE], WindowsClock()) as watch:
+        watch.wait(0)
+        assert opened
+        assert all(any(each is handle for each in closed) for handle in opened)
 
 
 @pytest.mark.parametrize(("code", "ended"), [(NO_PROCESS, 1067), (DENIED, None)])
@@ -103,7 +64,7 @@ def test_a_process_that_cannot_be_opened_is_gone_or_nobodys_business(
     monkeypatch: pytest.MonkeyPatch, code: int, ended: int | None
 ) -> None:
     def refuse(_pid: int) -> None:
-        raise Win32Failure(code, "OpenProcess")
+        raise failed(code, "OpenProcess")
 
     monkeypatch.setattr(service_watch, "Process", refuse)
     with WatchedService(SERVICE) as service:
@@ -208,21 +169,10 @@ def test_a_watch_that_cannot_have_one_service_gives_the_others_back(monkeypatch:
 
 
 def test_more_processes_than_windows_waits_for_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    handles = [event() for _ in range(70)]
+    handles = [win32event.CreateEvent(None, True, False, None) for _ in range(70)]
     monkeypatch.setattr(service_watch, "WatchedService", Scripted)
     monkeypatch.setattr(Scripted, "script", [status(RUNNING, 1)], raising=False)
     monkeypatch.setattr(Scripted, "ends", set(), raising=False)
     monkeypatch.setattr(Scripted, "handles", lambda _: handles)
     with ServiceWatch(["s"], WindowsClock()) as watch:
         assert watch.wait(0.01) == []
-    for handle in handles:
-        close(handle)
-
-
-def test_a_watch_that_was_forgotten_is_closed() -> None:
-    for _ in range(50):
-        WatchedService(SERVICE).status()
-    gc.collect()
-    wait_for_any([], 0.01)
-    left = [each for each in gc.get_objects() if isinstance(each, Subscription)]
-    assert all(each._closed for each in left)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.host.errors import AccessDenied, HostError, InUse, MarkedForDeletion, NotFound
-from agent.host.windows.failure import Win32Failure, telling
+from agent.host.windows.failure import failed, telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ TEXTS = {
 
 
 def ours(code: int, text: str) -> Exception:
-    return Win32Failure(code, text)
+    return failed(code, text)
 
 
 def of_the_standard_library(code: int, text: str) -> Exception:
@@ -60,9 +60,7 @@ def test_the_code_alone_decides(
     assert (type(told.value), told.value.code) == (kind, code)
 
 
-@pytest.mark.parametrize(
-    "failure", [Win32Failure(0, "it"), OSError(2, "No such file or directory")], ids=repr
-)
+@pytest.mark.parametrize("failure", [failed(0, "it"), OSError(2, "No such file or directory")], ids=repr)
 def test_a_failure_without_a_code_is_a_failure_of_no_kind(failure: Exception) -> None:
     with pytest.raises(HostError) as told, telling("read", "C:\\x"):
         raise failure
