@@ -7,17 +7,18 @@ import sys
 assert sys.platform == "win32"
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pywintypes
 
 from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
-from agent.host.windows.failure import Win32Error, telling
+from agent.host.windows.api.com import ask, create, error_code
+from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.host.windows.api.automation import Automated
 
 _POLICY = "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}"  # NetFwPolicy2
 _RULE = "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}"  # NetFwRule
@@ -33,87 +34,90 @@ _WITH_PORTS = ("tcp", "udp")
 class WindowsFirewall:
     def rules(self, name: str) -> Sequence[FirewallRuleDefinition]:
         with _telling("read", name):
-            return [_definition(rule) for rule in _named(_all_rules(), name)]
+            return ask(lambda: [_definition(rule) for rule in _named(_all_rules(), name)])
 
     def add(self, rule: FirewallRuleDefinition) -> None:
         with _telling("add", rule.name):
-            _add(_all_rules(), rule)
+            ask(lambda: _add(_all_rules(), rule))
 
     def change(self, rule: FirewallRuleDefinition, group: str) -> None:
         with _telling("change", rule.name):
-            rules = _all_rules()
-            there = _of_group(rules, rule.name, group)
-            wanted, found = _properties(rule), _properties(_definition(there))
-            if wanted["Protocol"] != found["Protocol"] or not wanted.keys() >= found.keys():
-                # Windows checks a rule after each change of one property; and none is made empty again.
-                _remove(rules, there)
-                _add(rules, rule)
-                return
-            for property_name, value in wanted.items():
-                if found.get(property_name) != value:
-                    there.put(property_name, value)
+            ask(lambda: _change(_all_rules(), rule, group))
 
     def remove(self, name: str, group: str) -> None:
-        with _telling("remove", name):
+        def remove() -> None:
             rules = _all_rules()
             _remove(rules, _of_group(rules, name, group))
 
+        with _telling("remove", name):
+            ask(remove)
 
-def _all_rules() -> Automated:
-    from agent.host.windows.api.automation import Automated
 
-    rules: Automated = Automated.create(_POLICY).get("Rules")
+def _all_rules() -> Any:
+    rules = create(_POLICY).Rules
+    rules._FlagAsMethod("Item", "Add", "Remove")
     return rules
 
 
-def _named(rules: Automated, name: str) -> Sequence[Automated]:
+def _named(rules: Any, name: str) -> Sequence[Any]:
     try:
-        rules.call("Item", name)
-    except Win32Error as failure:
-        if failure.winerror != winerror.ERROR_FILE_NOT_FOUND:
+        rules.Item(name)
+    except pywintypes.com_error as failure:
+        if error_code(failure) != winerror.ERROR_FILE_NOT_FOUND:
             raise
         return []
     # It gives one of them, and there are hundreds of rules: all are looked at only where there is one.
-    return [rule for rule in rules if str(rule.get("Name")).lower() == name.lower()]
+    return [rule for rule in rules if str(rule.Name).lower() == name.lower()]
 
 
-def _of_group(rules: Automated, name: str, group: str) -> Automated:
+def _of_group(rules: Any, name: str, group: str) -> Any:
     for rule in _named(rules, name):
-        if (rule.get("Grouping") or "") == group:
+        if (rule.Grouping or "") == group:
             return rule
     raise NotFound(
         "find", f"firewall rule {name} of group {group or '(none)'}", winerror.ERROR_FILE_NOT_FOUND
     )
 
 
-def _add(rules: Automated, definition: FirewallRuleDefinition) -> None:
-    from agent.host.windows.api.automation import Automated
-
-    rule = Automated.create(_RULE)
+def _add(rules: Any, definition: FirewallRuleDefinition) -> None:
+    rule = create(_RULE)
     for name, value in _properties(definition).items():
-        rule.put(name, value)
-    rules.call("Add", rule)
+        setattr(rule, name, value)
+    rules.Add(rule)
 
 
-def _remove(rules: Automated, rule: Automated) -> None:
+def _change(rules: Any, definition: FirewallRuleDefinition, group: str) -> None:
+    there = _of_group(rules, definition.name, group)
+    wanted, found = _properties(definition), _properties(_definition(there))
+    if wanted["Protocol"] != found["Protocol"] or not wanted.keys() >= found.keys():
+        # Windows checks a rule after each change of one property; and none is made empty again.
+        _remove(rules, there)
+        _add(rules, definition)
+        return
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            setattr(there, name, value)
+
+
+def _remove(rules: Any, rule: Any) -> None:
     """Windows removes by name, and does not say which of two: for a moment this one has another."""
-    name = str(rule.get("Name"))
+    name = str(rule.Name)
     if len(_named(rules, name)) > 1:
         import secrets
 
         name = f"{name} {secrets.token_hex(8)}"
-        rule.put("Name", name)
-    rules.call("Remove", name)
+        rule.Name = name
+    rules.Remove(name)
 
 
-def _definition(rule: Automated) -> FirewallRuleDefinition:
-    number, profiles = rule.get("Protocol"), rule.get("Profiles")
+def _definition(rule: Any) -> FirewallRuleDefinition:
+    number, profiles = rule.Protocol, rule.Profiles
     return FirewallRuleDefinition(
         name=_text(rule, "Name"),
         group=_text(rule, "Grouping"),
         description=_text(rule, "Description"),
-        direction=_word(_DIRECTIONS, rule.get("Direction")),
-        action=_word(_ACTIONS, rule.get("Action")),
+        direction=_word(_DIRECTIONS, rule.Direction),
+        action=_word(_ACTIONS, rule.Action),
         protocol=_word(_PROTOCOLS, number),
         local_ports=firewall_lists.ports([_text(rule, "LocalPorts")]),
         remote_ports=firewall_lists.ports([_text(rule, "RemotePorts")]),
@@ -122,12 +126,12 @@ def _definition(rule: Automated) -> FirewallRuleDefinition:
         program=_text(rule, "ApplicationName"),
         service=_text(rule, "ServiceName"),
         profiles=tuple(word for word, bit in _PROFILES.items() if profiles & bit),
-        enabled=bool(rule.get("Enabled")),
+        enabled=bool(rule.Enabled),
     )
 
 
-def _text(rule: Automated, name: str) -> str:
-    return rule.get(name) or ""
+def _text(rule: Any, name: str) -> str:
+    return getattr(rule, name) or ""
 
 
 def _word(words: Mapping[str, int], number: int) -> str:

@@ -98,7 +98,7 @@ def _words(descriptor: ctypes.c_void_p) -> str:
     if not descriptor:
         return ""
     size = ctypes.WinDLL("advapi32").GetSecurityDescriptorLength(descriptor)
-    given = pywintypes.SECURITY_DESCRIPTOR(ctypes.string_at(descriptor, size))
+    given = pywintypes.SECURITY_DESCRIPTOR(ctypes.string_at(descriptor, size))  # type: ignore[call-arg]
     parts = security.OWNER | security.GROUP | security.DACL
     return str(win32security.ConvertSecurityDescriptorToStringSecurityDescriptor(given, 1, parts))
 

@@ -7,6 +7,7 @@ import sys
 assert sys.platform == "win32"
 
 import ast
+import os
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -234,7 +235,7 @@ def test_a_process_that_cannot_say_that_it_stopped_ends(scm: Scm, monkeypatch: p
         raise failed(6, "SetServiceStatus")
 
     monkeypatch.setattr(win32service, "SetServiceStatus", refuse)
-    monkeypatch.setattr(service_program.os, "_exit", end)
+    monkeypatch.setattr(os, "_exit", end)
     with pytest.raises(HostError) as failure:
         service_program.serve("name", lambda _: 0)
     assert (failure.value.code, ends, scm.reports) == (6, [1], [])

@@ -1,0 +1,143 @@
+"""COM by pywin32: one thread makes all calls, in the multithreaded apartment.
+
+Objects never leave that thread, and none outlives the question that asked for it. A question that takes too
+long is given up together with its thread; the next one gets a thread of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+
+assert sys.platform == "win32"
+
+import atexit
+import gc
+import queue
+import threading
+import traceback
+import types
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pywintypes
+
+from agent.host import winerror
+from agent.host.windows.failure import Win32Error, code_of, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Answer = TypeVar("Answer")
+
+_LIMIT_SECONDS = 60.0
+_LAST_SECONDS = 2.0
+"""For the thread to end when the process does."""
+_MULTITHREADED = 0
+"""COINIT_MULTITHREADED"""
+_NO_SUCH_FOLDER = f"{sys.prefix}\\gen_py"
+"""In the program's own folder, where only its owner could make it."""
+
+_threads: list[_Thread] = []
+_one_at_a_time = threading.Lock()
+
+
+def ask(question: Callable[[], Answer], seconds: float = _LIMIT_SECONDS) -> Answer:
+    """Return what `question` returns in the thread for COM; it may use `create`.
+
+    Raises Win32Error: with the code of what COM raised there, or ERROR_TIMEOUT.
+    """
+    task = _Task(question)
+    with _one_at_a_time:
+        if not _threads:
+            _threads.append(_Thread())
+        _threads[0].tasks.put(task)
+        if not task.done.wait(seconds):
+            _threads.clear()
+            raise failed(winerror.ERROR_TIMEOUT, "COM")
+    if task.failure is not None:
+        raise task.failure
+    answer: Answer = task.answer
+    return answer
+
+
+def create(class_id: str) -> Any:
+    """Return a new object of a class, bound late. Only within a question."""
+    import pythoncom
+    from win32com.client import dynamic
+
+    return dynamic.Dispatch(class_id, clsctx=pythoncom.CLSCTX_INPROC_SERVER)
+
+
+class _Task:
+    def __init__(self, question: Callable[[], Any]) -> None:
+        self._question = question
+        self.done = threading.Event()
+        self.answer: Any = None
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.answer = self._question()
+        except BaseException as failure:  # noqa: BLE001 - raised again by `ask`
+            # Its frames hold objects of COM.
+            traceback.clear_frames(failure.__traceback__)
+            self.failure = _told(failure)
+
+
+class _Thread(threading.Thread):
+    def __init__(self) -> None:
+        super().__init__(name="COM", daemon=True)
+        self.tasks = queue.SimpleQueue[_Task | None]()
+        self.start()
+        atexit.register(self._end)
+
+    def run(self) -> None:
+        pythoncom = _loaded()
+        pythoncom.CoInitializeEx(_MULTITHREADED)
+        while (task := self.tasks.get()) is not None:
+            task.run()
+            gc.collect()  # objects that know one another: released after the end of COM they crash
+            task.done.set()
+            del task
+        pythoncom.CoUninitialize()
+
+    def _end(self) -> None:
+        self.tasks.put(None)
+        self.join(_LAST_SECONDS)
+
+
+def _loaded() -> types.ModuleType:
+    """Import pywin32's parts so that none of them reads or writes the folder for temporary files.
+
+    win32com keeps code that it generates in gen_py below TEMP, and unpickles an index of it from there: what
+    another account put there would run as this one.
+    """
+    sys.coinit_flags = _MULTITHREADED  # type: ignore[attr-defined]  # for pythoncom's import, in this thread
+    import pythoncom
+    import win32com
+
+    win32com.__gen_path__ = _NO_SUCH_FOLDER
+    win32com.gen_py.__path__ = [_NO_SUCH_FOLDER]
+    # So gencache knows that it is in an archive and is_readonly: then it reads nothing, and writes nothing.
+    win32com.__loader__ = types.SimpleNamespace(archive=sys.executable)
+    from win32com.client import gencache
+
+    assert gencache.is_readonly
+    return pythoncom
+
+
+def error_code(failure: pywintypes.com_error) -> int:
+    """Return the code of what a call of COM raised: its own, or that of the object that was called."""
+    result, _, raised, _ = failure.args
+    if code_of(result) == winerror.DISP_E_EXCEPTION and raised and raised[-1]:
+        result = raised[-1]
+    return code_of(result)
+
+
+def _told(failure: BaseException) -> BaseException:
+    if isinstance(failure, pywintypes.com_error):
+        return failed(error_code(failure), "COM")
+    if isinstance(failure, AttributeError):
+        return failed(winerror.DISP_E_UNKNOWNNAME, str(failure))
+    if isinstance(failure, Win32Error):
+        return failed(failure.winerror, failure.funcname)
+    return failure
