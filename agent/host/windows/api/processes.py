@@ -6,7 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
-import _winapi  # whose OpenProcess does not load shell32, as win32api does: 1.2 MB of a service that stays
+import _winapi
 import math
 import time
 from typing import TYPE_CHECKING, Self
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Self
 import win32event
 import win32file
 import win32process
+
+from agent.host.windows.failure import failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +52,11 @@ class Process:
 
     def __init__(self, pid: int, access: int = SYNCHRONIZE | QUERY_LIMITED) -> None:
         self.pid = pid
-        self.handle = _winapi.OpenProcess(access, False, pid)
+        try:
+            # win32api has it too, and loads shell32: 1.2 MB.
+            self.handle = _winapi.OpenProcess(access, False, pid)
+        except OSError as failure:
+            raise failed(failure.winerror, "_winapi.OpenProcess") from failure
 
     @classmethod
     def made(cls, pid: int, handle: int) -> Self:
