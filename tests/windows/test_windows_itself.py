@@ -22,14 +22,12 @@ LAYERS, RUNTIME = r"C:\ProgramData\containerd", r"C:\Program Files\containerd\co
 EXCLUSIONS = f"defenderExclusions:\n- path: {LAYERS}\n- process: {RUNTIME}\n"
 FEATURES = "windowsFeatures:\n- name: Containers\n- {name: RemoteAccessServer, withParents: true}\n"
 BY_HAND = r"""
-import win32com.client
+import win32com.client, wmi
 services = win32com.client.Dispatch("WbemScripting.SWbemLocator").ConnectServer(
     ".", "root\\Microsoft\\Windows\\Defender"
 )
-preference = services.Get("MSFT_MpPreference")
-given = preference.Methods_.Item("Remove").InParameters.SpawnInstance_()
-given.ExclusionPath = ["C:\\ProgramData\\containerd"]
-print(preference.ExecMethod_("Remove", given).ReturnValue)
+preference = wmi.WMI(wmi=services).get("MSFT_MpPreference")
+print(*preference.Remove(ExclusionPath=["C:\\ProgramData\\containerd"]))
 """
 
 

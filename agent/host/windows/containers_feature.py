@@ -6,9 +6,9 @@ import sys
 
 assert sys.platform == "win32"
 
+from agent.host.windows.api.com import ask, management
 from agent.host.windows.failure import Win32Error
 
-_LOCATOR = "{76A64158-CB41-11D1-8B02-00600806D9B6}"  # WbemScripting.SWbemLocator
 _ENABLED = 1
 _DISABLED_OR_ABSENT = {2, 3}
 _QUESTION = "SELECT InstallState FROM Win32_OptionalFeature WHERE Name = 'Containers'"
@@ -16,11 +16,12 @@ _QUESTION = "SELECT InstallState FROM Win32_OptionalFeature WHERE Name = 'Contai
 
 def is_installed() -> bool | None:
     """None where this Windows doesn't know the feature, or WMI cannot tell."""
-    from agent.host.windows.api.automation import Automated
+
+    def read() -> list[int]:
+        return [feature.InstallState for feature in management("root\\cimv2").query(_QUESTION)]
 
     try:
-        management = Automated.create(_LOCATOR).call("ConnectServer", ".", "root\\cimv2")
-        states = [feature.get("InstallState") for feature in management.call("ExecQuery", _QUESTION)]
+        states = ask(read)
     except Win32Error:
         return None
     if states == [_ENABLED]:

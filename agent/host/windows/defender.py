@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
 from agent.host.exclusions import is_refusal
+from agent.host.windows.api.com import ask, management
 from agent.host.windows.failure import code_of, failed, telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agent.host.windows.api.automation import Automated
-
-_LOCATOR = "{76A64158-CB41-11D1-8B02-00600806D9B6}"  # WbemScripting.SWbemLocator
 _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
 _CLASS = "MSFT_MpPreference"
 _PROPERTIES = {"path": "ExclusionPath", "process": "ExclusionProcess"}
@@ -27,10 +25,12 @@ _PROPERTIES = {"path": "ExclusionPath", "process": "ExclusionProcess"}
 
 class WindowsDefender:
     def exclusions(self, what: str) -> Sequence[str]:
+        def read() -> list[str]:
+            preferences = management(_NAMESPACE).instances(_CLASS)
+            return [each for found in preferences for each in getattr(found, _PROPERTIES[what]) or ()]
+
         with _telling("read", f"Microsoft Defender's exclusions ({what})"):
-            found: list[str] = []
-            for preference in _services().call("InstancesOf", _CLASS):
-                found += preference.get(_PROPERTIES[what]) or ()
+            found = ask(read)
             if any(map(is_refusal, found)):
                 # Whoever may not see them, even as an administrator, gets that.
                 raise AccessDenied(
@@ -47,19 +47,13 @@ class WindowsDefender:
             _call("Remove", what, path)
 
 
-def _services() -> Automated:
-    from agent.host.windows.api.automation import Automated
-
-    services: Automated = Automated.create(_LOCATOR).call("ConnectServer", ".", _NAMESPACE)
-    return services
-
-
 def _call(method: str, what: str, path: str) -> None:
-    of_class = _services().call("Get", _CLASS)
-    given = of_class.get("Methods_").call("Item", method).get("InParameters").call("SpawnInstance_")
-    given.put(_PROPERTIES[what], (path,))
-    given.put("Force", True)
-    if result := of_class.call("ExecMethod_", method, given).get("ReturnValue"):
+    def call() -> int:
+        of_class = management(_NAMESPACE).get(_CLASS)
+        (result,) = getattr(of_class, method)(**{_PROPERTIES[what]: [path], "Force": True})
+        return int(result or 0)
+
+    if result := ask(call):
         raise failed(code_of(result), f"{_CLASS}.{method}")
 
 

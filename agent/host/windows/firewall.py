@@ -14,7 +14,7 @@ import pywintypes
 from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
-from agent.host.windows.api.com import ask, create, error_code
+from agent.host.windows.api.com import ask, create, error_code, put
 from agent.host.windows.failure import telling
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _of_group(rules: Any, name: str, group: str) -> Any:
 def _add(rules: Any, definition: FirewallRuleDefinition) -> None:
     rule = create(_RULE)
     for name, value in _properties(definition).items():
-        setattr(rule, name, value)
+        put(rule, name, value)
     rules.Add(rule)
 
 
@@ -96,7 +96,7 @@ def _change(rules: Any, definition: FirewallRuleDefinition, group: str) -> None:
         return
     for name, value in wanted.items():
         if found.get(name) != value:
-            setattr(there, name, value)
+            put(there, name, value)
 
 
 def _remove(rules: Any, rule: Any) -> None:
@@ -106,7 +106,7 @@ def _remove(rules: Any, rule: Any) -> None:
         import secrets
 
         name = f"{name} {secrets.token_hex(8)}"
-        rule.Name = name
+        put(rule, "Name", name)
     rules.Remove(name)
 
 

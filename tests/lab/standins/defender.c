@@ -22,18 +22,31 @@ const WCHAR *const STANDIN = L"defender";
 
 static const CLSID LOCATOR = {0x76A64158, 0xCB41, 0x11D1, {0x8B, 0x02, 0x00, 0x60, 0x08, 0x06, 0xD9, 0xB6}};
 
-typedef enum { PATHS, PROCESSES, LISTS } list;
+typedef enum { PATHS, PROCESSES, LISTS, FORCE = LISTS, ALL } list;
 
 static const WCHAR *const KEYS[LISTS] = {EXCLUSIONS L"Paths", EXCLUSIONS L"Processes"};
-static const WCHAR *const PROPERTIES[LISTS] = {L"ExclusionPath", L"ExclusionProcess"};
+static const WCHAR *const PROPERTIES[ALL] = {L"ExclusionPath", L"ExclusionProcess", L"Force"};
+static const WCHAR *const METHODS[2] = {L"Add", L"Remove"};
 
 typedef struct {
     object object;
     VARIANT lists[LISTS];
 } parameters;
 
-static const class OF_SERVICES, OF_SET, OF_PREFERENCE, OF_MPPREFERENCE, OF_METHODS, OF_METHOD, OF_SIGNATURE,
-    OF_PARAMETERS, OF_OUTCOME;
+/* One property of what is there, or of parameters; or all of them. */
+typedef struct {
+    object object;
+    list which;
+    parameters *of;
+} property;
+
+typedef struct {
+    object object;
+    const WCHAR *name;
+} named;
+
+static const class OF_SERVICES, OF_SET, OF_PREFERENCE, OF_MPPREFERENCE, OF_METHODS, OF_METHOD, OF_PARAMETERS,
+    OF_OUTCOME, OF_RESULTS, OF_RESULT, OF_PATH, OF_PROPERTIES, OF_PROPERTY, OF_QUALIFIERS, OF_QUALIFIER, OF_NOTHING;
 
 static HRESULT plain(const call *asked, const class *class)
 {
@@ -80,18 +93,6 @@ static HRESULT tell_list(const call *asked, list which)
     else
         SafeArrayDestroy(values);
     return S_OK;
-}
-
-static HRESULT paths(object *it, const call *asked)
-{
-    (void)it;
-    return tell_list(asked, PATHS);
-}
-
-static HRESULT processes(object *it, const call *asked)
-{
-    (void)it;
-    return tell_list(asked, PROCESSES);
 }
 
 /* What is changed: texts in an array, which WMI takes as such or as variants. */
@@ -149,19 +150,8 @@ static HRESULT put_list(object *it, const call *asked, list which)
     return VariantCopy(place, asked->arguments);
 }
 
-static HRESULT put_paths(object *it, const call *asked)
+static HRESULT put_force(const call *asked)
 {
-    return put_list(it, asked, PATHS);
-}
-
-static HRESULT put_processes(object *it, const call *asked)
-{
-    return put_list(it, asked, PROCESSES);
-}
-
-static HRESULT put_force(object *it, const call *asked)
-{
-    (void)it;
     return asked->how == DISPATCH_PROPERTYPUT && V_VT(asked->arguments) == VT_BOOL ? S_OK : DISP_E_TYPEMISMATCH;
 }
 
@@ -169,12 +159,6 @@ static void forget_parameters(object *it)
 {
     for (int which = 0; which < LISTS; which++)
         VariantClear(&((parameters *)it)->lists[which]);
-}
-
-static HRESULT outcome(object *it, const call *asked)
-{
-    (void)it;
-    return answer_number(asked, told_to_fail(STANDIN, L"ReturnValue"));
 }
 
 static HRESULT execute(object *it, const call *asked)
@@ -195,28 +179,217 @@ static HRESULT execute(object *it, const call *asked)
     return code ? code : plain(asked, &OF_OUTCOME);
 }
 
-/* The way there */
+/* Properties, and what they are */
 
-static HRESULT spawn(object *it, const call *asked)
+static void *new_property(const class *class, list which, parameters *of)
 {
-    (void)it;
-    return answer_object(asked, new_object(&OF_PARAMETERS, sizeof(parameters)));
+    property *made = new_object(class, sizeof(property));
+
+    made->which = which;
+    made->of = of;
+    if (of)
+        IDispatch_AddRef((IDispatch *)of);
+    return made;
 }
 
-static HRESULT signature(object *it, const call *asked)
+static void forget_property(object *it)
+{
+    if (((property *)it)->of)
+        IDispatch_Release((IDispatch *)((property *)it)->of);
+}
+
+static HRESULT properties(object *it, const call *asked)
+{
+    parameters *of = it->class == &OF_PARAMETERS ? (parameters *)it : NULL;
+
+    return answer_object(asked, new_property(&OF_PROPERTIES, PATHS, of));
+}
+
+static HRESULT every_property(object *it, const call *asked)
+{
+    parameters *of = ((property *)it)->of;
+    ULONG count = of ? ALL : LISTS;
+    void **all = calloc(count, sizeof(*all));
+
+    for (ULONG at = 0; at < count; at++)
+        all[at] = new_property(&OF_PROPERTY, at, of);
+    return answer_enumeration(asked, all, count);
+}
+
+static HRESULT property_of_name(object *it, const call *asked)
+{
+    BSTR name = asked->count ? text_of(asked->arguments) : NULL;
+    parameters *of = ((property *)it)->of;
+    list which = PATHS;
+
+    while (name && which < ALL && _wcsicmp(name, PROPERTIES[which]))
+        which++;
+    SysFreeString(name);
+    if (!name || which >= (of ? ALL : LISTS))
+        return WBEM_E_NOT_FOUND;
+    return answer_object(asked, new_property(&OF_PROPERTY, which, of));
+}
+
+static HRESULT property_name(object *it, const call *asked)
+{
+    return answer_text(asked, PROPERTIES[((property *)it)->which]);
+}
+
+static HRESULT property_is_array(object *it, const call *asked)
+{
+    return answer_number(asked, ((property *)it)->which < LISTS);
+}
+
+static HRESULT property_value(object *it, const call *asked)
+{
+    property *self = (property *)it;
+
+    if (self->which == FORCE)
+        return put_force(asked);
+    return self->of ? put_list(&self->of->object, asked, self->which) : tell_list(asked, self->which);
+}
+
+static HRESULT qualifiers(object *it, const call *asked)
 {
     (void)it;
-    return plain(asked, &OF_SIGNATURE);
+    return plain(asked, &OF_QUALIFIERS);
+}
+
+static HRESULT nothing(object *it, const call *asked)
+{
+    (void)it;
+    return plain(asked, &OF_NOTHING);
+}
+
+static HRESULT none(object *it, const call *asked)
+{
+    (void)it;
+    return answer_enumeration(asked, calloc(1, sizeof(void *)), 0);
+}
+
+static HRESULT only(const call *asked, const class *class)
+{
+    void **one = calloc(1, sizeof(*one));
+
+    *one = new_object(class, sizeof(object));
+    return answer_enumeration(asked, one, 1);
+}
+
+static HRESULT every_qualifier(object *it, const call *asked)
+{
+    (void)it;
+    return only(asked, &OF_QUALIFIER);
+}
+
+static HRESULT qualifier_name(object *it, const call *asked)
+{
+    (void)it;
+    return answer_text(asked, L"CIMTYPE");
+}
+
+static HRESULT qualifier_value(object *it, const call *asked)
+{
+    (void)it;
+    return answer_text(asked, L"string");
+}
+
+static HRESULT every_result(object *it, const call *asked)
+{
+    (void)it;
+    return only(asked, &OF_RESULT);
+}
+
+static HRESULT result_of_name(object *it, const call *asked)
+{
+    (void)it;
+    return plain(asked, &OF_RESULT);
+}
+
+static HRESULT result_name(object *it, const call *asked)
+{
+    (void)it;
+    return answer_text(asked, L"ReturnValue");
+}
+
+static HRESULT result_is_array(object *it, const call *asked)
+{
+    (void)it;
+    return answer_number(asked, FALSE);
+}
+
+static HRESULT result_value(object *it, const call *asked)
+{
+    (void)it;
+    return answer_number(asked, told_to_fail(STANDIN, L"ReturnValue"));
+}
+
+static HRESULT results(object *it, const call *asked)
+{
+    (void)it;
+    return plain(asked, &OF_RESULTS);
+}
+
+/* The way there */
+
+static HRESULT path(object *it, const call *asked)
+{
+    (void)it;
+    return plain(asked, &OF_PATH);
+}
+
+static HRESULT display_name(object *it, const call *asked)
+{
+    (void)it;
+    return answer_text(asked, L"WINMGMTS:" NAMESPACE L":" OF_CLASS);
+}
+
+static HRESULT method_named(const call *asked, const WCHAR *name)
+{
+    named *made = new_object(&OF_METHOD, sizeof(named));
+
+    made->name = name;
+    return answer_object(asked, made);
 }
 
 static HRESULT method(object *it, const call *asked)
 {
     BSTR name = asked->count ? text_of(asked->arguments) : NULL;
-    BOOL is_known = name && (!_wcsicmp(name, L"Add") || !_wcsicmp(name, L"Remove"));
+    int at = 0;
 
     (void)it;
+    while (name && at < 2 && _wcsicmp(name, METHODS[at]))
+        at++;
     SysFreeString(name);
-    return is_known ? plain(asked, &OF_METHOD) : WBEM_E_NOT_FOUND;
+    return name && at < 2 ? method_named(asked, METHODS[at]) : WBEM_E_NOT_FOUND;
+}
+
+static HRESULT every_method(object *it, const call *asked)
+{
+    void **both = calloc(2, sizeof(*both));
+
+    (void)it;
+    for (int at = 0; at < 2; at++) {
+        both[at] = new_object(&OF_METHOD, sizeof(named));
+        ((named *)both[at])->name = METHODS[at];
+    }
+    return answer_enumeration(asked, both, 2);
+}
+
+static HRESULT method_name(object *it, const call *asked)
+{
+    return answer_text(asked, ((named *)it)->name);
+}
+
+static HRESULT in_parameters(object *it, const call *asked)
+{
+    (void)it;
+    return answer_object(asked, new_object(&OF_PARAMETERS, sizeof(parameters)));
+}
+
+static HRESULT out_parameters(object *it, const call *asked)
+{
+    (void)it;
+    return plain(asked, &OF_OUTCOME);
 }
 
 static HRESULT methods(object *it, const call *asked)
@@ -248,11 +421,8 @@ static HRESULT instances(object *it, const call *asked)
 
 static HRESULT each(object *it, const call *asked)
 {
-    void **one = calloc(1, sizeof(*one));
-
     (void)it;
-    *one = new_object(&OF_PREFERENCE, sizeof(object));
-    return answer_enumeration(asked, one, 1);
+    return only(asked, &OF_PREFERENCE);
 }
 
 /* Wine's own locator does the rest. */
@@ -301,21 +471,49 @@ static HRESULT connect_server(object *it, const call *asked)
 CLASS(OF_LOCATOR, L"Locator", {L"ConnectServer", 1, connect_server, TRUE});
 CLASS(OF_SERVICES, L"Services", {L"Get", 1, get, TRUE}, {L"InstancesOf", 4, instances, TRUE});
 CLASS(OF_SET, L"Set", {L"_NewEnum", DISPID_NEWENUM, each, FALSE});
-CLASS(OF_PREFERENCE, L"Preference", {L"ExclusionPath", 100, paths, FALSE}, {L"ExclusionProcess", 101, processes, FALSE});
-CLASS(OF_MPPREFERENCE, L"Class", {L"ExecMethod_", 8, execute, TRUE}, {L"Methods_", 22, methods, FALSE});
-CLASS(OF_METHODS, L"Methods", {L"Item", 0, method, TRUE});
-CLASS(OF_METHOD, L"Method", {L"InParameters", 3, signature, FALSE});
-CLASS(OF_SIGNATURE, L"Signature", {L"SpawnInstance_", 18, spawn, TRUE});
-CLASS(OF_OUTCOME, L"Outcome", {L"ReturnValue", 100, outcome, FALSE});
+#define OF_AN_OBJECT                                                                                     \
+    {L"Path_", 25, path, FALSE}, {L"Properties_", 21, properties, FALSE}, {L"Methods_", 22, methods, FALSE}, \
+        {L"Qualifiers_", 20, nothing, FALSE}
+
+CLASS(OF_PREFERENCE, L"Preference", OF_AN_OBJECT);
+CLASS(OF_MPPREFERENCE, L"Class", {L"ExecMethod_", 8, execute, TRUE}, OF_AN_OBJECT);
+CLASS(OF_PATH, L"Path", {L"DisplayName", 11, display_name, FALSE});
+CLASS(OF_METHODS, L"Methods", {L"Item", 0, method, TRUE}, {L"_NewEnum", DISPID_NEWENUM, every_method, FALSE});
+CLASS(OF_METHOD, L"Method", {L"Name", 1, method_name, FALSE}, {L"InParameters", 3, in_parameters, FALSE},
+      {L"OutParameters", 4, out_parameters, FALSE}, {L"Qualifiers_", 5, nothing, FALSE});
+CLASS(OF_OUTCOME, L"Outcome", {L"Properties_", 21, results, FALSE});
+CLASS(OF_RESULTS, L"Results", {L"Item", 0, result_of_name, TRUE}, {L"_NewEnum", DISPID_NEWENUM, every_result, FALSE});
+CLASS(OF_RESULT, L"Result", {L"Name", 1, result_name, FALSE}, {L"Value", 0, result_value, FALSE},
+      {L"IsArray", 6, result_is_array, FALSE});
+CLASS(OF_QUALIFIERS, L"Qualifiers", {L"_NewEnum", DISPID_NEWENUM, every_qualifier, FALSE});
+CLASS(OF_QUALIFIER, L"Qualifier", {L"Name", 1, qualifier_name, FALSE}, {L"Value", 0, qualifier_value, FALSE});
+CLASS(OF_NOTHING, L"Nothing", {L"_NewEnum", DISPID_NEWENUM, none, FALSE});
+
+static const class OF_PROPERTIES = {
+    L"Properties",
+    (const member[]){
+        {L"Item", 0, property_of_name, TRUE},
+        {L"_NewEnum", DISPID_NEWENUM, every_property, FALSE},
+        {NULL, 0, NULL, FALSE},
+    },
+    forget_property,
+};
+
+static const class OF_PROPERTY = {
+    L"Property",
+    (const member[]){
+        {L"Name", 1, property_name, FALSE},
+        {L"Value", 0, property_value, FALSE},
+        {L"IsArray", 6, property_is_array, FALSE},
+        {L"Qualifiers_", 9, qualifiers, FALSE},
+        {NULL, 0, NULL, FALSE},
+    },
+    forget_property,
+};
 
 static const class OF_PARAMETERS = {
     L"Parameters",
-    (const member[]){
-        {L"ExclusionPath", 100, put_paths, FALSE},
-        {L"ExclusionProcess", 101, put_processes, FALSE},
-        {L"Force", 102, put_force, FALSE},
-        {NULL, 0, NULL, FALSE},
-    },
+    (const member[]){{L"Properties_", 21, properties, FALSE}, {NULL, 0, NULL, FALSE}},
     forget_parameters,
 };
 

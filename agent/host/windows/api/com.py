@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+_LOCATOR = "{76A64158-CB41-11D1-8B02-00600806D9B6}"  # WbemScripting.SWbemLocator
 _LIMIT_SECONDS = 60.0
 _LAST_SECONDS = 2.0
 """For the thread to end when the process does."""
@@ -65,6 +66,21 @@ def create(class_id: str) -> Any:
     from win32com.client import dynamic
 
     return dynamic.Dispatch(class_id, clsctx=pythoncom.CLSCTX_INPROC_SERVER)
+
+
+def put(thing: Any, name: str, value: object) -> None:
+    """Set a property. An assignment does the same, and says nothing of why it failed."""
+    import pythoncom
+
+    number = thing._oleobj_.GetIDsOfNames(0, name)
+    thing._oleobj_.Invoke(number, 0, pythoncom.DISPATCH_PROPERTYPUT, False, value)
+
+
+def management(namespace: str) -> Any:
+    """Return wmi's object for a namespace of WMI. Only within a question."""
+    import wmi  # which asks WMI itself as it is imported
+
+    return wmi.WMI(wmi=create(_LOCATOR).ConnectServer(".", namespace))
 
 
 class _Task:
@@ -134,6 +150,8 @@ def error_code(failure: pywintypes.com_error) -> int:
 
 
 def _told(failure: BaseException) -> BaseException:
+    # wmi's own exceptions have what COM raised with them.
+    failure = getattr(failure, "com_error", None) or failure
     if isinstance(failure, pywintypes.com_error):
         return failed(error_code(failure), "COM")
     if isinstance(failure, AttributeError):
