@@ -1,4 +1,4 @@
-"""Files by handle (ntdll, kernel32).
+"""Files by handle (ntdll, and what win32file has).
 
 NtCreateFile and not CreateFile: it opens a name relative to the open handle of its folder. So a path can be
 walked element by element, each looked at before the next is opened in it, and nobody can put a junction in
@@ -15,6 +15,8 @@ import ctypes
 import struct
 from ctypes import wintypes
 from typing import TYPE_CHECKING, NamedTuple
+
+import win32file
 
 from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged, succeeding
@@ -77,7 +79,6 @@ _DISPOSITION_FLAGS = 0x01 | 0x02 | 0x10  # DELETE, POSIX_SEMANTICS, IGNORE_READO
 _RENAME_FLAGS = 0x02 | 0x40  # POSIX_SEMANTICS, IGNORE_READONLY_ATTRIBUTE
 _REPLACE = 0x01
 _NO_MORE_FILES = 0x8000_0006
-_DELAY_UNTIL_REBOOT = 4
 _GET_REPARSE_POINT = 0x0009_00A8
 _LARGEST_REPARSE_DATA = 16 * 1024
 
@@ -161,22 +162,9 @@ _query_directory = judged(
     _HANDLE, _HANDLE, _POINTER, _POINTER, ctypes.POINTER(_IoStatus), _POINTER, wintypes.ULONG, ctypes.c_int,
     wintypes.BOOLEAN, _POINTER, wintypes.BOOLEAN,
 )
-close = succeeding(_kernel32, "CloseHandle", _BOOL, _HANDLE)
 _read = succeeding(
     _kernel32, "ReadFile", _BOOL, _HANDLE, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER
 )
-_write = succeeding(
-    _kernel32, "WriteFile", _BOOL, _HANDLE, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER
-)
-_flush = succeeding(_kernel32, "FlushFileBuffers", _BOOL, _HANDLE)
-_seek = succeeding(
-    _kernel32, "SetFilePointerEx", _BOOL, _HANDLE, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), _DWORD
-)
-_control = succeeding(
-    _kernel32, "DeviceIoControl", _BOOL,
-    _HANDLE, _DWORD, _POINTER, _DWORD, _POINTER, _DWORD, ctypes.POINTER(_DWORD), _POINTER,
-)
-_move = succeeding(_kernel32, "MoveFileExW", _BOOL, wintypes.LPCWSTR, wintypes.LPCWSTR, _DWORD)
 # fmt: on
 
 
@@ -324,29 +312,30 @@ def views(handle: int, size: int) -> Iterator[memoryview]:
 def write(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        block = bytes(view[: 1 << 20])
-        count = _DWORD()
-        _write(handle, block, len(block), count, None)
-        view = view[count.value :]
+        _, count = win32file.WriteFile(handle, bytes(view[: 1 << 20]))
+        view = view[count:]
 
 
 def flush(handle: int) -> None:
-    _flush(handle)
+    win32file.FlushFileBuffers(handle)
 
 
 def seek(handle: int, offset: int) -> None:
-    _seek(handle, offset, None, 0)
+    win32file.SetFilePointer(handle, offset, win32file.FILE_BEGIN)
 
 
 def reparse_data(handle: int) -> bytes:
     """REPARSE_DATA_BUFFER."""
-    buffer, count = ctypes.create_string_buffer(_LARGEST_REPARSE_DATA), _DWORD()
-    _control(handle, _GET_REPARSE_POINT, None, 0, buffer, len(buffer), count, None)
-    return buffer.raw[: count.value]
+    return bytes(win32file.DeviceIoControl(handle, _GET_REPARSE_POINT, None, _LARGEST_REPARSE_DATA))
 
 
 def remove_at_reboot(path: str) -> None:
-    _move(path, None, _DELAY_UNTIL_REBOOT)
+    to_nowhere = None
+    win32file.MoveFileEx(path, to_nowhere, win32file.MOVEFILE_DELAY_UNTIL_REBOOT)  # type: ignore[arg-type]
+
+
+def close(handle: int) -> None:
+    win32file.CloseHandle(handle)
 
 
 def _rename(handle: int, folder: int, name: str, kind: int, flags: int) -> int:

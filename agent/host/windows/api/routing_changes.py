@@ -12,7 +12,7 @@ from ctypes import wintypes
 import win32event
 import win32file
 
-from agent.host.windows.api.binding import coded, dll
+from agent.host.windows.api.binding import coded, dll, judged
 from agent.host.windows.api.processes import is_signalled
 
 _IPV4 = 2
@@ -20,7 +20,10 @@ _NOW = False
 """Whether it is told once at the beginning, too."""
 
 _iphlpapi = dll("iphlpapi")
-_set_event = ctypes.cast(dll("kernel32").SetEvent, ctypes.c_void_p)
+_set_event = ctypes.cast(
+    judged(dll("kernel32"), "SetEvent", wintypes.BOOL, wintypes.HANDLE),  # type: ignore[arg-type]
+    ctypes.c_void_p,
+)
 """Windows calls back in a thread of its own, which had better run no Python. The context comes first and is
 all that this function looks at; what it answers nobody does.
 """

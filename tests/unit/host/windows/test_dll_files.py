@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pywintypes
+import win32file
 import win32security
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
@@ -66,9 +67,8 @@ class Spy:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[Call] = []
-        self._real = {name: getattr(api, name) for name in DLL_FUNCTIONS}
-        for name, record in DLL_FUNCTIONS.items():
-            monkeypatch.setattr(api, name, self._recorded(name, record))
+        for (module, name), record in DLL_FUNCTIONS.items():
+            monkeypatch.setattr(module, name, self._recorded(getattr(module, name), record))
 
     def made(self) -> Call:
         """The call that made something."""
@@ -78,9 +78,9 @@ class Spy:
     def of(self, *names: str) -> list[Call]:
         return [call for call in self.calls if call.name in names]
 
-    def _recorded(self, name: str, record: Callable[..., Call]) -> Callable[..., Any]:
+    def _recorded(self, real: Callable[..., Any], record: Callable[..., Call]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
-            result = self._real[name](*arguments)
+            result = real(*arguments)
             self.calls.append(record(*arguments))
             return result
 
@@ -103,11 +103,11 @@ def _words(descriptor: ctypes.c_void_p) -> str:
     return str(win32security.ConvertSecurityDescriptorToStringSecurityDescriptor(given, 1, parts))
 
 
-DLL_FUNCTIONS: dict[str, Callable[..., Call]] = {
-    "_create_file": _opening,
-    "_write": lambda handle, *_: Call("write", handle),
-    "_flush": lambda handle: Call("flush", handle),
-    "_set_information": lambda handle, *_: Call("rename or remove", handle),
+DLL_FUNCTIONS: dict[tuple[Any, str], Callable[..., Call]] = {
+    (api, "_create_file"): _opening,
+    (win32file, "WriteFile"): lambda handle, *_: Call("write", handle),
+    (win32file, "FlushFileBuffers"): lambda handle: Call("flush", handle),
+    (api, "_set_information"): lambda handle, *_: Call("rename or remove", handle),
 }
 
 
