@@ -184,7 +184,9 @@ def _open(action: str, pid: int, access: int) -> Iterator[Process]:
 
 
 def _path(program: str | None) -> PureWindowsPath | None:
-    return PureWindowsPath(program) if program else None
+    """None also where Windows has a name of its own, as of the process that is called Registry."""
+    path = PureWindowsPath(program or "")
+    return path if path.is_absolute() else None
 
 
 def _subject(pid: int) -> str:

@@ -12,6 +12,7 @@ assert sys.platform == "win32"
 
 import atexit
 import gc
+import importlib
 import queue
 import threading
 import traceback
@@ -90,8 +91,9 @@ class _Task:
         self.answer: Any = None
         self.failure: BaseException | None = None
 
-    def run(self) -> None:
+    def run(self, prepare: Callable[[], None]) -> None:
         try:
+            prepare()
             self.answer = self._question()
         except BaseException as failure:  # noqa: BLE001 - raised again by `ask`
             # Its frames hold objects of COM.
@@ -103,18 +105,24 @@ class _Thread(threading.Thread):
     def __init__(self) -> None:
         super().__init__(name="COM", daemon=True)
         self.tasks = queue.SimpleQueue[_Task | None]()
+        self._end_of_com: Callable[[], None] | None = None
         self.start()
         atexit.register(self._end)
 
     def run(self) -> None:
-        pythoncom = _loaded()
-        pythoncom.CoInitializeEx(_MULTITHREADED)
         while (task := self.tasks.get()) is not None:
-            task.run()
+            task.run(self._prepare)
             gc.collect()  # objects that know one another: released after the end of COM they crash
             task.done.set()
             del task
-        pythoncom.CoUninitialize()
+        if self._end_of_com is not None:
+            self._end_of_com()
+
+    def _prepare(self) -> None:
+        if self._end_of_com is None:
+            pythoncom = _loaded()
+            pythoncom.CoInitializeEx(_MULTITHREADED)
+            self._end_of_com = pythoncom.CoUninitialize
 
     def _end(self) -> None:
         self.tasks.put(None)
@@ -135,9 +143,7 @@ def _loaded() -> types.ModuleType:
     win32com.gen_py.__path__ = [_NO_SUCH_FOLDER]
     # So gencache knows that it is in an archive and is_readonly: then it reads nothing, and writes nothing.
     win32com.__loader__ = types.SimpleNamespace(archive=sys.executable)
-    from win32com.client import gencache
-
-    assert gencache.is_readonly
+    importlib.import_module("win32com.client")
     return pythoncom
 
 

@@ -74,6 +74,15 @@ def test_code_planted_below_temp_is_not_loaded_and_none_is_written_there(tmp_pat
     assert run_beside_planted_code(tmp_path / "temp", OURS % RULE) == []
 
 
+def test_the_cache_of_generated_code_is_read_only() -> None:
+    def look() -> tuple[bool, bool]:
+        from win32com.client import gencache
+
+        return gencache.is_readonly, gencache.clsidToTypelib == {}
+
+    assert com.ask(look) == (True, True)
+
+
 def test_win32com_by_itself_would_load_it(tmp_path: Path) -> None:
     done = run_beside_planted_code(tmp_path / "temp", "import win32com.client")
     assert "pickle" in done
@@ -103,6 +112,18 @@ def test_a_question_without_an_answer_is_given_up_and_the_next_one_is_answered()
 CLASS_NOT_REGISTERED, ACCESS_DENIED, EXCEPTION, WBEM_NOT_FOUND = (
     code - (1 << 32) for code in (0x8004_0154, 0x8007_0005, 0x8002_0009, 0x8004_1002)
 )
+
+
+def test_what_cannot_be_loaded_is_raised_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ImportError("pythoncom")
+
+    monkeypatch.setattr(com, "_threads", [])
+    monkeypatch.setattr(com, "_loaded", missing)
+    with pytest.raises(ImportError, match="pythoncom"):
+        com.ask(lambda: None)
+
+
 FAILURES = {
     "of COM": (com_failure(CLASS_NOT_REGISTERED), 0x8004_0154),
     "of Win32": (com_failure(ACCESS_DENIED), 5),
