@@ -9,6 +9,7 @@ from agent import documents
 from agent.audit import files, settings
 from agent.audit.finding import Finding, Result
 from agent.audit.running import PROXY, local_path, running
+from agent.host import winerror
 from agent.host.errors import HostError, NotFound
 from agent.host.port import FileKind
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 BENCHMARK = "CIS Kubernetes Benchmark 1.10, worker nodes"
 
 _LOCAL = "127.0.0.1"
-_ACCESS_DENIED = 5
 
 
 def _kubeconfig_files(kubelet: Running) -> Iterator[PureWindowsPath]:
@@ -145,7 +145,11 @@ def _finding(kubelet: Running, control: str, title: str, judge: Judge) -> Findin
         remedy = "correct the kubelet's configuration"
         return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=True)
     except HostError as fault:
-        remedy = "run it as an administrator" if fault.code == _ACCESS_DENIED else "see to that first"
+        remedy = (
+            "run it as an administrator"
+            if fault.code == winerror.ERROR_ACCESS_DENIED
+            else "see to that first"
+        )
         unread = not _is_readable(kubelet)
         return Finding(control, title, Result.FAIL, str(fault), remedy, is_unread=unread)
 

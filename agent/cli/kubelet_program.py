@@ -14,6 +14,7 @@ from agent.cli.executables import HEAD, fault_of_program, kubelet_in_place, vers
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.machine import is_sandbox
+from agent.host import winerror
 from agent.host.errors import HostError
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from agent.cli.given import GivenFile
     from agent.host.port import Completed, Host
 
-_BAD_EXE_FORMAT = 193
 _NOT_RUNNABLE = (
     "Windows cannot run it: it is damaged, or was cut short; fetch it again, and compare its checksum"
 )
@@ -105,7 +105,7 @@ def release_of(result: Callable[[], Completed], file: GivenFile, asking: Asking)
     try:
         answer = result()
     except HostError as fault:
-        why = _NOT_RUNNABLE if fault.code == _BAD_EXE_FORMAT else str(fault)
+        why = _NOT_RUNNABLE if fault.code == winerror.ERROR_BAD_EXE_FORMAT else str(fault)
         asking.object_to(CHECK, file.objection(why))
         return Kubelet()
     # Other programs answer with a number alone, or with another name before it, as containerd does.

@@ -25,7 +25,7 @@ _CODES = {
     errno.ECONNRESET: winerror.WSAECONNRESET,
     errno.EPIPE: winerror.WSAECONNRESET,
 }
-_NO_ANSWER = {winerror.WSAECONNREFUSED, winerror.WSAECONNRESET, 10053}
+_NO_ANSWER = {winerror.WSAECONNREFUSED, winerror.WSAECONNRESET, winerror.WSAECONNABORTED}
 
 _PATH = re.compile(r"/[!-~]*")
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})[ \r\n]")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.host import winerror
 from agent.host.errors import AccessDenied, NotFound, ReparsePoint, host_error
 from agent.host.names import check_path
 from agent.host.sandbox.state import FOLDER_NAME
@@ -122,7 +123,9 @@ def _find(folder: str, name: str, key: str) -> tuple[str, os.stat_result | None]
         raise _kept_out(name) from failure
     except OSError as failure:
         # 255 letters that take more bytes than this system's names can have.
-        raise host_error("reach", name, 123, f"this system cannot have such a name: {failure}") from failure
+        raise host_error(
+            "reach", name, winerror.ERROR_INVALID_NAME, f"this system cannot have such a name: {failure}"
+        ) from failure
     try:
         others = os.listdir(folder)  # noqa: PTH208 - paths are not needed
     except PermissionError as failure:

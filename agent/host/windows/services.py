@@ -61,7 +61,16 @@ _UP = {
 _NO_PROGRAM = {winerror.ERROR_FILE_NOT_FOUND, winerror.ERROR_PATH_NOT_FOUND}
 _UNKNOWN = {winerror.ERROR_CALL_NOT_IMPLEMENTED, winerror.ERROR_INVALID_LEVEL}
 """An info level that this SCM lacks."""
-_NOT_LOADED = frozenset({2, 3, 126, 193, *range(1812, 1816), *range(15100, 15109)})
+_NOT_LOADED = frozenset(
+    {
+        winerror.ERROR_FILE_NOT_FOUND,
+        winerror.ERROR_PATH_NOT_FOUND,
+        winerror.ERROR_MOD_NOT_FOUND,
+        winerror.ERROR_BAD_EXE_FORMAT,
+        *range(winerror.ERROR_RESOURCE_DATA_NOT_FOUND, winerror.ERROR_RESOURCE_LANG_NOT_FOUND + 1),
+        *range(winerror.ERROR_MUI_FILE_NOT_FOUND, winerror.ERROR_MUI_INTLSETTINGS_INVALID_LOCALE_NAME + 1),
+    }
+)
 """Of a description that lies in a DLL, where that or its resource is missing."""
 _AUTOMATIC, _MANUAL, _DISABLED = 2, 3, 4
 _START_NUMBERS = {

@@ -6,6 +6,8 @@ import sys
 
 assert sys.platform == "win32"
 
+from pathlib import Path
+
 import pytest
 import winerror as of_pywin32
 
@@ -31,3 +33,9 @@ def test_a_code_is_the_one_of_pywin32(name: str) -> None:
 
 def test_what_pywin32_has_no_name_for_is_known() -> None:
     assert {name for name in NAMES if not hasattr(of_pywin32, name)} == NOT_IN_PYWIN32
+
+
+def test_no_code_stands_there_that_nothing_uses() -> None:
+    agent = Path(winerror.__file__).parents[1]
+    sources = "".join(path.read_text("utf-8") for path in agent.rglob("*.py"))
+    assert [name for name in NAMES if f"winerror.{name}" not in sources] == []
