@@ -25,6 +25,8 @@ from agent.host.windows.walking import opened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import psutil
+
     from agent.host.port import Completed, Facts
 
 _HELD = {winerror.ERROR_SHARING_VIOLATION, winerror.ERROR_DELETE_PENDING}
@@ -40,10 +42,11 @@ class WindowsProcesses:
     def list(self) -> Sequence[ProcessInfo]:
         import psutil  # most machines' documents have no use for it
 
-        return [
-            ProcessInfo(process.pid, process.info["ppid"] or 0, _path(process.info["exe"]))
-            for process in psutil.process_iter(["ppid", "exe"])
-        ]
+        found: list[ProcessInfo] = []
+        for process in psutil.process_iter():
+            with suppress(psutil.NoSuchProcess):
+                found.append(ProcessInfo(process.pid, process.ppid(), _program(process)))
+        return found
 
     def run(
         self,
@@ -97,7 +100,8 @@ class WindowsProcesses:
         import psutil  # as above
 
         try:
-            return psutil.Process(pid).create_time()
+            with telling("look at", _subject(pid)):
+                return psutil.Process(pid).create_time()
         except psutil.NoSuchProcess as failure:
             raise NotFound("look at", _subject(pid), winerror.ERROR_INVALID_PARAMETER) from failure
         except psutil.AccessDenied as failure:
@@ -183,9 +187,15 @@ def _open(action: str, pid: int, access: int) -> Iterator[Process]:
             yield process
 
 
-def _path(program: str | None) -> PureWindowsPath | None:
+def _program(process: psutil.Process) -> PureWindowsPath | None:
     """None also where Windows has a name of its own, as of the process that is called Registry."""
-    path = PureWindowsPath(program or "")
+    import psutil  # as above
+
+    try:
+        path = PureWindowsPath(process.exe())
+    except (psutil.Error, OSError):
+        # Of one that ends at that moment psutil passes on what Windows says, which is not always the same.
+        return None
     return path if path.is_absolute() else None
 
 

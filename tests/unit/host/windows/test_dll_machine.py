@@ -6,9 +6,11 @@ import sys
 
 assert sys.platform == "win32"
 
+import os
 from contextlib import ExitStack
 from typing import Any
 
+import psutil
 import pytest
 import win32api
 import win32con
@@ -145,3 +147,36 @@ def test_who_only_looks_at_a_lock_keeps_nobody_from_it() -> None:
         assert not host.processes.is_held("unit")
         with host.processes.exclusive("unit") as again:
             assert again
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [OSError(0, "invalid handle", None, 6), psutil.AccessDenied(1), psutil.NoSuchProcess(1)],
+    ids=["of Windows", "denied", "ended"],
+)
+def test_a_process_whose_program_cannot_be_told_is_listed(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def refuse(_: object) -> str:
+        raise failure
+
+    monkeypatch.setattr(psutil.Process, "exe", refuse)
+    listed = {each.pid: each for each in open_windows().processes.list()}
+    assert listed[os.getpid()].program is None
+
+
+def test_a_name_that_is_no_path_is_not_told_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil.Process, "exe", lambda _: "Registry")
+    assert {each.program for each in open_windows().processes.list()} == {None}
+
+
+def test_what_windows_says_of_a_process_that_ends_is_told_by_its_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> float:
+        raise OSError(0, "invalid handle", None, 6)
+
+    monkeypatch.setattr(psutil.Process, "create_time", refuse)
+    with pytest.raises(HostError) as failure:
+        open_windows().processes.started_at(os.getpid())
+    assert failure.value.code == 6
