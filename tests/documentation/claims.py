@@ -198,6 +198,9 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
         f"{_STOCK}::test_another_content_is_refused_and_nothing_of_it_stays",
         f"{_CLI}/test_artifacts.py::test_a_mirror_and_a_folder_serve_in_its_place",
     ),
+    "generated-code": (
+        "tests/unit/host/windows/test_dll_com.py::test_code_planted_below_temp_is_not_loaded_and_none_is_written_there",
+    ),
     "libraries": (
         "tests/windows/test_exe.py::test_no_library_is_loaded_from_where_others_can_write",
         "tests/windows/test_exe.py::test_libraries_asked_for_by_name_alone_come_from_system32",
