@@ -121,7 +121,11 @@ class _Service:
             # Wine's ends a process that is asked twice while it is RUNNING, and says RUNNING ever after.
             with suppress(HostError):
                 self._controls.stopping(_STOP_HINT_SECONDS)
-        self._controls.take(asked)
+        try:
+            self._controls.take(asked)
+        except BaseException as failure:  # noqa: BLE001 - told by serve(), and not in servicemanager's words
+            self.failure = failure
+            return winerror.ERROR_GEN_FAILURE
         return _NO_ERROR
 
 

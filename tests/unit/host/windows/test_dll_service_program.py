@@ -241,6 +241,19 @@ def test_a_process_that_cannot_say_that_it_stopped_ends(scm: Scm, monkeypatch: p
     assert (failure.value.code, ends, scm.reports) == (6, [1], [])
 
 
+def test_a_failure_of_what_takes_a_request_is_raised_by_the_service_and_not_in_the_handler(scm: Scm) -> None:
+    def fail(_: Control) -> None:
+        raise RuntimeError("broken")
+
+    def program(controls: ServiceControls) -> int:
+        controls.hand_on(fail)
+        assert scm.ask(PARAMETERS) == 31
+        return 0
+
+    with pytest.raises(RuntimeError, match="broken"):
+        service_program.serve("name", program)
+
+
 def test_nothing_is_reported_after_the_services_own_last_word(scm: Scm) -> None:
     """Servicemanager reports STOPPED with exit code 0 as soon as SvcRun has returned."""
     assert service_program.serve("name", lambda _: 42) == 42
