@@ -87,8 +87,8 @@ REGISTRY = rf"""Windows Registry Editor Version 5.00
 ; COM classes of the lab's own, in place of Wine's.
 {_classes()}
 
-; `winmgmts:`. In an apartment of its own it is reached by a proxy, and Wine has none for what wmi asks as it is
-; imported (ITypeComp), where Windows has.
+; `winmgmts:`. In an apartment of its own it is reached by a proxy, and Wine has none for what wmi asks as it
+; is imported (ITypeComp), where Windows has.
 [HKEY_LOCAL_MACHINE\SOFTWARE\Classes\CLSID\{{172BDDF8-CEEA-11D1-8B05-00600806D9B6}}\InprocServer32]
 "ThreadingModel"="Both"
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 METRICS_PORT = 9182
 RESIDENT_MEGABYTES = 50
-"""Against growth; seen are 49.7 to 49.9. Wine writes to a megabyte of each thread's stack, of its own as well."""
+"""Against growth; seen are 49.7 to 49.9. Wine writes to a megabyte of each thread's stack, its own too."""
 CONFIG = r"C:\etc\kubernetes\kubelet.conf"
 CA = r"C:\etc\kubernetes\ca.crt"
 MADE = r"C:\ProgramData\wmcb\made"

@@ -153,7 +153,7 @@ def _level_data(value: SettingValue) -> object:
     if not isinstance(value, RecoverySetting):
         return value
     if any(kind == win32service.SC_ACTION_REBOOT for kind, _ in value.actions):
-        # Whoever has the SCM reboot the machine must be allowed to reboot it.
+        # The right to have the SCM reboot the machine takes the right to reboot it.
         enable_privileges(SHUTDOWN)
     # An empty tuple takes the actions away; None would leave them as they are, as it does the other two.
     return {
