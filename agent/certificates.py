@@ -9,13 +9,13 @@ from __future__ import annotations
 import binascii
 import re
 import warnings
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from cryptography.x509 import Certificate, Name
+
 
 _BLOCK = re.compile("-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----BEGIN ).)*?)-----END \\1-----", re.DOTALL)
 _BEGINNING = "-----BEGIN "

@@ -13,8 +13,9 @@ import codecs
 import json
 import math
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import yaml
 
@@ -22,9 +23,6 @@ from agent.json_faults import json_fault
 from agent.redaction import register_document
 from agent.yaml_events import MOST_VALUES, Builder, Place
 from agent.yaml_faults import yaml_fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
 Position = tuple[int, int]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.host.protection import FILE_ADD, FILE_EXCHANGE, granted_to_others
 from agent.host.sddl import DELETE, FILE_EXECUTE, FILE_READ
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
 
 _TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
 

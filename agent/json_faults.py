@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from json import JSONDecodeError
+from json import JSONDecodeError
 
 _OF_JSON = {
     "Expecting property name enclosed in double quotes": "a field's name in double quotes is expected here",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from agent.release import bundled_file
+from pathlib import PureWindowsPath
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
+from agent.release import bundled_file
 
 NAME = "wmcb-log.exe"
 OF_KUBERNETES = "kube-log-runner.exe"

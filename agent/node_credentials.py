@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.kube import kubeconfig
+from agent.kube.access import Access
+from agent.kube.kubeconfig import Kubeconfig, ReadFile
 from agent.private_keys import key_files, resolved
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.kube.access import Access
-    from agent.kube.kubeconfig import Kubeconfig, ReadFile
 
 
 class OpenToUsers(Exception):

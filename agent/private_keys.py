@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PureWindowsPath
 
 from agent.engine.state_folder import StateFolder
 from agent.exchangeable import exchangeable
 from agent.host.errors import AlreadyExists, HostError, NotFound
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.kube.key_files import TEMPORARY
+from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.resources.kind import CannotBeSo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agent.host.port import Host
-    from agent.kube.key_files import KeyFiles
 
 _LOADING_SECONDS = 60.0
 """For which a key file may still be in use by the process that wrote it."""

@@ -11,8 +11,10 @@ Every command imports this, so it imports next to nothing itself.
 from __future__ import annotations
 
 import json
+import re
 from _thread import allocate_lock
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, quote_plus
 
 from agent.secret_names import LONGEST_NAME, is_path, is_secret_name
@@ -36,12 +38,7 @@ from agent.secret_patterns import (
     without_patterns,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    Forms = Mapping[str, Sequence[str]]
+Forms = Mapping[str, Sequence[str]]
 
 SHORTEST = 6
 """Of what is searched for everywhere. A shorter secret would be found in words that are none: of a password

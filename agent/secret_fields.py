@@ -11,6 +11,7 @@ from agent.redaction import register_document
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+
 D = TypeVar("D", bound="DataclassInstance")
 
 

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 from agent.secret_names import LONGEST_NAME, is_secret_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 REDACTED = "***"
 

@@ -6,13 +6,11 @@ is, and how it is refused, differs from one format to another.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Made = TypeVar("Made")
 Place = tuple[str | int, ...]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from yaml import MarkedYAMLError
+from yaml import MarkedYAMLError
 
 _INSIDE = {
     "flow sequence": "a comma is missing before this, or the closing bracket ]",

@@ -6,29 +6,23 @@ What a name means is read where the code says it: in help texts, tables, and the
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from agent.audit.controls import BENCHMARK, CONTROLS
 from agent.cli import explain, kubeadm_commands, run_log
 from agent.cli import help as help_texts
-from agent.cli.arguments import COMMON
+from agent.cli.arguments import COMMON, Command, Option
 from agent.cli.commands import COMMANDS
 from agent.host import protection
 from agent.preflight import checks, image
-from agent.sources.forms import Fields
+from agent.sources.forms import Fields, Form
 from agent.sources.node_configuration import API, KIND
 from agent.sources.node_configuration.schema import SCHEMA
 from service import metrics, telling
-
-if TYPE_CHECKING:
-    import enum
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from types import ModuleType
-
-    from agent.cli.arguments import Command, Option
-    from agent.sources.forms import Form
 
 PROTECTIONS = {
     "private": (("PRIVATE_DIRECTORY", "PRIVATE_FILE"), "SYSTEM and administrators: everything"),

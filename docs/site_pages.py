@@ -6,15 +6,11 @@ in the site. What is linked to and no page, as a manifest, comes along.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mkdocs.config.defaults import MkDocsConfig
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")

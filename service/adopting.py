@@ -6,49 +6,43 @@ What cannot be read, is not signed, or cannot be made leaves all as it is. Only 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy
-from agent.engine.run import TakenBack, make_so, preview
+from agent.engine.planning import Plan
+from agent.engine.run import Done, TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
+from agent.host.port import Host
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration import LOG_RUNNER, compile_node, turn
-from agent.spec import Specification
+from agent.sources.node_configuration.compiling import Compiled
+from agent.spec import Key, Specification
 from service import standing
-from service.cluster import kubelet_of
+from service.cluster import Cluster, Node, kubelet_of
 from service.desired import check_time, desired
 from service.failing import why
-from service.followed import PART
+from service.followed import PART, Followed
 from service.hand_over_folder import hand_over_folder
-from service.health import Soundness
+from service.health import Hung, Soundness
 from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State
-from service.telling import Event
+from service.telling import Event, Telling
 from service.trial import Trial
 from service.watching import LettingGo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.engine.planning import Plan
-    from agent.engine.run import Done
-    from agent.host.port import Host
     from agent.kube.answers import Object
-    from agent.sources.node_configuration.compiling import Compiled
     from agent.sources.signatures import Binding, Phase
-    from agent.spec import Key
-    from service.cluster import Cluster, Node
     from service.contents import Contents
     from service.desired import Desired
-    from service.followed import Followed
-    from service.health import Hung
     from service.reporting import Reports
     from service.succeeding import Lag, Succeeding
-    from service.telling import Telling
+
 
 PAUSED = "wmcb/paused"
 """An annotation of the Node: nothing is changed or repaired while it has a value other than false."""

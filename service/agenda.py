@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from agent.host.port import Clock
+from agent.host.port import Clock
 
 T = TypeVar("T")
 

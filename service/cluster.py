@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
 from agent import node_credentials
 from agent.certificates import common_name
+from agent.engine.inventory import Inventory
 from agent.engine.target import NODE
 from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
+from agent.host.port import Host
+from agent.kube.access import Access
 from agent.kube.answers import at, text_at
 from agent.kube.client import Client, whole
 from agent.kube.failure import Failed, Forbidden
@@ -29,22 +33,17 @@ from agent.sources.kubeadm import naming
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in, arguments_of
 from agent.sources.kubeadm.model import NodeRegistration
 from agent.spec import Service
-from service.signals import Signal, Source
+from service.followed import Followed
+from service.signals import Signal, Signals, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agent.engine.inventory import Inventory
     from agent.fetch.proxies import Proxies
-    from agent.host.port import Host
-    from agent.kube.access import Access
     from agent.kube.answers import Object
     from agent.kube.following import State
     from agent.sources.kubeadm.model import Argument
-    from service.followed import Followed
-    from service.signals import Signals
 
     Take = Callable[[str, State], None]
+
 
 NODES = "/api/v1/nodes"
 SAME_CREDENTIALS_SECONDS = 600.0

@@ -4,23 +4,19 @@ order in which they build upon each other, and the kubelet starts their containe
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from agent.engine.target import Record
 from agent.host.errors import HostError, NotFound
 from agent.host.networks import HNS
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.resources.container_processes import running
 from agent.resources.hns_objects import delete_what_leads_nowhere
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.spec import Key
-    from service.renewals import Renewals
+from agent.spec import Key
+from service.renewals import Renewals
 
 _AGAIN_SECONDS = 1.0
 """Nobody tells that there is a network."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
+from agent.artifacts.means import Means
+from agent.artifacts.stock import Stock
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.sources.node_configuration import Unobtainable
-from service.signals import Signal, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.artifacts.means import Means
-    from agent.artifacts.stock import Stock
-    from agent.host.port import Host
-    from agent.spec import Artifact, Lying
-    from service.signals import Signals
+from agent.spec import Artifact, Lying
+from service.signals import Signal, Signals, Source
 
 
 class _NotWanted(Exception):

@@ -7,22 +7,17 @@ ended: only who asks for a further restart leaves it for the next start.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, MarkedForDeletion, NotFound
-from agent.host.port import ServiceDefinition
+from agent.host.port import Host, ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
 from service import installation
 from service.program_folder import PROGRAM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
 
 SERVICE = "wmcb-continue"
 COMMAND = "continue"

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
-from agent.kube.answers import at, text_at
-from agent.sources.node_configuration import DATA_KEY, chosen, maintenance, read, read_data
+from agent.kube.answers import Object, at, text_at
+from agent.sources.node_configuration import (
+    DATA_KEY,
+    NodeConfiguration,
+    Outcome,
+    chosen,
+    maintenance,
+    read,
+    read_data,
+)
+from agent.sources.signatures import Binding, bound, public_key, signing_command, verified
 from agent.sources.signatures import Refused as NotSigned
-from agent.sources.signatures import bound, public_key, signing_command, verified
 from agent.spec import HostName
+from service.followed import Followed
 from service.refusing import Refused, told
+from service.standing import Standing
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.kube.answers import Object
-    from agent.sources.node_configuration import NodeConfiguration, Outcome
-    from agent.sources.signatures import Binding
-    from service.followed import Followed
-    from service.standing import Standing
-
-    Labels = Mapping[str, str]
+Labels = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,15 @@ in a private file beside the program instead.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from pathlib import PureWindowsPath
 
 from agent.host.errors import HostError, NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
 from agent.redaction import redacted
 from service.program_folder import home
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
 
 MIRROR, ARTIFACTS = "--mirror", "--artifacts"
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.engine.run import TakenBack
 from agent.host.errors import HostError
 from agent.resources.kind import CannotBeSo, NotWell
-
-if TYPE_CHECKING:
-    from agent.engine.run import TakenBack
 
 
 def why(failure: TakenBack) -> str:

@@ -6,12 +6,9 @@ more of all that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
+from agent.host.port import Host
 
 
 def hand_over_folder(host: Host) -> PureWindowsPath:

@@ -7,28 +7,21 @@ in the place, whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
 from agent.host.errors import HostError, NotFound
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.redaction import redacted
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation, succession
 from service.program_folder import PROGRAM
-from service.succession import Refusal, Stage, Succession
-from service.telling import Event
+from service.succession import Refusal, Stage, Succession, Trial
+from service.telling import Event, Telling
 from service.versions import remove_others
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Host
-    from service.succession import Trial
-    from service.telling import Telling
 
 STAYS_SECONDS = 5.0
 """So long it has to go on when it has said that it is well."""

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agent.amounts import in_seconds
-from agent.engine.target import NODE
+from agent.engine.target import NODE, Record
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.resources.kind import NotWell
-from agent.spec import HealthCheck
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.spec import Key
+from agent.spec import HealthCheck, Key
 
 EVERY_SECONDS = 10.0
 _SOON_SECONDS = 1.0

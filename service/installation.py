@@ -7,15 +7,17 @@ starts as one process.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, AlreadyExists, InUse, NotFound, ServiceAlreadyRunning
 from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import (
     FileKind,
+    Files,
+    Host,
     Recovery,
     RecoveryAction,
     ServiceDefinition,
@@ -28,11 +30,6 @@ from agent.resources.trees import inside
 from service.program import STOP_SECONDS
 from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place
 from service.versions import free_place, installed, switch_path
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Files, Host
 
 SERVICE = "wmcb"
 _RUN = ("daemon", "run")

@@ -7,6 +7,7 @@ is signalled or a time has come.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,35 +15,32 @@ from agent.amounts import in_seconds
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, check_free, give_way
 from agent.engine.progress import Silent
-from agent.engine.repairing import Drift, drifted, missing, put_by, repair
+from agent.engine.repairing import Drift, Found, Repaired, drifted, missing, put_by, repair
 from agent.engine.run import Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
+from agent.engine.target import Record
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Key
 from agent.spec.pod_network import POD_NETWORK
 from service import pausing
 from service.agenda import Agenda
-from service.health import Health
+from service.health import Health, Hung
 from service.patience import Repeats, Starts, Unseen
+from service.pausing import Pause
 from service.renewals import Renewals
 from service.routed import PART
 from service.signals import Signal, Signals, Source
 from service.telling import LEFT, Event, Telling
+from service.watching import Watches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from agent.engine.repairing import Found, Repaired
-    from agent.engine.target import Record
-    from agent.host.port import Host
     from service.container_programs import ContainerPrograms
-    from service.health import Hung
     from service.mending import Mending
-    from service.pausing import Pause
     from service.routing import Routing
-    from service.watching import Watches
+
 
 _CONTAINER_PROGRAM = "container_program"
 _FILES = ("file", "containerd_configuration")

@@ -6,20 +6,15 @@ In a thread of its own, so that all else is kept meanwhile. Loaded only when suc
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from agent.artifacts.means import Means
 from agent.artifacts.stock import Stock
 from agent.engine.state_folder import StateFolder
+from agent.host.port import Host
 from agent.resources.artifact import all_known
-from service.signals import Signal, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.artifacts.means import Means
-    from agent.host.port import Host
-    from agent.spec import Artifact
-    from service.signals import Signals
+from agent.spec import Artifact
+from service.signals import Signal, Signals, Source
 
 
 class Mending:

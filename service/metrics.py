@@ -7,27 +7,21 @@ cannot be found is left out.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.redaction import redacted
 from agent.release import RELEASE, build
 from agent.resources.kind import CannotBeSo
 from service import pausing, standing
-from service.standing import State
-from service.telling import LEFT, Event
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from agent.host.port import Host
-    from service.keeping import Wishes
-    from service.standing import Standing
-    from service.telling import Telling
+from service.keeping import Wishes
+from service.standing import Standing, State
+from service.telling import LEFT, Event, Telling
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})

@@ -7,20 +7,28 @@ operator sees to; then its services; and when the Node is Ready, it is told whic
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, held_by_service
-from agent.engine.planning import Action
+from agent.engine.planning import Action, Plan
 from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
+from agent.fetch.proxies import Proxies
 from agent.host.errors import HostError
-from agent.kube.answers import at, items_at, text_at
+from agent.host.port import FileState, Host
+from agent.kube.access import Access
+from agent.kube.answers import Json, Object, at, items_at, text_at
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
-from agent.spec import EnvironmentVariable
+from agent.spec import EnvironmentVariable, Key
+from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.failing import why
+from service.health import Hung
 from service.operator_leftovers import (
     OVERLAY_CERTIFICATES,
     remove_imported,
@@ -35,27 +43,14 @@ from service.operator_services import (
     other_files,
 )
 from service.refusing import Refused
-from service.signals import Signal, Source
-from service.telling import Event
+from service.reporting import Marks
+from service.signals import Signal, Signals, Source
+from service.telling import Event, Telling
 from service.watching import LettingGo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.engine.inventory import Inventory
-    from agent.engine.planning import Plan
-    from agent.fetch.proxies import Proxies
-    from agent.host.port import FileState, Host
-    from agent.kube.access import Access
-    from agent.kube.answers import Json, Object
     from agent.sources.services_configmap import ServicesConfigMap
-    from agent.spec import Key
-    from agent.spec.trusted_certificate import TrustedCertificate
-    from service.health import Hung
-    from service.reporting import Marks
-    from service.signals import Signals
-    from service.telling import Telling
+
 
 _PATIENCE_SECONDS = 30.0
 _SAME_AGAIN_SECONDS = 120.0

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 from agent.host.protection import PRIVATE_FILE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.sources.trusted_certificates import trusted
+from agent.spec.trusted_certificate import TrustedCertificate
 from service.refusing import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from agent.host.port import Host
-    from agent.spec.trusted_certificate import TrustedCertificate
 
 IMPORTED = PureWindowsPath(r"C:\k\imported-certs.pem")
 """Where the operator's own daemon remembers the certificates that it has put into Windows' store of roots."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import PureWindowsPath
 
 from agent import node_credentials
-from agent.kube.answers import at, items_at, text_at
+from agent.host.port import Host
+from agent.kube.access import Access
+from agent.kube.answers import Json, Object, at, items_at, text_at
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
 from service.cluster import NODES, Unknown, proxies_of
 from service.operator_leftovers import restrict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
-    from agent.kube.access import Access
-    from agent.kube.answers import Json, Object
 
 
 def access_by(host: Host, path: PureWindowsPath, notice: Callable[[str], None]) -> Access:

@@ -6,27 +6,26 @@ run. Each stage is a run of the engine, all of them about one part.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.engine.parts import OF_OPERATOR
-from agent.engine.run import make_so
+from agent.engine.progress import Progress
+from agent.engine.run import Done, make_so
 from agent.host.errors import HostError, TimedOut
+from agent.host.port import Host
+from agent.sources.report import Place
 from agent.sources.services_configmap import compile_services, read, scripts, stages
 from agent.spec import Specification
+from agent.spec.trusted_certificate import TrustedCertificate
 from service.refusing import Refused, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.documents import Value
-    from agent.engine.progress import Progress
-    from agent.engine.run import Done
-    from agent.host.port import Host
-    from agent.sources.report import Place
     from agent.sources.services_configmap import Script, ServicesConfigMap, WindowsService
-    from agent.spec.trusted_certificate import TrustedCertificate
+
 
 _SCRIPT_SECONDS = 600.0
 _LONGEST_OUTPUT = 1 << 16

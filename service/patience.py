@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from agent.spec import Key
+from agent.spec import Key
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 300.0

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
+from agent.host.port import Host
 
 _FORMAT = 1
 

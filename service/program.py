@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
-from agent.host.port import ENDING
+from agent.host.port import ENDING, Control, Host, ServiceControls
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable
-    from pathlib import PureWindowsPath
-
     from agent.artifacts.means import Means
-    from agent.host.port import Control, Host, ServiceControls
     from service.followed import Followed
     from service.keeping import Wishes
     from service.mending import Mending
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
     Log = Callable[[str], None]
     Wishing = Callable[[Host, Signals, Telling], Wishes]
+
 
 STOP_SECONDS = 5.0
 """How long it may take from a request to stop until it has stopped."""

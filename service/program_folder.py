@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
+from agent.host.port import Host
 from agent.release import RELEASE
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
 
 PROGRAM = "wmcb.exe"
 KUBEADM = "kubeadm.exe"

@@ -5,20 +5,15 @@ One that started anew while nobody looked is known by its time: whoever told it 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from agent.engine.target import Record
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.resources import kind_named
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.spec import Key
-
+from agent.spec import Key
 
 _MAY_HAVE_STARTED_IT_SECONDS = 5.0
 """Windows starts such a service when a program asks it for the first time, soon after that began itself."""

@@ -9,20 +9,16 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from agent.engine.inventory import Inventory
+from agent.host.port import Clock, Host
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
 from agent.redaction import redacted
-from service.cluster import Unknown, identity, kubelet_of, proxies_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agent.engine.inventory import Inventory
-    from agent.host.port import Clock, Host
-    from service.cluster import Asking, Cluster
+from service.cluster import Asking, Cluster, Unknown, identity, kubelet_of, proxies_of
 
 T = TypeVar("T")
 

@@ -6,35 +6,26 @@ part of its own of what is on the machine. While the cluster cannot be reached a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
-from agent.kube.answers import at, items_at, text_at
+from agent.host.port import Host
+from agent.kube.answers import Object, at, items_at, text_at
+from agent.kube.following import State
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
-from agent.spec import Specification
+from agent.spec import Key, Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
-from service.cluster import NODES, AsKubelet, Watcher, kubelet_of
+from service.cluster import NODES, AsKubelet, Kubelet, Watcher, kubelet_of
 from service.failing import why
 from service.routed import PART
-from service.signals import Source
-from service.telling import Event
+from service.signals import Signals, Source
+from service.telling import Event, Telling
 from service.watching import LettingGo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from agent.host.port import Host
-    from agent.kube.answers import Object
-    from agent.kube.following import State
-    from agent.spec import Key
-    from service.cluster import Kubelet
-    from service.signals import Signals
-    from service.telling import Telling
 
 _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0

@@ -9,14 +9,11 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from service.signals import Signals
+from service.signals import Signals
 
 ADDRESS = "127.0.0.1"
 _WAITING = 8

@@ -5,11 +5,8 @@ from __future__ import annotations
 import enum
 import queue
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Source(enum.Enum):

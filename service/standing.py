@@ -5,15 +5,12 @@ from __future__ import annotations
 import enum
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
 from agent.redaction import redacted
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 _FORMAT = 1
 _TEXTS = ("error", "unheard", "failed_by", "paused_by_node", "paused_by_document")

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
-from agent.sources.node_configuration import Unobtainable, turn
+from agent.sources.node_configuration import NodeConfiguration, OwnProgram, Unobtainable, turn
 from agent.spec import Artifact
 from service import installation, succession
+from service.contents import Contents
+from service.desired import Desired
 from service.hand_over_folder import hand_over_folder
 from service.refusing import told
 from service.standing import State
-from service.succession import Refusal, Trial, Version
-from service.telling import Event
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.sources.node_configuration import NodeConfiguration, OwnProgram
-    from service.contents import Contents
-    from service.desired import Desired
-    from service.succession import Succession
-    from service.telling import Telling
+from service.succession import Refusal, Succession, Trial, Version
+from service.telling import Event, Telling
 
 _SAYS_WITHIN_SECONDS = 60.0
 _AGAIN_SECONDS = 300.0

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import PureWindowsPath
+from typing import Any
 
 from agent.host.errors import InUse, MarkedForDeletion, NotFound, ServiceAlreadyRunning
-from agent.host.port import Recovery, RecoveryAction, ServiceDefinition
+from agent.host.port import Host, Recovery, RecoveryAction, ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
 from agent.release import RELEASE, build
 from agent.resources.stopping import stop
@@ -21,12 +23,6 @@ from agent.resources.trees import remove_tree
 from service import installation
 from service.hand_over_folder import hand_over_folder, hand_over_memory
 from service.program_folder import PROGRAM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
 
 SERVICE = "wmcb-hand-over"
 COMMAND = ("daemon", "hand-over")

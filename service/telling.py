@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
-from agent.host.port import EventLevel
+from agent.host.port import EventLevel, Host
 from agent.redaction import redacted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from agent.host.port import Host
 
 SOURCE = "wmcb"
 LEFT = "left"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from agent.spec import Key
-    from service.desired import Desired
-    from service.health import Hung
-    from service.standing import Standing
+from agent.spec import Key
+from service.desired import Desired
+from service.health import Hung
+from service.standing import Standing
 
 _SECONDS = 60.0
 """What becomes ill later may do so for any reason."""

@@ -7,29 +7,24 @@ written to: another release gets a folder of its own, and the old one is removed
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy
 from agent.engine.run import at_rest
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied, InUse, NotFound
-from agent.host.port import FileKind, RegistryKind
+from agent.host.port import FileKind, Host, RegistryKind
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.resources.path_entry import PATH
 from agent.resources.trees import remove_tree
+from agent.spec import Key
 from agent.spec.path_entry import PathEntry
 from service.program_folder import KUBEADM, PROGRAM, home, place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from agent.host.port import Host
-    from agent.spec import Key
 
 
 def installed(host: Host) -> Sequence[PureWindowsPath]:

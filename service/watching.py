@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PureWindowsPath
+from typing import Any
 
-from agent.engine.planning import Action
+from agent.engine.planning import Action, Change, Plan
 from agent.engine.progress import Silent
 from agent.host.errors import HostError
-from agent.host.port import MOST_WATCHED, FileKind, KeyChange, RoutingChange
+from agent.host.port import (
+    MOST_WATCHED,
+    FileChange,
+    FileKind,
+    Host,
+    KeyChange,
+    RoutingChange,
+    ServiceEvent,
+    Watch,
+)
 from agent.spec import Directory, Service
-from service.signals import Signal, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.engine.planning import Change, Plan
-    from agent.host.port import FileChange, Host, ServiceEvent, Watch
-    from service.signals import Signals
+from service.signals import Signal, Signals, Source
 
 _LONG_SECONDS = 86_400.0
 _ROUTING = RoutingChange()

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from agent.artifacts import tar, zipped
 from agent.artifacts.failure import Unusable, too_many
-from agent.artifacts.member import Nature
+from agent.artifacts.member import Member, Nature
 from agent.artifacts.names import Choice, told
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.artifacts.member import Member
-    from agent.host.port import Reading
-    from agent.spec import Unpacking
+from agent.host.port import Reading
+from agent.spec import Unpacking
 
 MOST_MEMBERS = 20_000
 MOST_BYTES = 4 << 30

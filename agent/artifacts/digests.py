@@ -5,14 +5,11 @@ from __future__ import annotations
 import codecs
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import elements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _BY_LENGTH = {64: "sha256", 128: "sha512"}
 _HEX = "[0-9A-Fa-f]{64}(?:[0-9A-Fa-f]{64})?"

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _SEPARATORS = ("/", "\\")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Nature(enum.Enum):

@@ -6,15 +6,10 @@ than it says is refused, not mended.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.artifacts.failure import Unusable
 from agent.redaction import redacted
 from agent.sources.windows_paths import name_fault
-from agent.spec import Key
-
-if TYPE_CHECKING:
-    from agent.spec import Unpacking
+from agent.spec import Key, Unpacking
 
 _LONGEST = 2_000
 """Of all its folders and itself: longer ones no Windows path below a folder has room for in practice."""

@@ -5,30 +5,25 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.amounts import in_bytes
 from agent.artifacts.digests import Hashing, as_text, told_by
 from agent.artifacts.failure import Unusable
-from agent.artifacts.means import file_name, is_on_machine, is_url
+from agent.artifacts.means import Means, file_name, is_on_machine, is_url
+from agent.artifacts.room import Room
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request, TooLarge
-from agent.fetch.proxies import of_environment
+from agent.fetch.proxies import Proxies, of_environment
 from agent.host.errors import NoSpace, NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from agent.artifacts.means import Means
-    from agent.artifacts.room import Room
-    from agent.fetch.proxies import Proxies
-    from agent.host.port import Host
-    from agent.spec import Artifact
+from agent.spec import Artifact
 
 _LIMITS = Limits(answer=30.0, silence=60.0, total=6 * 3600.0)
 _LIMITS_OF_CHECKSUMS = Limits(total=600.0, size=1 << 20)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import threading
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NoSpace
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
+from agent.host.port import Host
 
 RESERVE = 256 << 20
 """Bytes that stay free, for Windows and the services that run meanwhile."""

@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import Means
 from agent.artifacts.receiving import Progress, Unseen
 from agent.artifacts.room import Room
 from agent.artifacts.supplying import Supplying, identity, of_one_file
+from agent.engine.planning import Plan
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NoSpace, NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.artifact import known
 from agent.resources.trees import remove_tree
-from agent.spec import File, Lying, Unpacking
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.engine.planning import Plan
-    from agent.host.port import Host
-    from agent.spec import Artifact
+from agent.spec import Artifact, File, Lying, Unpacking
 
 _AT_ONCE = 4
 

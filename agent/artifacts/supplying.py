@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.artifacts.archives import wanted
 from agent.artifacts.failure import Unusable
-from agent.artifacts.receiving import Part, Receiving
+from agent.artifacts.means import Means
+from agent.artifacts.receiving import Part, Progress, Receiving
+from agent.artifacts.room import Room
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
-from agent.spec import Unpacking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from agent.artifacts.means import Means
-    from agent.artifacts.receiving import Progress
-    from agent.artifacts.room import Room
-    from agent.host.port import Host
-    from agent.spec import Artifact
+from agent.spec import Artifact, Unpacking
 
 _PROGRAM = b"MZ"
 _IN_SANDBOX = "its signer is not looked at: only Windows can judge a signature"

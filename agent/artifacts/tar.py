@@ -7,13 +7,10 @@ long names and numbers, pax. What else there is, is told as something that is no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 from agent.artifacts.failure import Unusable
 from agent.artifacts.member import Member, Nature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _BLOCK = 512
 _PIECE = 1 << 18

@@ -6,16 +6,12 @@ import io
 import stat
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.artifacts.failure import Unusable, too_many
 from agent.artifacts.member import Member, Nature
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Reading
+from agent.host.port import Reading
 
 _LARGEST_READ = 8 << 20
 """Of its directory, which zipfile reads as a whole."""

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent import documents
 from agent.audit import files, settings
-from agent.audit.finding import Finding, Result
-from agent.audit.running import PROXY, local_path, running
+from agent.audit.finding import Finding, Judged, Result
+from agent.audit.running import PROXY, Running, local_path, running
 from agent.host import winerror
 from agent.host.errors import HostError, NotFound
 from agent.host.port import FileKind
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.audit.finding import Judged
-    from agent.audit.running import Running
-
-    Judge = Callable[[Running], Judged]
+Judge = Callable[[Running], Judged]
 
 BENCHMARK = "CIS Kubernetes Benchmark 1.10, worker nodes"
 

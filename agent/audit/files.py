@@ -6,24 +6,17 @@ and run by everybody, but who could change it would be the system.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PureWindowsPath
 
-from agent.audit.finding import Result
+from agent.audit.finding import Judged, Result
+from agent.audit.running import Running
 from agent.host.errors import HostError, NotFound
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 from agent.host.protection import FILE_EXCHANGE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import directory
-from agent.spec import Directory, File, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.audit.finding import Judged
-    from agent.audit.running import Running
-    from agent.host.port import Host
-    from agent.spec import Want
+from agent.spec import Directory, File, Protection, Want
 
 _FILE_ADD_FILE = 0x2
 _PROTECTED = "nobody but the system and administrators may {what}"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
+from agent.spec import Want
 
-if TYPE_CHECKING:
-    from agent.spec import Want
-
-    Judged = tuple["Result", str, str, tuple[Want, ...]]
-    """Result, reason, remedy, wants."""
+Judged = tuple["Result", str, str, tuple[Want, ...]]
+"""Result, reason, remedy, wants."""
 
 
 class Result(enum.Enum):

@@ -6,21 +6,16 @@ The service may run it itself, under a log runner, or by NSSM and a script, as P
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent import command_lines, documents
+from agent.documents import Value
 from agent.host.errors import HostError
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host, InstalledService
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from agent.documents import Value
-    from agent.host.port import Host, InstalledService
 
 KUBELET = "kubelet"
 PROXY = "kube-proxy"

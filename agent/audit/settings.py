@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
-from agent.audit.finding import Result
+from agent.audit.finding import Judged, Result
+from agent.audit.running import Running
+from agent.documents import Value
 from agent.sources.kubeadm import durations
 from agent.sources.kubeadm.yaml_text import dumped
-from agent.spec import File, Inline, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import PureWindowsPath
-
-    from agent.audit.finding import Judged
-    from agent.audit.running import Running
-    from agent.documents import Value
-    from agent.spec import Want
+from agent.spec import File, Inline, Protection, Want
 
 _STRONG = re.compile(r"TLS_((ECDHE_(ECDSA|RSA)|RSA)_WITH_)?(AES_\d+_GCM|CHACHA20_POLY1305)(_SHA\d+)?")
 """As the benchmark has it, which takes RSA's own key exchange with AES-GCM for strong enough."""

@@ -6,12 +6,12 @@ the rest of `wmcb version`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
 from agent.cli.failure import BadUsage, without_secret
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from agent.cli.given import GivenFile
 
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.failure import BadInput, Failure
+from agent.cli.arguments import Option
+from agent.cli.failure import BadInput, BadUsage, Failure
 from agent.cli.streams import tell
+from agent.sources.kubeadm.model import JoinConfiguration
+from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.placement import Placement
+from agent.sources.report import Report
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from contextlib import AbstractContextManager
-
-    from agent.cli.arguments import Option
-    from agent.cli.failure import BadUsage
-    from agent.sources.kubeadm.model import JoinConfiguration
-    from agent.sources.kubelet.node import Kubelet, Node
-    from agent.sources.kubelet.placement import Placement
-    from agent.sources.report import Report
-
-    Notice = Callable[[str], None]
-    Aside = Callable[[Notice], AbstractContextManager[Callable[[], None] | None]]
+Notice = Callable[[str], None]
+Aside = Callable[[Notice], AbstractContextManager[Callable[[], None] | None]]
 
 MOST_LINES = 20
 

@@ -7,13 +7,14 @@ For programs: {"format": 1, "benchmark", "passed", "controls": [{"id", "title", 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.audit.controls import BENCHMARK, audited
-from agent.audit.finding import Result
-from agent.audit.running import KUBELET, running
+from agent.audit.finding import Finding, Result
+from agent.audit.running import KUBELET, Running, running
 from agent.cli import options
+from agent.cli.arguments import Request
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.engine_run import recorded
@@ -31,19 +32,11 @@ from agent.engine.planning import differences, together
 from agent.engine.repairing import drifted, missing, outlook, repair
 from agent.engine.run import make_so, preview
 from agent.engine.state_folder import StateFolder
+from agent.engine.target import Record
 from agent.host.errors import AccessDenied
+from agent.host.port import Host
 from agent.release import RELEASE
-from agent.spec import File, Key, Protection, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from agent.audit.finding import Finding
-    from agent.audit.running import Running
-    from agent.cli.arguments import Request
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.spec import Want
+from agent.spec import File, Key, Protection, Specification, Want
 
 RESTART = f"restart the service {KUBELET}: it reads its configuration when it starts"
 _TITLE = "an audit"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.cli import node_config, options, stages, user_data
-from agent.cli.arguments import VERBOSE
+from agent.cli.arguments import VERBOSE, Request
+from agent.cli.asking import Asking
 from agent.cli.checking import (
     errors_beforehand,
     hindrances,
@@ -34,15 +34,11 @@ from agent.cli.streams import say
 from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import asked_for, fit_for
 from agent.engine import run as engine
+from agent.engine.planning import Plan
+from agent.engine.run import Done
 from agent.engine.target import NODE
+from agent.host.port import Host
 from agent.release import RELEASE
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
-    from agent.engine.planning import Plan
-    from agent.engine.run import Done
-    from agent.host.port import Host
 
 MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""

@@ -6,9 +6,8 @@ takes a word there for a failure. What they would have to say is in wmcb's log.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.cli import options, values
+from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.bootstrap import MAKE_A_NODE
 from agent.cli.checking import ignored_checks
@@ -24,12 +23,9 @@ from agent.cli.streams import say, tell
 from agent.cli.wanted import fit_for
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
+from agent.host.port import Host
 from agent.release import RELEASE
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
-    from agent.spec import Specification
+from agent.spec import Specification
 
 _KUBELET = "kubelet"
 

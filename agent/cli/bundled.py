@@ -7,29 +7,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.cli.scrubbing import REMOVED, Scrubber
+from agent.cli.scrubbing import REMOVED, Json, Scrubber
 from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
+from agent.engine.target import Record
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
+from agent.host.port import DiskSpace, Host
 from agent.redaction import register, register_within
 from agent.resources.kind import CannotBeSo
 from agent.secret_names import is_secret_name
+from agent.spec import Key
 from service.hand_over_folder import hand_over_memory
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from agent.cli.scrubbing import Json
-    from agent.engine.target import Record
-    from agent.host.port import DiskSpace, Host
-    from agent.spec import Key
-
-    Parts = Iterator[tuple[str, Json | str]]
+Parts = Iterator[tuple[str, Json | str]]
 
 SERVICES = ("wmcb", "kubelet", "containerd")
 """Told also where nothing of ours names them."""

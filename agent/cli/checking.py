@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from agent import preflight
 from agent.cli import kubelet_program, options
-from agent.cli.asking import last_of
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking, last_of
 from agent.cli.command_line import option_here
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
 from agent.cli.validity import validities
-from agent.preflight import Situation, Verdict
+from agent.host.port import Host
+from agent.preflight import Finding, Situation, Verdict
 from agent.sources.kubeadm.validation import ignored_checks_fault
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT
 from agent.sources.kubelet.placement import Placement
-from agent.spec import Key, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
-    from agent.host.port import Host
-    from agent.preflight import Finding
-    from agent.spec import Specification
+from agent.spec import Key, Service, Specification
 
 IGNITION_CHECK = "ignition"
 SKEW_CHECK = "version-skew"

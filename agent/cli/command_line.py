@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent.cli import join_options, options
-from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN
+from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN, Option, Request
 from agent.host.commandline import quote
 from agent.redaction import redacted, redacted_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Option, Request
 
 _OF_ONE_RUN = {each.name for each in (*COMMON, OUTPUT, options.IGNORE, join_options.KUBEADM_VERBOSITY)}
 _SECRET = {

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from agent.artifacts.means import Means
+from agent.artifacts.receiving import Progress
 from agent.artifacts.stock import Stock, contents_of
+from agent.engine.planning import Plan
 from agent.engine.state_folder import StateFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.artifacts.means import Means
-    from agent.artifacts.receiving import Progress
-    from agent.engine.planning import Plan
-    from agent.host.port import Host
-    from agent.spec import Artifact, Lying
+from agent.host.port import Host
+from agent.spec import Artifact, Lying
 
 
 class Unfetched(Exception):

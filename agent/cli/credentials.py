@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.host.port import ServiceState
+from agent.engine.planning import Change, Match, Plan
+from agent.host.port import Host, ServiceState
+from agent.resources.kind import State
 from agent.spec import File, Key, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.engine.planning import Change, Match, Plan
-    from agent.host.port import Host
-    from agent.resources.kind import State
 
 _KUBECONFIG, _BOOTSTRAP = "--kubeconfig=", "--bootstrap-kubeconfig="
 

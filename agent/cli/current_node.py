@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.cli.arguments import Request
 from agent.cli.command_line import called
 from agent.cli.failure import Refused
 from agent.engine import run as engine
+from agent.host.port import Host
 from agent.sources.node_titles import USER_DATA, name_in_title
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
 
 
 def title_of(host: Host) -> str:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
 from agent.cli import options
-from agent.cli.arguments import SANDBOX, SANDBOX_RUN
+from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.failure import DONE, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_as_administrator, open_machine
 from agent.cli.streams import say, tell
+from agent.host.port import Host, ServiceState
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import PureWindowsPath
-
     from agent.artifacts.means import Means
-    from agent.cli.arguments import Request
-    from agent.host.port import Host, ServiceState
     from service.followed import Followed
     from service.program import Wishing
+
 
 STOP_WITHIN_SECONDS = 60.0
 START_WITHIN_SECONDS = 60.0

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 
-from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Request, parse
+from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Command, Option, Request, parse
 from agent.cli.commands import COMMANDS, ELSEWHERE
 from agent.cli.failure import DONE, Failure, Unexpected, token_in
 from agent.cli.streams import say, tell
 from agent.redaction import Redacted, register, register_words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agent.cli.arguments import Command, Option
 
 
 def run(

@@ -13,12 +13,9 @@ failure says, in place of its own document,
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from agent.cli.failure import Failure
 from agent.redaction import Redacted, redacted_document
-
-if TYPE_CHECKING:
-    from agent.cli.failure import Failure
 
 FORMAT = 1
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent.cli import options
 from agent.cli.command_line import HIDDEN
 from agent.cli.outstanding import outstanding
 from agent.engine.inventory import Origin
 from agent.engine.parts import AUDITED, CONFIGURED, OF_OPERATOR, PREPARED
+from agent.engine.planning import Difference
+from agent.engine.run import Standing, Status
 from agent.engine.target import NODE
 from agent.host.port import ServiceState
 from agent.sources.node_titles import USER_DATA
 from agent.spec import Key, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.engine.planning import Difference
-    from agent.engine.run import Standing, Status
 
 _KUBELET = Key(Service.kind, "kubelet")
 """Of user data only a join makes it."""

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.cli import undoing
 from agent.cli.daemon import tell_of_change
 from agent.cli.failure import Failure, Interrupted, Unexpected
+from agent.cli.progress import Display
 from agent.cli.run_log import EventId, RunLog
+from agent.engine.journal import Step
 from agent.engine.machine_lock import Busy
+from agent.engine.planning import Change, Plan
 from agent.engine.run import TakenBack, Unfinished
+from agent.engine.target import Target
+from agent.engine.undoing import Undone
 from agent.host.errors import HostError
-from agent.host.port import EventLevel
+from agent.host.port import EventLevel, Host
 from agent.resources.kind import CannotBeSo, NotWell
+from agent.spec import Key
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from agent.cli.progress import Display
-    from agent.engine.journal import Step
-    from agent.engine.planning import Change, Plan
-    from agent.engine.target import Target
-    from agent.engine.undoing import Undone
-    from agent.host.port import Host
-    from agent.spec import Key
-
-    Foresight = Callable[[Host, Plan], "Foreseen"]
+Foresight = Callable[[Host, Plan], "Foreseen"]
 
 
 @dataclass(frozen=True, slots=True)

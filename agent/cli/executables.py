@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import TYPE_CHECKING
 
 from agent.cli import values
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.cli.given import GivenFile
-    from agent.host.port import Completed, Host
+from agent.cli.arguments import Request
+from agent.cli.given import GivenFile
+from agent.host.port import Completed, Host
 
 HEAD = 4096
 _SECONDS_FOR_VERSION = 60.0

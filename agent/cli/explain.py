@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import textwrap
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.arguments import Request
 from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.streams import say
@@ -15,11 +16,6 @@ from agent.sources.forms import LONGEST_TEXT, Fields, Flag, Form, ListOf, MapOf,
 from agent.sources.node_configuration import API, KIND
 from agent.sources.node_configuration.published import json_schema_of
 from agent.sources.node_configuration.schema import SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from agent.cli.arguments import Request
 
 _WIDTH = 78
 _INDENT = "    "

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
+from collections.abc import Sequence
+from typing import Self
 
 DONE = 0
 GO_ON_AFTER_RESTART = 1003

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from agent.cli import options, values
-from agent.sources import urls
+from agent.cli.arguments import Request
+from agent.fetch.fetching import Fetcher
+from agent.fetch.proxies import Proxies
+from agent.sources import ignition, urls
 from agent.sources.ignition import FetchFailed, FetchRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agent.cli.arguments import Request
-    from agent.fetch.fetching import Fetcher
-    from agent.fetch.proxies import Proxies
-    from agent.sources import ignition
 
 _PATIENCE_SECONDS = 120.0
 """A machine config server is often started at the same time as its first workers."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.cli.arguments import Option, Request
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.machine import is_sandbox
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound, WrongKind
-from agent.host.port import FileKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from agent.cli.arguments import Option, Request
-    from agent.host.port import Host
+from agent.host.port import FileKind, Host
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 18

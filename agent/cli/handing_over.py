@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.cli.arguments import Request
 from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.machine import open_machine
 from agent.cli.run_log import RunLog
 from agent.host.errors import HostError, NotAService
-from agent.host.port import ENDING
+from agent.host.port import ENDING, ServiceControls
 from service.handing_over import Asked, HandingOver
 from service.succession import SERVICE
 from service.telling import Telling
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.host.port import ServiceControls
 
 _STOP_SECONDS = 5.0
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from agent.cli.arguments import COMMON
+from collections.abc import Sequence
+
+from agent.cli.arguments import COMMON, Command, Option
 from agent.release import RELEASE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Command, Option
 
 _WHAT = f"wmcb {RELEASE}: turns a Windows Server machine into a Kubernetes worker node\nand keeps it one."
 _WIDEST = 34

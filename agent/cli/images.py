@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
+from agent.cli.arguments import Request
 from agent.cli.asking import last_of
 from agent.cli.command_line import called
 from agent.cli.current_node import title_of
 from agent.cli.failure import BadInput, Refused
 from agent.cli.run_log import RunLog
+from agent.cli.stages import Stage
 from agent.engine.target import Target
+from agent.host.port import Host
 from agent.preflight import Finding, Verdict, image
 from agent.resources.sealing import is_secret
+from agent.spec import Want
 from agent.spec.host_name import HostName
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.stages import Stage
-    from agent.host.port import Host
-    from agent.spec import Want
 
 
 def findings(request: Request, host: Host, ignored: Collection[str]) -> Sequence[Finding]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agent.cli import join_options, options, values
+from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.command_line import called
@@ -13,13 +14,8 @@ from agent.cli.failure import BadUsage, Refused
 from agent.cli.given import given_file
 from agent.cli.join import asking_to_join, asking_to_upgrade, joined
 from agent.hashing import new_sha256
+from agent.host.port import Host
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.cli.arguments import Option, Request
-    from agent.host.port import Host
 
 _SCRIPT_OF_CLUSTER_API = b"/etc/kubeadm.sh"
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
-from agent.cli.asking import Asking, tell_report
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking, Wishes, tell_report
 from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm, ignored_checks
 from agent.cli.command_line import called
 from agent.cli.current_node import refuse_node_of_ignition, title_of
 from agent.cli.failure import BadUsage, Failure, Refused
 from agent.cli.given import named_folder
-from agent.cli.join_cluster import admitted, find_cluster
+from agent.cli.join_cluster import JoinCluster, admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
 from agent.cli.machine import runs_programs
+from agent.host.port import Host
 from agent.sources.kubeadm import runtime_endpoint, version_skew
 from agent.sources.kubeadm.cluster import read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
@@ -24,16 +26,7 @@ from agent.sources.kubeadm.patches import is_patch, read_patches
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 from agent.sources.node_titles import USER_DATA
-from agent.spec import Credentials, Service, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Wishes
-    from agent.cli.join_cluster import JoinCluster
-    from agent.host.port import Host
-    from agent.spec import Want
+from agent.spec import Credentials, Service, Specification, Want
 
 _WAIT = "kubelet-wait-bootstrap"
 """A phase of kubeadm's."""

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent import node_credentials
 from agent.amounts import in_seconds
 from agent.certificates import pin_of
 from agent.cli.failure import BadInput, Failure
+from agent.cli.given import GivenFile
+from agent.documents import Value
 from agent.fetch.proxies import of_environment
+from agent.host.port import Host
 from agent.kube import kubeconfig
-from agent.kube.answers import at, items_at, text_at
+from agent.kube.answers import Object, at, items_at, text_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.connection_pool import ConnectionPool
 from agent.kube.discovery import Discovery
 from agent.kube.draining import is_marked, uncordon
 from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
+from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.limits import Limits
 from agent.kube.pins import Pins, authorities_in, pins_in
 from agent.private_keys import key_files
 from agent.secret_fields import registers_secrets
+from agent.sources.kubeadm.model import JoinConfiguration
 from agent.sources.kubeadm.places import KUBELET_CONF
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from agent.cli.given import GivenFile
-    from agent.documents import Value
-    from agent.host.port import Host
-    from agent.kube.answers import Object
-    from agent.kube.kubeconfig import Kubeconfig
-    from agent.sources.kubeadm.model import JoinConfiguration
-
-    Notice = Callable[[str], None]
-    Given = Callable[[str], GivenFile]
+Notice = Callable[[str], None]
+Given = Callable[[str], GivenFile]
 
 NODES = "/api/v1/nodes"
 

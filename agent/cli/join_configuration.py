@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agent.cli import join_options, options
-from agent.cli.asking import Asking, tell_report
+from agent.cli.arguments import Option, Request
+from agent.cli.asking import Asking, Notice, tell_report
 from agent.cli.failure import BadUsage
-from agent.cli.given import given_file, named_file
+from agent.cli.given import GivenFile, given_file, named_file
 from agent.cli.kinds_of_document import refuse_another_kind
+from agent.host.port import Host
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
 from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.reading import read
 from agent.sources.node_names import fault as name_fault
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.cli.arguments import Option, Request
-    from agent.cli.asking import Notice
-    from agent.cli.given import GivenFile
-    from agent.host.port import Host
 
 START = "kubelet-start"
 """A phase of kubeadm's."""

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from agent.cli import options
-from agent.cli.arguments import OUTPUT, Option
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
+from agent.cli.arguments import OUTPUT, Option, Request
 
 COMMAND = "join"
 CONFIG = Option("--config", "a JoinConfiguration, in place of options", placeholder="FILE")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from agent.cli import options
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Option
-    from agent.cli.given import GivenFile
-    from agent.host.port import Host
+from agent.cli.arguments import Option
+from agent.cli.given import GivenFile
+from agent.host.port import Host
 
 _LOOKED_AT = 1 << 16
 _USER_DATA = re.compile(

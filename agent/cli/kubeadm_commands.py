@@ -5,16 +5,12 @@ Called as kubeadm.exe, the program takes what Cluster API and people's scripts s
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from agent.cli import join_options, options
-from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, parse
+from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, Request, parse
 from agent.cli.failure import BadUsage
 from agent.cli.streams import tell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.cli.arguments import Request
 
 VERBOSITY = Option("--v", "how much to say", placeholder="N", short="-v")
 FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent.cli import join_options, options
+from agent.cli.arguments import Request
 from agent.cli.asking import Asking, last_of, tell_report
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.kubeadm_commands import KUBECONFIG
+from agent.host.port import Host
+from agent.sources.kubeadm.phases import Phases
 from agent.sources.kubeadm.reset_configuration import ResetConfiguration, read_reset
 from agent.sources.kubeadm.upgrade_configuration import UpgradeConfiguration, read_upgrade
 from agent.sources.kubeadm.validation import ignored_checks_fault
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
-    from agent.sources.kubeadm.phases import Phases
 
 _BESIDE_CONFIG = {
     option.name

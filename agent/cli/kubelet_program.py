@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import options
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking
 from agent.cli.command_line import called, option_here, words_of
 from agent.cli.executables import HEAD, fault_of_program, kubelet_in_place, version_of
 from agent.cli.failure import BadInput, BadUsage
-from agent.cli.given import given_file
+from agent.cli.given import GivenFile, given_file
 from agent.cli.machine import is_sandbox
 from agent.host import winerror
 from agent.host.errors import HostError
+from agent.host.port import Completed, Host
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
-    from agent.cli.given import GivenFile
-    from agent.host.port import Completed, Host
 
 _NOT_RUNNABLE = (
     "Windows cannot run it: it is damaged, or was cut short; fetch it again, and compare its checksum"

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import joined_node, options
+from agent.cli.arguments import Request
+from agent.cli.asking import Notice
 from agent.cli.command_line import option_here
 from agent.cli.failure import BadInput, BadUsage, Failure, Refused
-from agent.cli.given import given_file
+from agent.cli.given import GivenFile, given_file
 from agent.cli.wording import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
+from agent.host.port import Host
+from agent.kube.client import Client
+from agent.kube.kubeconfig import Kubeconfig
 from agent.resources.container_processes import SHIM
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 from agent.sources.node_titles import name_in_title
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Notice
-    from agent.cli.given import GivenFile
-    from agent.host.port import Host
-    from agent.kube.client import Client
-    from agent.kube.kubeconfig import Kubeconfig
 
 _KUBELET = "kubelet"
 _PATIENCE = 60.0

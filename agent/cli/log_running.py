@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent import log_runner as runners
 from agent.cli import options
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking
 from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.given import given_file
-from agent.cli.kubelet_program import CHECK
+from agent.cli.kubelet_program import CHECK, KubeletProgram
 from agent.cli.machine import is_sandbox
+from agent.host.port import Host
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner
 from agent.spec import Inline
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
-    from agent.cli.kubelet_program import KubeletProgram
-    from agent.host.port import Host
 
 
 def log_runner(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.cli.failure import Failure
 from agent.host.errors import AccessDenied
+from agent.host.port import Host
 from agent.resources.kind import CannotBeSo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Host
 
 ELEVATE = "start this from an elevated prompt, to see what administrators may"
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from agent.cli.arguments import SANDBOX, SANDBOX_RUN
+from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.options import DRY_RUN
 from agent.cli.streams import tell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
+from agent.host.port import Host
 
 
 def is_sandbox(request: Request) -> bool:

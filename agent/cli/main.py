@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
 
 def console() -> NoReturn:

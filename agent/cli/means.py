@@ -9,17 +9,16 @@ import time
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.artifacts.means import Means, NoMirror, is_on_machine, mirror
+from agent.artifacts.means import Means, Mirror, NoMirror, is_on_machine, mirror
 from agent.cli import options, values
+from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage
 from agent.host.errors import HostError
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 
 if TYPE_CHECKING:
-    from agent.artifacts.means import Mirror
-    from agent.cli.arguments import Request
     from agent.cli.engine_run import Told
-    from agent.host.port import Host
+
 
 _BETWEEN_MIRRORS = re.compile(r",(?=https?://|\\\\|[A-Za-z]:[\\/])")
 _PATIENCE_SECONDS = 120.0

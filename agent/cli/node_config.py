@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent.cli import options, values
-from agent.cli.asking import tell_report
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking, tell_report
 from agent.cli.contents import Contents
-from agent.cli.given import given_file
+from agent.cli.given import GivenFile, given_file
 from agent.cli.join_configuration import name_of
 from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.machine import is_imagined, runs_programs
 from agent.cli.means import means_of
 from agent.cli.stages import Stage
 from agent.engine.parts import CONFIGURED
-from agent.sources.node_configuration import LOG_RUNNER, chosen, compile_node, read
-from agent.sources.report import Report
-from agent.spec import File, Key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
-    from agent.cli.given import GivenFile
-    from agent.host.port import Host
-    from agent.sources.node_configuration import NodeConfiguration
-    from agent.sources.report import Entry
-    from agent.spec import Specification
+from agent.host.port import Host
+from agent.sources.node_configuration import LOG_RUNNER, NodeConfiguration, chosen, compile_node, read
+from agent.sources.report import Entry, Report
+from agent.spec import File, Key, Specification
 
 _LABELS = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
 """Those that every Windows node has, also before it is one."""

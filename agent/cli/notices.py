@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
+from agent.host.port import Host
 from agent.redaction import redacted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from agent.host.port import Host
 
 _WARNING = "warning: "
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import options, values
+from agent.cli.arguments import Option, Request
 from agent.cli.daemon import served
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
@@ -21,13 +22,15 @@ from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.engine.machine_lock import Busy, held_by_command
 from agent.engine.parts import OF_OPERATOR
+from agent.engine.progress import Progress
 from agent.engine.run import make_so
 from agent.host.errors import HostError
-from agent.kube.answers import at, text_at
-from agent.kube.client import config_map, node
+from agent.host.port import Control, Host
+from agent.kube.answers import Object, at, text_at
+from agent.kube.client import Client, config_map, node
 from agent.kube.failure import Failed, NotFound
 from agent.release import RELEASE
-from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIRED, VERSION
+from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIRED, VERSION, ServicesConfigMap
 from agent.spec import EnvironmentVariable, Service, Specification
 from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import Unknown
@@ -41,16 +44,6 @@ from service.operator_services import (
 )
 from service.program import operated, resident
 from service.refusing import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from agent.cli.arguments import Option, Request
-    from agent.engine.progress import Progress
-    from agent.host.port import Control, Host
-    from agent.kube.answers import Object
-    from agent.kube.client import Client
-    from agent.sources.services_configmap import ServicesConfigMap
 
 SERVICE = "windows-instance-config-daemon"
 """As the operator registers it."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from agent.cli import plan_documents, shown_plan
-from agent.cli.arguments import VERBOSE
+from agent.cli.arguments import VERBOSE, Request
 from agent.cli.colours import Colours
 from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import WARNING, Foreseen
@@ -16,19 +16,12 @@ from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.engine.machine_lock import LOCK
-from agent.engine.planning import Action, hidden_fields, together
+from agent.engine.planning import Action, Plan, hidden_fields, together
 from agent.engine.target import NODE
-from agent.resources.kind import field_in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.engine.planning import Plan
-    from agent.host.port import Host
-    from agent.preflight import Finding
-    from agent.resources.kind import State
-    from agent.spec import Key, Specification
+from agent.host.port import Host
+from agent.preflight import Finding
+from agent.resources.kind import State, field_in_words
+from agent.spec import Key, Specification
 
 
 def foreseen_of(host: Host, plan: Plan) -> Foreseen:

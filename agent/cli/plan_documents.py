@@ -54,29 +54,24 @@ What a run shows of these on standard output is all of it: warnings and progress
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
+from agent.cli.losses import Losses, Outlook
 from agent.cli.outstanding import outstanding
+from agent.cli.shown_plan import Logs
 from agent.cli.shown_values import both_shown, shown
-from agent.engine.run import together
+from agent.engine.planning import Change, Difference, Plan
+from agent.engine.repairing import Outlook as Repair
+from agent.engine.run import Done, Standing, Status, together
+from agent.engine.target import Target
+from agent.host.port import ServiceState
+from agent.preflight import Finding
 from agent.redaction import redacted_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.cli.losses import Losses, Outlook
-    from agent.cli.shown_plan import Logs
-    from agent.engine.planning import Change, Difference, Plan
-    from agent.engine.repairing import Outlook as Repair
-    from agent.engine.run import Done, Standing, Status
-    from agent.engine.target import Target
-    from agent.host.port import ServiceState
-    from agent.preflight import Finding
-    from agent.resources.kind import Value
-    from agent.spec import Key, Note
-    from service.pausing import Pause
+from agent.resources.kind import Value
+from agent.spec import Key, Note
+from service.pausing import Pause
 
 
 def plan_document(plan: Plan, outlook: Outlook) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.cli import options
+from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage, Failure
+from agent.fetch.connection import Headers
 from agent.fetch.failure import Failed
 from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.sources import platforms
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.fetch.connection import Headers
-    from agent.host.port import Host
 
 _TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 

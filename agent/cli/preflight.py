@@ -7,12 +7,13 @@ For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.cli import images, options
 from agent.cli import kubelet_program as programs
-from agent.cli.arguments import OUTPUT
+from agent.cli.arguments import OUTPUT, Request
+from agent.cli.asking import Asking, Wishes
 from agent.cli.checking import (
     CLUSTER_CHECK,
     IGNITION_CHECK,
@@ -25,23 +26,16 @@ from agent.cli.documents import document
 from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
 from agent.cli.inputs import asking_for, given_document
-from agent.cli.kubelet_program import kubelet_program
+from agent.cli.kubelet_program import KubeletProgram, kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
 from agent.cli.streams import say
 from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import wanted_node, wishes
 from agent.cli.wording import many
+from agent.host.port import Host
 from agent.preflight import Finding, Verdict, image
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking, Wishes
-    from agent.cli.kubelet_program import KubeletProgram
-    from agent.host.port import Host
-    from agent.spec import Specification
+from agent.spec import Specification
 
 _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "green"}
 

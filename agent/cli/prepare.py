@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent import log_runner
 from agent.cli import images, node_config, options, stages, values
+from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks, machine_findings, refuse_unfit
 from agent.cli.daemon import running_program
@@ -14,9 +15,11 @@ from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
+from agent.cli.stages import Stage
 from agent.engine import run as engine
 from agent.engine.parts import PREPARED
 from agent.engine.planning import together
+from agent.host.port import Host
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration, Origin
@@ -24,13 +27,6 @@ from agent.spec import Inline
 from service import continuing, installation
 from service.program_folder import KUBEADM, PROGRAM, place
 from service.versions import remove_others
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.stages import Stage
-    from agent.host.port import Host
 
 _CHECKS = ("administrator", "windows-build", "architecture", "drive-rights")
 _PREPARED = "this machine is prepared: join it, or give it a document, and it is a node"

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from agent.cli.arguments import VERBOSE
+from agent.cli.arguments import VERBOSE, Request
 from agent.cli.streams import overwrite, tell
 from agent.cli.wording import COUNTED, counted
 from agent.redaction import redacted
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
 
 _NAMED_AT_MOST = 3
 _USUAL_COLUMNS = 80

@@ -6,18 +6,14 @@ An Ignition of some size takes longer to decode than a machine to be looked at.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from agent import log_runner
 from agent.cli import options
-from agent.cli.arguments import OUTPUT, VERBOSE
+from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.given import given_file
 from agent.hashing import new_sha256
+from agent.host.port import Host
 from agent.release import RELEASE, build
-
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
 
 _SHOWN_ONLY = (OUTPUT.name, VERBOSE.name, options.IGNORE.name)
 """Options that make no difference to a node."""

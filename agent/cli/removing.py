@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
+from agent.host.port import Host
 from agent.resources import kind_named
 from agent.resources.kind import pausable
 from agent.resources.stopping import ask_shared_to_stop, running_by_need
 from agent.spec import Service
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from agent.host.port import Host
 
 _STOP_SECONDS = 60.0
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.audit.running import KUBELET, running
 from agent.cli import options, plan_documents
+from agent.cli.arguments import Request
 from agent.cli.audit import RESTART
 from agent.cli.command_line import called
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import Told, recorded
 from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.leaving import Leaving, check_options
 from agent.cli.looking import looking
@@ -20,24 +21,18 @@ from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
+from agent.engine.run import Done
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.release import RELEASE
 from agent.resources.command import effects_stay
+from agent.resources.kind import State
 from agent.resources.windows_feature import TAKEN_BACK
 from agent.spec import Command, Key, Specification
 from agent.spec.windows_feature import WindowsFeature
 from service import continuing
 from service.installation import SERVICE
 from service.program_folder import home
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from agent.cli.arguments import Request
-    from agent.cli.engine_run import Told
-    from agent.engine.run import Done
-    from agent.host.port import Host
-    from agent.resources.kind import State
 
 
 def run(request: Request) -> int:

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import dispatch, join_options, options
-from agent.cli.arguments import SANDBOX, SANDBOX_RUN
+from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.daemon import running_program
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.result import show_result
 from agent.cli.run_log import EventId, RunLog
 from agent.cli.streams import tell
+from agent.engine.run import Done
 from agent.engine.state_folder import StateFolder
 from agent.exchangeable import exchangeable
 from agent.host.errors import HostError, NotAService
-from agent.host.port import EventLevel
+from agent.host.port import EventLevel, Host, ServiceControls
 from agent.redaction import redacted
 from service import continuing
 from service.continuing import SERVICE, Put, put_by
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Request
-    from agent.engine.run import Done
-    from agent.host.port import Host, ServiceControls
 
 _SECONDS = 10
 """For whoever is at work on the machine, and has `shutdown /a` to stop it."""

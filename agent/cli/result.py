@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agent.cli import plan_documents, shown_plan
-from agent.cli.arguments import SANDBOX_RUN, VERBOSE
+from agent.cli.arguments import SANDBOX_RUN, VERBOSE, Request
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART
 from agent.cli.machine import is_sandbox
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
-from agent.host.port import ServiceState
+from agent.engine.planning import Plan
+from agent.engine.run import Done
+from agent.host.port import Host, ServiceState
 from agent.resources.kind import field_in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.cli.arguments import Request
-    from agent.engine.planning import Plan
-    from agent.engine.run import Done
-    from agent.host.port import Host
 
 _MADE = "this machine is a node"
 _AS_IT_WAS = "this machine is the node that is wanted"

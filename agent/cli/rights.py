@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from agent.host.sddl import (
     ADMINISTRATORS,
@@ -23,9 +23,6 @@ from agent.host.sddl import (
     SecurityDescriptor,
     specific,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _NAMES = {
     SYSTEM: "SYSTEM",

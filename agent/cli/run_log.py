@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import enum
 import time
+from collections.abc import Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, HostError, NotFound
+from agent.host.port import EventLevel, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.redaction import redacted
 from agent.resources.kind import CannotBeSo
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import EventLevel, Host
 
 SOURCE = "wmcb"
 LARGEST_BYTES = 5_000_000

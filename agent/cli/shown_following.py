@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from agent.host.port import Host
+from agent.resources.kind import Value
 from service import installation, standing
-from service.followed import in_arguments
+from service.followed import Followed, in_arguments
 from service.standing import Standing, State
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.port import Host
-    from agent.resources.kind import Value
-    from service.followed import Followed
 
 Following = tuple["Followed", Standing]
 

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PureWindowsPath
 
 from agent.cli import shown_values
+from agent.cli.colours import Colours
 from agent.cli.drift_advice import advice, different_type
 from agent.cli.looking import ELEVATE
+from agent.cli.losses import Outlook
 from agent.cli.wording import many
-from agent.engine.planning import Action
+from agent.engine.planning import Action, Change, Plan
+from agent.engine.run import Done, Standing, Status
+from agent.host.port import ServiceState
+from agent.preflight import Finding
 from agent.redaction import redacted
-from agent.spec import Effect
+from agent.spec import Effect, Note
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.cli.colours import Colours
-    from agent.cli.losses import Outlook
-    from agent.engine.planning import Change, Plan
-    from agent.engine.run import Done, Standing, Status
-    from agent.host.port import ServiceState
-    from agent.preflight import Finding
-    from agent.spec import Note
-
-    Logs = Mapping[PureWindowsPath, Sequence[str]]
+Logs = Mapping[PureWindowsPath, Sequence[str]]
 
 _SIGNS = {
     Action.CREATE: ("+", "green"),

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from agent.cli.rights import in_words
+from agent.engine.planning import Difference
+from agent.engine.target import Target
 from agent.host.commandline import quote
 from agent.redaction import redacted, redacted_words
-from agent.resources.kind import field_in_words, veiled
+from agent.resources.kind import Value, field_in_words, veiled
 from agent.sources.kubelet import flags
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeGuard
-
-    from agent.engine.planning import Difference
-    from agent.engine.target import Target
-    from agent.resources.kind import Value
 
 _DESCRIPTOR = "descriptor"
 _OPEN = "open_to_users"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.artifacts.means import is_url
+from agent.cli.arguments import Request
 from agent.cli.asking import last_of
 from agent.cli.command_line import command_line
-from agent.cli.contents import Unfetched
+from agent.cli.contents import Contents, Unfetched
 from agent.cli.engine_run import recorded
 from agent.cli.failure import BadInput, Failure
 from agent.cli.looking import looking
@@ -17,22 +18,15 @@ from agent.cli.outlook import foreseen_of
 from agent.cli.progress import display
 from agent.engine import run as engine
 from agent.engine.parts import Taken
+from agent.engine.planning import Plan
+from agent.engine.run import Done
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
+from agent.sources.node_configuration.model import Origin
 from agent.sources.urls import shown
-from agent.spec import Key, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.contents import Contents
-    from agent.engine.planning import Plan
-    from agent.engine.run import Done
-    from agent.host.port import Host
-    from agent.sources.node_configuration.model import Origin
-    from agent.spec import Artifact
+from agent.spec import Artifact, Key, Specification
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import plan_documents, shown_following, shown_plan
-from agent.cli.arguments import VERBOSE
+from agent.cli.arguments import VERBOSE, Request
 from agent.cli.colours import Colours
 from agent.cli.command_line import called, here
 from agent.cli.daemon import SERVICE, paused_until, resident_state
@@ -17,21 +17,15 @@ from agent.cli.failure import DONE, FAILED
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
 from agent.cli.outstanding import outstanding
+from agent.cli.shown_following import Following
 from agent.cli.streams import say
 from agent.engine import run as engine
+from agent.engine.run import Status
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.redaction import redacted
+from agent.spec import Key
 from service import pausing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.shown_following import Following
-    from agent.engine.run import Status
-    from agent.host.port import Host
-    from agent.spec import Key
 
 _RESIDENT = {
     ServiceState.RUNNING: "runs",

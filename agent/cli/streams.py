@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TextIO
 
 from agent.cli.failure import Failure
 from agent.redaction import redacted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TextIO
 
 _EPIPE = 32
 _EINVAL = 22  # what Windows' C runtime makes of a pipe whose other end is closed

@@ -6,12 +6,12 @@ import io
 import json
 import os
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import plan_documents, shown_following
-from agent.cli.arguments import VERBOSE
+from agent.cli.arguments import VERBOSE, Request
 from agent.cli.bundled import Bundled
 from agent.cli.daemon import resident_state
 from agent.cli.documents import document
@@ -21,16 +21,10 @@ from agent.cli.streams import say, tell
 from agent.engine import repairing
 from agent.engine import run as engine
 from agent.host.errors import HostError
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 from agent.host.protection import PRIVATE_FILE
 from agent.release import RELEASE, build
 from service import pausing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
 
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest that a ZIP can tell."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent.cli import bootstrap, join_options, options, preflight, reset, upgrade
 from agent.cli import kubeadm_documents as documents
+from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import checks_of_kubeadm
 from agent.cli.failure import DONE, BadUsage
@@ -22,11 +23,6 @@ from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_w
 from agent.sources.kubeadm.validating import validated
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.kubelet.placement import Placement
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.cli.arguments import Option, Request
 
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0

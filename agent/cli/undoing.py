@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli.wording import COUNTED, counted
-from agent.engine.journal import Deed
+from agent.engine.journal import Deed, Step
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
+from agent.resources.kind import State
+from agent.spec import Key
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.engine.journal import Step
-    from agent.host.port import Host
-    from agent.resources.kind import State
-    from agent.spec import Key
-
-    Before = Mapping[Key, State | None]
+Before = Mapping[Key, State | None]
 
 _NAMED = 3
 _SECONDS_FOR_VERSION = 10.0

@@ -7,22 +7,18 @@ afterwards is what it was before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import bootstrap, joined_node, options, vacating
+from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage
 from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
+from agent.host.port import Host
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.cli.arguments import Request
-    from agent.host.port import Host
 
 _KUBELET = "kubelet"
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import options, values
+from agent.cli.arguments import Request
 from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.current_node import refuse_node_of_ignition
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import Told, recorded
 from agent.cli.executables import kubelet_in_place
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.fetching import IgnitionFetch
@@ -35,25 +36,17 @@ from agent.cli.progress import display
 from agent.cli.streams import say, tell
 from agent.cli.wanted import fit_for
 from agent.engine import run as engine
+from agent.engine.run import Done
+from agent.host.port import Host
 from agent.host.reboot_reasons import is_renamed
 from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
 from agent.sources import cloudconfig, ignition
-from agent.sources.cloudconfig import Command, WrittenFile, instance_data
+from agent.sources.cloudconfig import Command, Join, Step, UserData, WrittenFile, instance_data
 from agent.sources.node_titles import USER_DATA
 from agent.spec import Command as CommandWant
-from agent.spec import File, HostName, Key, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from agent.cli.arguments import Request
-    from agent.cli.engine_run import Told
-    from agent.engine.run import Done
-    from agent.host.port import Host
-    from agent.sources.cloudconfig import Join, Step, UserData
-    from agent.spec import Note
+from agent.spec import File, HostName, Key, Note, Specification
 
 _RESTART_AND_GO_ON, _GO_ON_AT_NEXT_BOOT, _RESTART = GO_ON_AFTER_RESTART, 1002, 1001
 """What cloudbase-init takes these exit codes for."""

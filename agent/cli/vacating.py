@@ -5,28 +5,24 @@ The Node itself says that it was us: whichever upgrade comes next gives back wha
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from agent.cli import join_options, values
+from agent.cli.arguments import Request
+from agent.cli.asking import Notice
 from agent.cli.failure import BadUsage, Failure
 from agent.cli.join_cluster import as_node
 from agent.cli.streams import tell
 from agent.engine import run as engine
 from agent.engine.machine_lock import Busy
 from agent.host.errors import HostError
+from agent.host.port import Host
+from agent.kube.answers import Object
+from agent.kube.client import Client
 from agent.kube.draining import CORDONED, Draining, cordon, pods_to_evict, uncordon
 from agent.kube.failure import Failed, Forbidden
 from agent.resources.kind import CannotBeSo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Notice
-    from agent.host.port import Host
-    from agent.kube.answers import Object
-    from agent.kube.client import Client
 
 _REASON = "upgrade"
 _SECONDS = 300.0

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from agent.certificates import load_pem
 from agent.preflight import Validity
 from agent.release import NOT_BEFORE, RELEASE
-from agent.spec import File, Key, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.spec import Specification, Want
+from agent.spec import File, Key, Service, Specification, Want
 
 _LARGEST = 4 << 20
 _FLAG = "--bootstrap-kubeconfig="

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.cli import join_options, options
+from agent.cli.arguments import Option, Request
 from agent.cli.failure import BadUsage
 from agent.quoting import in_quotes
 from agent.redaction import register_name
@@ -16,10 +16,7 @@ from agent.sources.ignition import LARGEST_FILE
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
 
-if TYPE_CHECKING:
-    from agent.cli.arguments import Option, Request
-
-    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _WHOLE = re.compile(r"[0-9]{1,5}")
 _DECIMAL = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from agent.cli.arguments import Request
 from agent.cli.documents import document
 from agent.cli.failure import DONE
 from agent.cli.options import LICENSES
 from agent.cli.streams import say
 from agent.release import RELEASE, build, licenses
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from agent.cli.arguments import Request
-
 
 FROM_SOURCE = """\
 This is wmcb from source (Apache-2.0, its LICENSE), which carries no parts of others:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent import log_runner as log_runner_program
 from agent.cli import options, values
-from agent.cli.asking import Wishes, tell_report
+from agent.cli.arguments import Request
+from agent.cli.asking import Asking, Wishes, tell_report
 from agent.cli.checking import (
     ADMINISTRATOR_CHECK,
     errors_beforehand,
@@ -21,22 +22,15 @@ from agent.cli.given import given_file
 from agent.cli.inputs import require_document
 from agent.cli.join import node_to_join
 from agent.cli.kinds_of_document import refuse_another_kind
-from agent.cli.kubelet_program import kubelet_program, said_release
+from agent.cli.kubelet_program import KubeletProgram, kubelet_program, said_release
 from agent.cli.log_running import log_runner
 from agent.cli.platform_identity import platform_identity
 from agent.cli.run_log import SOURCE
+from agent.host.port import Host
 from agent.sources import ignition, worker
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.kubelet.placement import Placement
 from agent.spec import EventSource, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.cli.arguments import Request
-    from agent.cli.asking import Asking
-    from agent.cli.kubelet_program import KubeletProgram
-    from agent.host.port import Host
 
 _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
 """By which OpenShift's other programs know the service as theirs."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
 from agent.resources.sealing import is_secret, sealed, unsealed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agent.engine.state_folder import StateFolder
-    from agent.spec import Key
+from agent.spec import Key
 
 FORMAT = 3
 """Of the file. One that is older is read; one that is newer was written by a newer wmcb and is refused."""

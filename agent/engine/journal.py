@@ -9,21 +9,17 @@ from __future__ import annotations
 import enum
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agent.engine.inventory import check_format, check_kinds, written_format
+from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
-from agent.resources.kind import CannotBeSo
+from agent.resources.kind import CannotBeSo, State, Value
 from agent.resources.sealing import sealed, unsealed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.engine.state_folder import StateFolder
-    from agent.resources.kind import State, Value
-    from agent.spec import Key
+from agent.spec import Key
 
 
 class Deed(enum.Enum):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from agent.engine.target import Record
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.resources.kind import State
-    from agent.spec import Key
+from agent.resources.kind import CannotBeSo, State
+from agent.spec import Key
 
 _FEW = 3
 

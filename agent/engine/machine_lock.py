@@ -8,14 +8,10 @@ Only SYSTEM and administrators can make either.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from agent.host.port import Host
+from agent.host.port import Host
 
 LOCK = "wmcb"
 COMMAND_LOCK = "command"

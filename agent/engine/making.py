@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from agent.engine.journal import Deed, Step
+from agent.engine.inventory import Inventory
+from agent.engine.journal import Deed, Journal, Step
 from agent.engine.looking import seen_at_once
-from agent.engine.planning import Action, Change, differences, plan
+from agent.engine.planning import Action, Change, Match, Plan, differences, plan
+from agent.engine.progress import Progress
+from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record, Target
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo, NotWell, field_in_words, pausable
-from agent.spec import Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from agent.engine.inventory import Inventory
-    from agent.engine.journal import Journal
-    from agent.engine.planning import Match, Plan
-    from agent.engine.progress import Progress
-    from agent.engine.state_folder import StateFolder
-    from agent.host.port import Host
-    from agent.resources.kind import State
-    from agent.spec import Key, Want
+from agent.resources.kind import CannotBeSo, NotWell, State, field_in_words, pausable
+from agent.spec import Key, Specification, Want
 
 _ROUNDS = 3
 """After so many it is clear that somebody else keeps changing what is made."""

@@ -13,26 +13,18 @@ may want it otherwise. A kubelet.exe is upgraded; a ConfigMap changes what a fil
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.engine.inventory import Inventory
+from agent.engine.journal import Journal
 from agent.engine.planning import Action, Change, differences
 from agent.engine.target import NODE, Record, Target
-from agent.resources.confinement import closed_folder, confined, confined_state
-from agent.resources.kind import CannotBeSo, field_in_words
-from agent.spec import Directory, File
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from agent.engine.inventory import Inventory
-    from agent.engine.journal import Journal
-    from agent.host.port import Host
-    from agent.resources.confinement import ClosedFolder
-    from agent.resources.kind import State
-    from agent.spec import Key, Specification, Want
-
+from agent.host.port import Host
+from agent.resources.confinement import ClosedFolder, closed_folder, confined, confined_state
+from agent.resources.kind import CannotBeSo, State, field_in_words
+from agent.spec import Directory, File, Key, Specification, Want
 
 PREPARED = "prepared"
 """What every node needs, put on a machine or an image."""

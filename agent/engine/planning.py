@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.engine.looking import seen_at_once
-from agent.engine.target import Target
+from agent.engine.target import Record, Target
 from agent.host.errors import HostError
-from agent.resources.kind import CannotBeSo, pausable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.resources.kind import State, Value
-    from agent.spec import Key, Note, Specification, Want
-
+from agent.host.port import Host
+from agent.resources.kind import CannotBeSo, State, Value, pausable
+from agent.spec import Key, Note, Specification, Want
 
 NOTHING_SEEN: Mapping[Key, State | None] = {}
 NOTHING_BESIDE: Mapping[Key, Record] = {}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from agent.engine.journal import Step
-    from agent.engine.planning import Change, Plan
-    from agent.engine.target import Target
+from agent.engine.journal import Step
+from agent.engine.planning import Change, Plan
+from agent.engine.target import Target
 
 
 class Progress(Protocol):

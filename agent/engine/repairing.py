@@ -6,10 +6,10 @@ back: they lead to how things were when a run had ended well. What cannot be rep
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.journal import Journal
@@ -19,29 +19,24 @@ from agent.engine.making import Making
 from agent.engine.planning import (
     Action,
     Change,
+    Difference,
     Match,
     Plan,
     differences,
     disturbed_by,
     users_first,
 )
+from agent.engine.progress import Progress
 from agent.engine.run import Unfinished, clean_up, end_properly, unfinished
 from agent.engine.state_folder import StateFolder
+from agent.engine.target import Record, Target
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo, NotWell, pausable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from agent.engine.planning import Difference
-    from agent.engine.progress import Progress
-    from agent.engine.target import Record, Target
-    from agent.host.port import Host
-    from agent.resources.kind import State
-    from agent.spec import Key
+from agent.resources.kind import CannotBeSo, NotWell, State, pausable
+from agent.spec import Key
 
 _OF_HEALTH = frozenset({"well", "makes"})
 """What a program has to show in its own time: whoever supervises it asks for that."""

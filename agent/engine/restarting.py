@@ -7,21 +7,16 @@ and no reason for a further restart.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from agent.engine.parts import Share
 from agent.engine.planning import differences
-from agent.engine.target import Target
+from agent.engine.target import Record, Target
+from agent.host.port import Host
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, field_in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from agent.engine.parts import Share
-    from agent.engine.target import Record
-    from agent.host.port import Host
-    from agent.spec import Key, Want
+from agent.spec import Key, Want
 
 
 class InVain(CannotBeSo):

@@ -6,9 +6,10 @@ back at once; what was cut off is finished by the next run, or taken back if tha
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from agent.engine import planning, restarting
 from agent.engine.inventory import Inventory, Origin, needed_contents
@@ -16,26 +17,16 @@ from agent.engine.journal import Deed, Journal
 from agent.engine.looking import seen_at_once, seen_or_not
 from agent.engine.machine_lock import LOCK, give_way, held, held_by_command
 from agent.engine.making import Making
-from agent.engine.parts import as_confined, confining, is_somebodys, remembered, share, wanting
-from agent.engine.planning import Change, Match, Plan, differences, hidden_fields, plan
+from agent.engine.parts import Share, as_confined, confining, is_somebodys, remembered, share, wanting
+from agent.engine.planning import Change, Difference, Match, Plan, differences, hidden_fields, plan
+from agent.engine.progress import Progress
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
-from agent.engine.undoing import tidy, undone
+from agent.engine.undoing import Undone, tidy, undone
 from agent.host.errors import AccessDenied, HostError
-from agent.resources.kind import CannotBeSo, field_in_words
-from agent.spec import Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from agent.engine.parts import Share
-    from agent.engine.planning import Difference
-    from agent.engine.progress import Progress
-    from agent.engine.undoing import Undone
-    from agent.host.port import Host
-    from agent.resources.kind import State
-    from agent.spec import Key, Want
+from agent.host.port import Host
+from agent.resources.kind import CannotBeSo, State, field_in_words
+from agent.spec import Key, Specification, Want
 
 AS_MADE: Mapping[str, State] = {}
 _MOMENT_SECONDS = 0.5

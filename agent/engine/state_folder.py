@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, InUse, NoSpace, NotEmpty, NotFound
-from agent.host.port import FileKind
+from agent.host.port import Examined, FileKind, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others, trusted_owners
 from agent.host.replacing import is_leftover
 from agent.resources.kind import CannotBeSo
 from agent.resources.own_folder import own_folder
 from agent.resources.trees import are_on_one_drive, remove_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Examined, Host
 
 
 @dataclass(frozen=True, slots=True)

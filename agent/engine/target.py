@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from agent.host.port import Host
 from agent.redaction import register, register_document, register_name, register_words
 from agent.resources import kind_named
-from agent.spec import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kind, State, Value
-    from agent.spec import Want
-
+from agent.resources.kind import Kind, State, Value
+from agent.spec import Key, Want
 
 NODE = ""
 """The part of what makes the machine a node: bootstrap, join, user data."""

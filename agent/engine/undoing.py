@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from agent.engine.journal import Deed
+from agent.engine.journal import Deed, Journal, Step
+from agent.engine.progress import Progress
+from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
+from agent.host.port import Host
 from agent.resources import kind_named
 from agent.resources.kind import pausable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from agent.engine.journal import Journal, Step
-    from agent.engine.progress import Progress
-    from agent.engine.state_folder import StateFolder
-    from agent.host.port import Host
-    from agent.spec import Key
+from agent.spec import Key
 
 
 @dataclass(frozen=True, slots=True)

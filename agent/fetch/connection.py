@@ -8,32 +8,28 @@ from __future__ import annotations
 import math
 import ssl
 from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException, IncompleteRead, RemoteDisconnected
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError
 from urllib3.util.ssltransport import SSLTransport
 
 from agent.fetch import tls_failure, trust
-from agent.fetch.deadline import TimeIsUp
+from agent.fetch.address import Address
+from agent.fetch.deadline import Deadline, TimeIsUp
 from agent.fetch.dialer import Stream, dial
 from agent.fetch.failure import Doubt, Failed, broken
 from agent.fetch.response_head import StrictResponse
+from agent.fetch.trust import Trust
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agent.fetch.address import Address
-    from agent.fetch.deadline import Deadline
-    from agent.fetch.trust import Trust
-
-    Channel = Stream | SSLTransport
-    """A connection, with or without TLS."""
+Channel = Stream | SSLTransport
+"""A connection, with or without TLS."""
 
 Headers = tuple[tuple[str, str], ...]
 

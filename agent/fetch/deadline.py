@@ -7,17 +7,15 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from agent.amounts import in_seconds
 from agent.fetch.failure import Failed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Outcomes = queue.SimpleQueue[tuple[object, BaseException | None] | None]
-    """What a call returned or raised; None where `stop` was called before."""
+Outcomes = queue.SimpleQueue[tuple[object, BaseException | None] | None]
+"""What a call returned or raised; None where `stop` was called before."""
 
 T = TypeVar("T")
 

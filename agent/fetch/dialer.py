@@ -12,14 +12,11 @@ import os
 import selectors
 import socket
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from agent.fetch.deadline import TimeIsUp
+from agent.fetch.address import Address
+from agent.fetch.deadline import Deadline, TimeIsUp
 from agent.fetch.failure import Failed, of_connection, of_name
-
-if TYPE_CHECKING:
-    from agent.fetch.address import Address
-    from agent.fetch.deadline import Deadline
 
 _ATTEMPT_SECONDS = 2.0
 """For each of a name's addresses at least: the first may be of a network that leads nowhere."""

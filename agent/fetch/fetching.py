@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes
 from agent.fetch import address, trust
+from agent.fetch.address import Address
 from agent.fetch.connection import Headers, Server, Waits, basic, described
-from agent.fetch.deadline import Deadline, SystemClock
+from agent.fetch.deadline import Clock, Deadline, SystemClock
 from agent.fetch.failure import Failed
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.fetch.session import Answer, Session
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from agent.fetch.address import Address
-    from agent.fetch.deadline import Clock
 
 BLOCK = 1 << 20
 """The largest piece that comes at once. What breaks off before the first is whole is asked for again."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.fetch.connection import Headers
+from agent.fetch.deadline import Clock
 from agent.fetch.fetching import Fetcher, Limits, Request
-
-if TYPE_CHECKING:
-    from agent.fetch.connection import Headers
-    from agent.fetch.deadline import Clock
 
 _LARGEST = 1 << 20
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.fetch import address
+from agent.fetch.address import Address
 from agent.fetch.failure import Failed
 from agent.secret_fields import registers_secrets
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.fetch.address import Address
-
-    IP = ipaddress.IPv4Address | ipaddress.IPv6Address
+IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _HOST_AND_PORT = re.compile(r"\[([^\[\]]*)\]:([^:]*)|([^:\[\]]*):([^:]*)")
 _NETWORK = re.compile(r"[^/]+/\d{1,3}")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPException, HTTPResponse, IncompleteRead
-from typing import TYPE_CHECKING, Any, cast
-
-if TYPE_CHECKING:
-    from io import BufferedReader
+from io import BufferedReader
+from typing import Any, cast
 
 _HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\0]*\r?\n?")
 _CONTINUED = (b" ", b"\t")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from random import random
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.amounts import in_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.fetch.deadline import Clock
+from agent.fetch.deadline import Clock
 
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0

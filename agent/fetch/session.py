@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http.cookiejar import DefaultCookiePolicy
@@ -20,17 +21,14 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from agent.fetch import tls_failure
-from agent.fetch.connection import Connection, Waits, basic, current_target, current_waits
+from agent.fetch.connection import Connection, Headers, Server, Waits, basic, current_target, current_waits
 from agent.fetch.failure import Failed, broken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from requests import PreparedRequest
     from urllib3.connectionpool import HTTPConnectionPool
     from urllib3.response import HTTPResponse as RawResponse
 
-    from agent.fetch.connection import Headers, Server
 
 _PIECE = 1 << 18
 """Larger ones a heap does not keep: each would be asked of Windows again."""

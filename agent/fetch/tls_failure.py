@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,8 @@ from agent.certificates import host_names, is_valid_at, load_der, printable_name
 from agent.fetch.failure import Doubt, Failed, NotTrusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from cryptography.x509 import Certificate
+
 
 # OpenSSL's X509_V_ERR_*, for which Python has no names, and what CryptoAPI answers instead.
 _CERT_E_EXPIRED = 0x800B0101

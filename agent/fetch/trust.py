@@ -6,18 +6,15 @@ certifi's bundle, which requests would use, is never one of them.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import truststore
 
 from agent.fetch.failure import Failed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    Trust = Callable[[], Sequence[ssl.SSLContext]]
-    """Makes the contexts for one connection: a server is trusted if it is by one of them, tried in order."""
+Trust = Callable[[], Sequence[ssl.SSLContext]]
+"""Makes the contexts for one connection: a server is trusted if it is by one of them, tried in order."""
 
 
 def machine() -> ssl.SSLContext:

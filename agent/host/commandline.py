@@ -7,15 +7,12 @@ zero, has a rule of its own: a quote ends at the next quote and a backslash mean
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent.command_lines import split
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["join", "quote", "split"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
+from agent.host.port import InstalledService, ServiceDefinition
 from agent.host.variables import REFERENCE
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from agent.host.port import InstalledService, ServiceDefinition
 
 NO_PROGRAM = "put it there first, or name the one that is there"
 """What to do where a service's program is missing."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import PureWindowsPath
 
 _SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
 _ERROR_WARNING_INFORMATION = 7

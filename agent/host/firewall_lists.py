@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 ANY = "*"
 WORDS = ("LocalSubnet", "DefaultGateway", "DHCP", "DNS", "WINS")

@@ -19,6 +19,7 @@ from agent.host.errors import BadName, HostError, NoAnswer, TimedOut
 if TYPE_CHECKING:
     import socket
 
+
 _ADDRESS = "127.0.0.1"
 _CODES = {
     errno.ECONNREFUSED: winerror.WSAECONNREFUSED,

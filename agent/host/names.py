@@ -7,15 +7,11 @@ Windows itself is more lenient: it drops dots and blanks at a name's end, takes 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
 
 _LONGEST_ELEMENT = 255
 _LONGEST_PATH = 32_000

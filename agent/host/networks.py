@@ -4,11 +4,9 @@ who has neither loads nothing of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Protocol
 
 HNS = "hns"
 """The service that keeps the networks."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Registry, RegistryKind, RegistryValue
 from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Registry
 
 PREFIX = "\\??\\"
 

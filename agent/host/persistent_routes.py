@@ -6,18 +6,13 @@ Each is a value of its own: destination, mask, gateway and metric are its name, 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
 from agent.host.networks import Route
-from agent.host.port import RegistryKind, RegistryValue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.host.port import Registry
+from agent.host.port import Registry, RegistryKind, RegistryValue
 
 KEY = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\PersistentRoutes"
 _LEAST_METRIC = 1

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from pathlib import Path, PureWindowsPath
+from typing import Protocol, TypeVar
 
-from agent.host.replacing import PATIENCE_SECONDS
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path, PureWindowsPath
-
-    from agent.host.networks import Networks, Routes
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.networks import Networks, Routes
+from agent.host.sddl import SecurityDescriptor
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -36,6 +32,9 @@ class Watch(Protocol[T_co]):
 
 
 # Files and folders
+
+PATIENCE_SECONDS = 2.0
+"""How long a virus scanner may hold a file: it looks into each new one, mostly for less than a second."""
 
 
 class FileKind(enum.Enum):

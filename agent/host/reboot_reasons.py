@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agent.host.errors import NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Registry, RegistryValue
+from agent.host.port import Registry, RegistryValue
 
 SESSION_MANAGER = r"SYSTEM\CurrentControlSet\Control\Session Manager"
 PENDING_MOVES = "PendingFileRenameOperations"

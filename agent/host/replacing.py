@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from pathlib import PureWindowsPath
+from typing import Protocol, TypeVar
 
 from agent.host.errors import AccessDenied, HostError, InUse, ProgramRunning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Clock
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.port import PATIENCE_SECONDS, Clock
+from agent.host.sddl import SecurityDescriptor
 
 _LEFTOVER = re.compile(r"wmcb-[0-9a-f]{16}\.(tmp|old)", re.IGNORECASE)
 
 Handle = TypeVar("Handle")
 Result = TypeVar("Result")
 
-PATIENCE_SECONDS = 2.0
-"""How long a virus scanner may hold a file: it looks into each new one, mostly for less than a second."""
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.32
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 """Where Windows keeps them."""

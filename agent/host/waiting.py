@@ -8,15 +8,11 @@ service can stop while its process, shared with others, goes on.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.host import winerror
 from agent.host.errors import HostError, ServiceFailed, TimedOut
-from agent.host.port import ServiceState, ServiceStatus
-
-if TYPE_CHECKING:
-    from agent.host.port import Clock
-
+from agent.host.port import Clock, ServiceState, ServiceStatus
 
 FIRST_WORD_SECONDS = 30.0
 """What the SCM gives a process for its first report, by default; its own hint of 2 s means nothing."""

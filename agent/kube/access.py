@@ -6,23 +6,22 @@ import re
 import ssl
 from base64 import b64encode
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem
 from agent.fetch import trust
 from agent.fetch.failure import Failed as FetchFailed
+from agent.fetch.trust import Trust
 from agent.kube.failure import NotUsable
-from agent.kube.key_files import TEMPORARY
+from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cryptography.x509 import Certificate
 
     from agent.fetch.connection import Headers
-    from agent.fetch.trust import Trust
-    from agent.kube.key_files import KeyFiles
+
 
 _NO_TOKEN = re.compile(r"[^\x21-\x7e]")
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from agent.fetch.connection import described
 from agent.kube import failure
 from agent.kube.failure import NotAnApiServer, Refused
 from agent.redaction import redacted
 
-if TYPE_CHECKING:
-    Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
-    Object = Mapping[str, Json]
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+Object = Mapping[str, Json]
 
 _LONGEST = 400
 _LONGEST_WAIT = 3600

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
-from agent.fetch.deadline import SystemClock
+from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
-from agent.kube.answers import items_at, read_object, refusal, text_at
+from agent.kube.access import Access
+from agent.kube.answers import Json, Object, items_at, read_object, refusal, text_at
+from agent.kube.connection_pool import ConnectionPool
 from agent.kube.failure import Failed, NotFound, Refused, Unreachable
 from agent.kube.limits import Limits
 from agent.kube.transport import Asked, Transport
 from agent.kube.watch import Watch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
-
-    from agent.fetch.deadline import Clock
-    from agent.kube.access import Access
-    from agent.kube.answers import Json, Object
-    from agent.kube.connection_pool import ConnectionPool
 
 _ERRORS = 300
 _TOO_MANY_REQUESTS = 429

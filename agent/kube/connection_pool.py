@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from agent.fetch.address import Address
+from agent.fetch.connection import Server
 from agent.fetch.session import Session
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from agent.fetch.address import Address
-    from agent.fetch.connection import Server
 
 
 @registers_secrets

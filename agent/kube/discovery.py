@@ -10,20 +10,22 @@ out before anything is made of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem, pem_of, pin_of, printable_name
 from agent.fetch import address
-from agent.fetch.deadline import SystemClock
+from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.kube import kubeconfig, tokens
 from agent.kube.access import Access
-from agent.kube.answers import plain, text_at
+from agent.kube.answers import Object, plain, text_at
 from agent.kube.client import Client, config_map
+from agent.kube.connection_pool import ConnectionPool
 from agent.kube.explanations import NEW_TOKEN
 from agent.kube.failure import (
     Failed,
@@ -36,21 +38,15 @@ from agent.kube.failure import (
     Refused,
     Unreachable,
 )
-from agent.kube.key_files import TEMPORARY
+from agent.kube.key_files import TEMPORARY, KeyFiles
+from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
 from agent.kube.limits import Limits
 from agent.kube.pins import HOW, Pins
+from agent.kube.tokens import BootstrapToken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from cryptography.x509 import Certificate
 
-    from agent.fetch.deadline import Clock
-    from agent.kube.answers import Object
-    from agent.kube.connection_pool import ConnectionPool
-    from agent.kube.key_files import KeyFiles
-    from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
-    from agent.kube.tokens import BootstrapToken
 
 CLUSTER_INFO = config_map("kube-public", "cluster-info")
 _LARGEST = 4 << 20

@@ -7,21 +7,14 @@ the node back; the API server knows which client has set which fields, so that a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
-from agent.fetch.deadline import SystemClock
-from agent.kube.answers import at, items_at, text_at
-from agent.kube.client import node
+from agent.fetch.deadline import Clock, SystemClock
+from agent.kube.answers import Json, Object, at, items_at, text_at
+from agent.kube.client import Client, node
 from agent.kube.failure import Busy, Conflict, Failed, Forbidden, NotFound, NotInTime, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agent.fetch.deadline import Clock
-    from agent.kube.answers import Json, Object
-    from agent.kube.client import Client
 
 CORDONED = "wmcb/cordoned-for"
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from agent.certificates import is_valid_at, load_pem, printable_name
+from agent.fetch.deadline import Clock
 from agent.fetch.failure import Doubt
+from agent.kube.access import Access
 from agent.kube.failure import NotTrusted, Unauthorized
-
-if TYPE_CHECKING:
-    from agent.fetch.deadline import Clock
-    from agent.kube.access import Access
 
 _BOOTSTRAP_TOKEN = re.compile(r"([a-z0-9]{6})\.[a-z0-9]{16}")
 NEW_TOKEN = "`kubeadm token create --print-join-command` on a control-plane node makes a new one"  # noqa: S105

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from agent.fetch.failure import Doubt
+from agent.fetch.failure import Doubt
 
 
 class Failed(Exception):

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
-from agent.fetch.deadline import SystemClock
+from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.retries import RetryPolicy
-from agent.kube.answers import text_at
-from agent.kube.client import whole
+from agent.kube.answers import Object, text_at
+from agent.kube.client import Client, whole
 from agent.kube.failure import Failed, Gone, NotInTime, Unreachable
+from agent.kube.watch import Event, Watch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
-
-    from agent.fetch.deadline import Clock
-    from agent.kube.answers import Object
-    from agent.kube.client import Client
-    from agent.kube.watch import Event, Watch
-
-    State = Mapping[str, Object]
-    """By name, with its namespace before it where it has one: `kube-system/coredns`."""
+State = Mapping[str, Object]
+"""By name, with its namespace before it where it has one: `kube-system/coredns`."""
 
 _LONGEST_PAUSE = 30.0
 _SHORTEST_WATCH = 1.0

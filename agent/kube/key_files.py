@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
+from typing import Protocol
 
 _FOLDER = "wmcb_key-"
 _PAIR = "wmcb_key.pem"

@@ -5,27 +5,23 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 from agent import documents
+from agent.documents import Value
 from agent.fetch import address, trust
 from agent.fetch.failure import Failed as FetchFailed
 from agent.kube.access import Access
 from agent.kube.failure import NotUsable
-from agent.kube.key_files import TEMPORARY
+from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.secret_fields import registers_secrets
+from agent.yaml_events import Place
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from agent.documents import Value
-    from agent.kube.key_files import KeyFiles
-    from agent.yaml_events import Place
-
-    ReadFile = Callable[[str], bytes]
-    """Takes a path as the kubeconfig has it; one that is relative starts at the kubeconfig's own folder."""
+ReadFile = Callable[[str], bytes]
+"""Takes a path as the kubeconfig has it; one that is relative starts at the kubeconfig's own folder."""
 
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 _SERVER_NAME = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?|[0-9a-fA-F.]*:[0-9a-fA-F:.]*", re.ASCII)

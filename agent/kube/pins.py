@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem, pin_of
 from agent.kube.failure import NotUsable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cryptography.x509 import Certificate
+
 
 _PIN = re.compile(r"(?i:sha256):([0-9a-fA-F]{64})")
 _SHOWN = 80

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from agent.fetch import address, trust
-from agent.fetch.connection import Server, Waits
-from agent.fetch.deadline import Deadline
+from agent.fetch.address import Address
+from agent.fetch.connection import Headers, Server, Waits
+from agent.fetch.deadline import Clock, Deadline
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.failure import NotTrusted as FetchNotTrusted
-from agent.fetch.session import Session
+from agent.fetch.proxies import Proxies
+from agent.fetch.session import Answer, Session
 from agent.kube import explanations
+from agent.kube.access import Access
 from agent.kube.answers import plain, refusal
 from agent.kube.connection_pool import ConnectionKey, ConnectionPool
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
+from agent.kube.limits import Limits
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
-
-    from agent.fetch.address import Address
-    from agent.fetch.connection import Headers
-    from agent.fetch.deadline import Clock
-    from agent.fetch.proxies import Proxies
-    from agent.fetch.session import Answer
-    from agent.kube.access import Access
-    from agent.kube.limits import Limits
 
 JSON = "application/json"
 _ERRORS = 300

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from random import random
-from typing import TYPE_CHECKING
 
 from agent.fetch.deadline import TimeIsUp
-from agent.kube.answers import at, of_status, read_object, text_at
+from agent.kube.answers import Json, at, of_status, read_object, text_at
 from agent.kube.failure import Failed, NotAnApiServer
-from agent.kube.transport import Asked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.kube.answers import Json
-    from agent.kube.limits import Limits
-    from agent.kube.transport import Transport
+from agent.kube.limits import Limits
+from agent.kube.transport import Asked, Transport
 
 _SHORTEST, _LONGEST = 300, 600
 """Seconds until the server ends it: not the same for all, so that they do not come again together."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from agent.host.errors import HostError
 from agent.preflight import machine, ports, room, roots, runtime
 from agent.preflight.finding import Finding, Verdict
+from agent.preflight.situation import Situation
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from agent.preflight.situation import Situation
-
-    Check = Callable[[Situation], tuple[Verdict, str]]
+Check = Callable[[Situation], tuple[Verdict, str]]
 
 CHECKS: Mapping[str, Check] = {
     "administrator": machine.administrator,

@@ -6,19 +6,14 @@ Of what other programs keep for themselves, and sysprep takes away, nothing is a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, Unsupported
-from agent.host.port import FileKind
+from agent.host.port import Entry, FileKind, Host
 from agent.preflight.finding import Finding, Verdict
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from agent.host.port import Entry, Host
-
-    Check = Callable[[Host], tuple[Verdict, str]]
+Check = Callable[[Host], tuple[Verdict, str]]
 
 _OF_ONE_NODE = (
     r"C:\etc\kubernetes\kubelet.conf",

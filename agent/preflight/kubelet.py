@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agent.spec import File, Key, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.spec import Specification
+from agent.spec import File, Key, Service, Specification
 
 _NAME = "kubelet"
 _PORT = 10250

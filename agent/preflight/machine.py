@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from agent.host.port import ServiceState
 from agent.preflight.finding import Verdict
-
-if TYPE_CHECKING:
-    from agent.preflight.situation import Situation
+from agent.preflight.situation import Situation
 
 _OLDEST_BUILD = 17763
 """Windows Server 2019: no older one runs containers as Kubernetes wants them."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from agent.host.port import Host, ProcessInfo
 from agent.preflight.finding import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.port import Host, ProcessInfo
-    from agent.preflight.situation import Situation
+from agent.preflight.situation import Situation
 
 
 def kubelet(situation: Situation) -> tuple[Verdict, str]:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.preflight.finding import Verdict
-from agent.spec import File
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agent.host.port import Host
-    from agent.preflight.situation import Situation
-    from agent.spec import Specification
+from agent.preflight.situation import Situation
+from agent.spec import File, Specification
 
 _MARGIN = 1 << 30
 """For logs, and for Windows not to come to a halt while it is written."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.host.protection import FILE_EXCHANGE, granted_to_others
 from agent.preflight.finding import Verdict
+from agent.preflight.situation import Situation
 from agent.spec import Directory
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.preflight.situation import Situation
 
 
 def drives(situation: Situation) -> tuple[Verdict, str]:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agent.host.port import ServiceState, StartType
+from agent.host.port import Host, ServiceState, StartType
 from agent.preflight.finding import Verdict
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.preflight.situation import Situation
+from agent.preflight.situation import Situation
 
 PIPE_CHECK = "containerd-pipe"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.host.port import Host
 from agent.preflight.kubelet import WantedKubelet
 from agent.spec import Service, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from agent.host.port import Host
 
 
 @dataclass(frozen=True, slots=True)

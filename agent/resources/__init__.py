@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agent.resources.kind import Kind
+from agent.resources.kind import Kind
 
 
 class UnknownKind(LookupError):

@@ -7,27 +7,21 @@ right knows where it is to be had. The files themselves are resources of their o
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
 from agent.resources.own_folder import own_folder
 from agent.resources.sealing import sealed, unsealed
-from agent.spec import Artifact, Protection, Signer, Unpacking
+from agent.spec import Artifact, Protection, Signer, Unpacking, Want
 from agent.spec.artifact import SIZE_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _NAMED = 5
 _SIZE_LIMIT = "size_limit"

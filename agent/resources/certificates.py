@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import AlreadyExists, NotFound
-from agent.host.port import FileKind
-from agent.resources.kind import Kind
+from agent.host.port import FileKind, Host
+from agent.resources.kind import Kept, Kind, State, Value
 from agent.resources.trees import are_on_one_drive
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
+from agent.spec import Want
 
 _OF_A_KUBELET = re.compile(r"kubelet[^\\/]*\.(pem|crt|key)", re.IGNORECASE)
 """kubelet-client-current.pem is a link to a dated one; kubelet-server-*.pem alike. Of kubelet.crt and

@@ -6,24 +6,18 @@ import hashlib
 import json
 import re
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.amounts import in_seconds
 from agent.host.errors import AlreadyExists, HostError, InUse, NotEmpty, NotFound, TimedOut
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.resources.kind import CannotBeSo, Kind, NotWell
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value
 from agent.resources.own_folder import own_folder
 from agent.resources.trees import remove_leftovers
-from agent.spec import Command, Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
+from agent.spec import Command, Shell, Want
 
 _FOLDER = "commands"
 _SUFFIXES = {Shell.CMD: ".cmd", Shell.POWERSHELL: ".ps1"}

@@ -6,20 +6,15 @@ the other for ever.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.resources import descriptors
 from agent.resources.directory import APART, LOOKS
-from agent.spec import Directory, File, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
-
-    from agent.resources.kind import State
-    from agent.spec import Key, Want
+from agent.resources.kind import State
+from agent.spec import Directory, File, Key, Protection, Want
 
 
 @dataclass(frozen=True, slots=True)

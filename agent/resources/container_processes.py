@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.port import Host, ProcessInfo
+from agent.host.port import Host, ProcessInfo
 
 SHIM = "containerd-shim-runhcs-v1.exe"
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.host.networks import HNS
-from agent.resources.kind import Kind
+from agent.host.port import Host
+from agent.resources.kind import Kept, Kind, State
+from agent.spec import Want
 from agent.spec.container_program import ContainerProgram
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
 
 
 class ContainerProgramResource(Kind):

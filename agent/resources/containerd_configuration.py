@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agent.amounts import in_bytes
 from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
 from agent.resources import containerd_toml as toml
-from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
+from agent.spec import Want
 from agent.spec.containerd_configuration import ContainerdConfiguration
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _LARGEST = 1 << 20
 """Bytes of a file; containerd's own default has some ten thousand."""

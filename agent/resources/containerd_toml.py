@@ -10,17 +10,15 @@ as it was.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomlkit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-
-    Place = tuple[str, ...]
-    Table = Mapping[str, Any]
-    Edit = Callable[[Any], None]
+Place = tuple[str, ...]
+Table = Mapping[str, Any]
+Edit = Callable[[Any], None]
 
 CNI_PROGRAMS = "cni programs"
 CNI_CONFIGURATIONS = "cni configurations"

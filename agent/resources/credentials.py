@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
-from agent.resources.kind import Kind
+from agent.host.port import Host
+from agent.resources.kind import Kept, Kind, State
 from agent.resources.trees import is_file
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
+from agent.spec import Want
 
 
 class CredentialsResource(Kind):

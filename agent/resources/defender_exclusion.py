@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound, NotInstalled
-from agent.resources.kind import Kind, NotWell
+from agent.host.port import Host
+from agent.resources.kind import Kept, Kind, NotWell, State
+from agent.spec import Want
 from agent.spec.defender_exclusion import DefenderExclusion
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
 
 _KEPT_BY_WINDOWS = r"SOFTWARE\Microsoft\Windows Defender\Exclusions"
 _KEYS = {"path": "Paths", "process": "Processes"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING
 
 from agent.host.protection import (
     PODS_DIRECTORY,
@@ -13,12 +13,8 @@ from agent.host.protection import (
     PROGRAM_FILE,
 )
 from agent.host.sddl import EVERYONE, BadSddl, SecurityDescriptor
+from agent.resources.kind import Value
 from agent.spec import Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agent.resources.kind import Value
 
 OF_FILE = {Protection.PRIVATE: PRIVATE_FILE, Protection.PROGRAM: PROGRAM_FILE}
 OF_DIRECTORY = {

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError, NotEmpty, NotFound
-from agent.host.port import FileKind, Principal
+from agent.host.port import FileKind, Host, Principal
 from agent.host.principals import SIDS
 from agent.host.protection import granted_to_others
-from agent.host.sddl import FILE_EXECUTE, FILE_READ
+from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.resources import descriptors, trees
-from agent.resources.kind import Kind
-from agent.spec import Directory, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.host.port import Host
-    from agent.host.sddl import SecurityDescriptor
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
+from agent.resources.kind import Kept, Kind, State, Value
+from agent.spec import Directory, Protection, Want
 
 _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agent.host.errors import NotFound, ServiceCannotAccept, ServiceNotRunning
-from agent.host.port import RegistryKind, RegistryValue
-from agent.resources.kind import Kind
+from agent.host.port import Host, RegistryKind, RegistryValue
+from agent.resources.kind import Kept, Kind, State, Value
+from agent.spec import Want
 from agent.spec.dns_suffixes import DnsSuffixes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _KEY = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 _BY_POLICY = r"SOFTWARE\Policies\Microsoft\Windows NT\DNSClient"

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
-from agent.host.port import RegistryKind
+from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
-from agent.resources.kind import Kind, holds_secret, veiled
+from agent.resources.kind import Kept, Kind, State, Value, holds_secret, veiled
 from agent.secret_names import is_path, is_secret_name
-from agent.spec import EnvironmentVariable
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
-
+from agent.spec import EnvironmentVariable, Want
 
 _ABSENT: State = {"value": None}
 """As it is wanted, and as it is found then. One that is no text has a type."""

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
 from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.resources.kind import Kind
-from agent.spec import EventSource
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
+from agent.host.port import Host
+from agent.resources.kind import Kept, Kind, State
+from agent.spec import EventSource, Want
 
 
 class EventSourceResource(Kind):

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NoSpace, NotFound
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Files, Host
 from agent.host.replacing import patiently
+from agent.host.sddl import SecurityDescriptor
 from agent.resources import descriptors
-from agent.resources.kind import Kind, NotWell
+from agent.resources.kind import Kept, Kind, NotWell, State, Value
 from agent.resources.trees import are_on_one_drive, is_file, remove_leftovers
-from agent.spec import File, Lying
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agent.host.port import Files, Host
-    from agent.host.sddl import SecurityDescriptor
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
+from agent.spec import File, Lying, Want
 
 
 class FileResource(Kind):

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import firewall_lists
 from agent.host.errors import NotFound
-from agent.host.port import FirewallRuleDefinition
-from agent.resources.kind import Kind
+from agent.host.port import FirewallRuleDefinition, Host
+from agent.resources.kind import Kept, Kind, State, Value
+from agent.spec import Want
 from agent.spec.firewall_rule import FirewallRule
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 GROUP = "wmcb"
 """By which our rules are known, and shown together in Windows' own lists of them."""

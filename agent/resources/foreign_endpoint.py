@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import Unsupported
 from agent.host.networks import HNS
+from agent.host.port import Host
 from agent.resources.container_processes import is_running
 from agent.resources.hns_objects import delete_endpoint
-from agent.resources.kind import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
+from agent.resources.kind import Kept, Kind, State
+from agent.spec import Want
 
 _OF = " of "
 

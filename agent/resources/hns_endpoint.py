@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import Unsupported
-from agent.host.networks import HNS, NetworkEndpoint
+from agent.host.networks import HNS, ContainerNetwork, NetworkEndpoint
+from agent.host.port import Host
 from agent.resources.hns_objects import delete_endpoint
-from agent.resources.kind import CannotBeSo, Kind
+from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
+from agent.spec import Want
 from agent.spec.hns_endpoint import HnsEndpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.networks import ContainerNetwork
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _OURS = uuid.UUID("0f1d2f7e-3f7c-4a35-8f2b-5f0f6c4f0b77")
 """Out of this and its name comes the id of an endpoint that is made here: so it is known for ours."""

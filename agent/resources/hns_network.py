@@ -5,22 +5,18 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agent.host.errors import HostError, Unsupported
 from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Route, Subnet
+from agent.host.port import Host
 from agent.resources.hns_objects import delete_network, delete_what_leads_nowhere
-from agent.resources.kind import CannotBeSo, Kind, NotWell
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value
+from agent.spec import Want
 from agent.spec.hns_network import HnsNetwork, NetworkType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _OURS = uuid.UUID("6ab7d6ac-7d2b-4a3e-9d53-7c0a3f1e5b10")
 """Out of this and its name comes the id of a network that is made here: so it is known for ours."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from agent.host.port import Host
+from agent.host.port import Host
 
 
 def delete_network(host: Host, network: str) -> None:

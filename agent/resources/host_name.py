@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.host.port import Host
 from agent.host.reboot_reasons import is_renamed, next_host_name
-from agent.resources.kind import Kind
-from agent.spec import HostName
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
+from agent.resources.kind import Kept, Kind, State, Value
+from agent.spec import HostName, Want
 
 
 class HostNameResource(Kind):

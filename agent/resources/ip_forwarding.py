@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.host.networks import HNS
+from agent.host.port import Host
 from agent.resources.hns_network import card
-from agent.resources.kind import Kind, NotWell
+from agent.resources.kind import Kept, Kind, NotWell, State
+from agent.spec import Want
 from agent.spec.ip_forwarding import IpForwarding
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
 
 _THERE_WITHIN_SECONDS = 15.0
 _PAUSE_SECONDS = 0.1

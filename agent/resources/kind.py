@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
+from agent.host.port import Host
 
-    from agent.host.port import Host
+if TYPE_CHECKING:
     from agent.spec import Key, Want
+
 
 Value = str | int | bool | None | Sequence["Value"] | Mapping[str, "Value"]
 State = Mapping[str, Value]

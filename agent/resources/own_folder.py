@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
+from agent.host.port import Host
 
 
 def own_folder(host: Host) -> PureWindowsPath:

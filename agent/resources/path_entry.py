@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from agent.host.port import RegistryKind
+from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
-from agent.resources.kind import Kind
+from agent.resources.kind import Kept, Kind, State, Value
+from agent.spec import Want
 from agent.spec.path_entry import PathEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 PATH = "Path"
 _TEXTS = (None, RegistryKind.STRING, RegistryKind.EXPANDABLE)

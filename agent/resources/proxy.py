@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agent.host.port import DefaultProxy
-from agent.resources.kind import Kind
+from agent.host.port import DefaultProxy, Host
+from agent.resources.kind import Kept, Kind, State
+from agent.spec import Want
 from agent.spec.proxy import Proxy
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
 
 _KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
 """In which WinHTTP keeps it."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError, NotEmpty, NotFound
-from agent.resources.kind import Kind
+from agent.host.port import Host
+from agent.resources.kind import Kept, Kind, State
 from agent.resources.trees import of_others
+from agent.spec import Want
 from agent.spec.registry_key import ROOT, RegistryKey
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
 
 _THERE: State = {"is_there": True}
 

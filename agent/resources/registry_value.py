@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agent.host.errors import NotFound
-from agent.host.port import RegistryKind
+from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
-from agent.resources.kind import Kind, holds_secret, veiled
+from agent.resources.kind import Kept, Kind, State, Value, holds_secret, veiled
 from agent.secret_names import is_secret_name
+from agent.spec import Want
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _ABSENT: State = {"type": None}
 """As it is wanted, and as it is found then."""

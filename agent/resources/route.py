@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import NotFound
 from agent.host.networks import HNS
 from agent.host.networks import Route as HostRoute
-from agent.resources.kind import Kind
+from agent.host.port import Host
+from agent.resources.kind import Kept, Kind, State, Value
+from agent.spec import Want
 from agent.spec.route import Route
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _OVER = " over "
 _METRIC = 256

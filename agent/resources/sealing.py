@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agent.host.port import Host
+from agent.host.port import Host
 
 _USER_IN_URL = re.compile(r'://((?:[^"\\/\s]|\\.)+)@')
 """In JSON, where a quote and a backslash are escaped. Up to the last @, as programs take it: a user may be of

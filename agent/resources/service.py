@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
 from agent.host import commandline
@@ -17,20 +17,13 @@ from agent.host.errors import (
     ServiceFailed,
     TimedOut,
 )
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.redaction import redacted, redacted_words
 from agent.resources import service_state
-from agent.resources.kind import CannotBeSo, Kind, NotWell, veiled
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled
 from agent.resources.stopping import ask_to_stop, end, running_by_need
 from agent.resources.trees import is_file
-from agent.spec import Service
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
+from agent.spec import Service, Want
 
 _RECOVERY = "recovery"
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from agent.host.port import (
     InstalledService,
@@ -12,12 +13,8 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.resources.kind import State, Value
-    from agent.spec import Service
+from agent.resources.kind import State, Value
+from agent.spec import Service
 
 _IN_WORDS = {
     RecoveryAction.NONE: "nothing",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.host.errors import (
     HostError,
@@ -14,12 +14,7 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import Recovery, ServiceState
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.port import Host
+from agent.host.port import Host, Recovery, ServiceState
 
 _END_SECONDS = 10.0
 

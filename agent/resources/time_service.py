@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.host.errors import ServiceAlreadyRunning
-from agent.host.port import ServiceState, StartType
-from agent.resources.kind import CannotBeSo, Kind
+from agent.host.port import Host, ServiceState, StartType
+from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
 from agent.resources.stopping import ask_shared_to_stop
+from agent.spec import Want
 from agent.spec.time_service import W32TIME
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _KEY = f"SYSTEM\\CurrentControlSet\\Services\\{W32TIME}"
 _SECONDS = 60.0

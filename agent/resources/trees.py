@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.host.errors import AccessDenied, InUse, NotFound
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Files
 from agent.host.replacing import is_leftover
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Files
 
 
 def is_file(files: Files, path: PureWindowsPath) -> bool:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import base64
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.certificates import load_der, printable_name
 from agent.host.errors import NotFound
-from agent.host.port import ROOT_CERTIFICATES
-from agent.resources.kind import Kind, NotWell
+from agent.host.port import ROOT_CERTIFICATES, Host
+from agent.resources.kind import Kept, Kind, NotWell, State, Value
+from agent.spec import Want
 from agent.spec.trusted_certificate import TrustedCertificate
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State, Value
-    from agent.spec import Want
 
 _CERTIFICATE = "certificate"
 """The whole of it, in base64: a kilobyte or two, and so it can come back when somebody has removed it."""

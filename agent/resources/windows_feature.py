@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
-from agent.host.port import FeatureState
-from agent.resources.kind import Kind
+from agent.host.port import FeatureState, Host
+from agent.resources.kind import Kept, Kind, State
+from agent.spec import Want
 from agent.spec.windows_feature import WindowsFeature
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from agent.resources.kind import Kept, State
-    from agent.spec import Want
 
 TAKEN_BACK = "taken_back"
 """In a feature's manner, where somebody has asked that it goes with the rest."""

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from agent.sources.report import Entry, Severity, quoted_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.documents import Position, Value
-    from agent.sources.kubelet.documents import Document
-    from agent.sources.report import Place
+from agent.documents import Position, Value
+from agent.sources.kubelet.documents import Document
+from agent.sources.report import Entry, Place, Severity, quoted_key
 
 LONGEST_TEXT = 1 << 20
 """As much as a ConfigMap can hold."""

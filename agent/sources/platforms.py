@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.sources.report import quoted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Headers = tuple[tuple[str, str], ...]
+Headers = tuple[tuple[str, str], ...]
 
 _SERVICE = "http://169.254.169.254"
 _AWS_TOKEN = f"{_SERVICE}/latest/api/token"

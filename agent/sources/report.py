@@ -8,14 +8,11 @@ from __future__ import annotations
 import enum
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.redaction import redacted
 from agent.secret_patterns import REDACTED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Place = tuple[str | int, ...]
 """Where in a document: keys and list indexes from the top; in a unit file its section and setting."""

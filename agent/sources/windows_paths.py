@@ -7,14 +7,11 @@ device, a stream of another file. Whoever writes such a file would find it in a 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import PureWindowsPath
 
 from agent.quoting import in_quotes
 from agent.redaction import redacted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import PureWindowsPath
 
 DRIVE = "C:"
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import PureWindowsPath
+from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Protection, Want
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import PureWindowsPath
 
 SIZE_LIMIT = 1 << 30
 """Bytes of an artifact that says nothing of its size."""

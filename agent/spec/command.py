@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
+from agent.spec.contents import Content
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.want import Key, Want
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agent.spec.contents import Content
 
 
 class Shell(enum.Enum):

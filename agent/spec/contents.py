@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from pathlib import PureWindowsPath
+from typing import Protocol
 
 from agent.hashing import new_sha256
 from agent.redaction import register_document
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import PureWindowsPath
 
 
 class Content(Protocol):

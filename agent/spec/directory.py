@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import PureWindowsPath
+from typing import ClassVar
 
 from agent.spec.want import Key, Protection, Want
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import PureWindowsPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import PureWindowsPath
+from typing import ClassVar
 
 from agent.spec.want import Key, Want
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
 
 
 @dataclass(frozen=True, slots=True)

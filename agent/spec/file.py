@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import PureWindowsPath
+from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
+from agent.spec.contents import Content
 from agent.spec.want import Key, Protection, Want
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.spec.contents import Content
 
 
 @registers_secrets

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Want
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @registers_secrets

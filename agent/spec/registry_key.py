@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from agent.spec.want import Key, Want
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = "HKLM"
 _ALWAYS_THERE = frozenset(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import PureWindowsPath
+from typing import ClassVar
 
 from agent.redaction import has_secret
 from agent.secret_fields import registers_secrets
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.proxy import proxy_variables
 from agent.spec.want import Key, Want
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import PureWindowsPath
 
 
 class StartType(enum.Enum):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from agent.spec.want import Key, Want
+from agent.spec.want import Key, Want
 
 
 class Effect(enum.Enum):

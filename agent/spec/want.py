@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import PureWindowsPath
+from pathlib import PureWindowsPath
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)

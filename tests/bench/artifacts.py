@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.large_ignition import timed
 from sandbox.demo import program
 from unit.fetch.authority import issue, serving
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Sequence
 
 FILES = 3
 MEGABYTES = 100

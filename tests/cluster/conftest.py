@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pytest
 
@@ -19,14 +20,9 @@ from lab.cluster.control_plane import ControlPlane
 from lab.cluster.kubelet_node import KubeletNode
 from lab.cluster.runtime import ContainerRuntime
 from lab.fixtures import demand_the_lab, node
+from lab.node import Node
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from lab.node import Node
-
-    Lend = Callable[[], AbstractContextManager[Cluster]]
+Lend = Callable[[], AbstractContextManager[Cluster]]
 
 __all__ = ["node"]
 

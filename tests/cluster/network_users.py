@@ -8,23 +8,20 @@ import hashlib
 import json
 import tarfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from cluster.conftest import Figure
+from cluster.test_join import Joiner
 from lab import cni, kubernetes
+from lab.cluster.cluster import Cluster
+from lab.hns import Hns
+from lab.node import Node
+from lab.running import Result
 from lab.waiting import until
 from windows.exe import SERVICE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from cluster.conftest import Figure
-    from cluster.test_join import Joiner
-    from lab.cluster.cluster import Cluster
-    from lab.hns import Hns
-    from lab.node import Node
-    from lab.running import Result
 
 PLUGINS = r"C:\opt\cni\bin"
 NOBODY = "00000000-0000-0000-0000-000000000000"

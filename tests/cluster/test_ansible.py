@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -23,29 +24,22 @@ from cluster.test_ignition import worker_ignition
 from documentation import blocks, on_windows, output
 from documentation.blocks import Place
 from lab import kubernetes, namespace, repository, ssh
-from lab.cluster.cluster import REQUESTS, SECRETS
+from lab.certificates import Authority
+from lab.cluster.cluster import REQUESTS, SECRETS, Cluster
+from lab.cluster.kubelet_node import KubeletNode
 from lab.cluster.openshift import BINDINGS, bootstrappers_token, without_bootstrapper
+from lab.cluster.runtime import ContainerRuntime
 from lab.fixtures import secure_web, web, web_authority
 from lab.minisign import Signer, trusted_comment
 from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
-from lab.web import Page
+from lab.web import Page, Web
 from unit.ansible.requests import SERVING, address, request_for
 from windows.exe import SHIPPED
 from windows.test_fetching import trust
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    from lab.certificates import Authority
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.web import Web
-
-    Timed = Callable[[str], AbstractContextManager[None]]
+Timed = Callable[[str], AbstractContextManager[None]]
 
 __all__ = ["secure_web", "web", "web_authority"]
 

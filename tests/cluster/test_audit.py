@@ -5,15 +5,12 @@ reset gives it back. Of the files' protection Wine keeps too little to be judged
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from lab.cluster.kubelet_node import KubeletNode
+from lab.node import Node
 from windows.exe import DOWNLOADED, download
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.node import Node
 
 CONFIGURATION = r"C:\var\lib\kubelet\config.yaml"
 CLOSED, OPEN = (f"anonymous:\n    enabled: {word}\n" for word in ("false", "true"))

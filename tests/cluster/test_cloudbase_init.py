@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import pytest
 
 from cluster.test_join import Joiner, check_joined
 from lab import cloudbase_init
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
 from lab.fixtures import web
+from lab.node import Node
 from lab.repository import ROOT
 from lab.waiting import until
+from lab.web import Web
 from windows.exe import SHIPPED
-
-if TYPE_CHECKING:
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.web import Web
 
 __all__ = ["web"]
 

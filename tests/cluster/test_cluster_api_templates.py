@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from lab import crds, repository
+from lab.cluster.cluster import Cluster
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.cluster.cluster import Cluster
 
 TEMPLATES = sorted((repository.ROOT / "packaging" / "cluster-api").glob("*.yaml"))
 

@@ -7,25 +7,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lab import kubernetes
+from lab.cluster.cluster import Cluster
 from lab.cluster.control_plane import HOST, PORT
 from lab.cluster.proxy import Traffic
 from lab.waiting import PATIENCE_SECONDS, until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from lab.cluster.cluster import Cluster
-
-    Lend = Callable[[], AbstractContextManager[Cluster]]
-    Timed = Callable[[str], AbstractContextManager[None]]
+Lend = Callable[[], AbstractContextManager[Cluster]]
+Timed = Callable[[str], AbstractContextManager[None]]
 
 
 def ask(kubeconfig: Path, *words: str, seconds: float = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:

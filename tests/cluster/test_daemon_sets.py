@@ -4,24 +4,20 @@ what they made is there again. kube-proxy, the plug-ins, the manifests' scripts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
 
+from cluster.conftest import Figure
 from cluster.network_users import Users, bring_plugins, delegated, put_downloads
 from cluster.test_join import SHIM, Joiner, check_joined
 from cluster.test_manifests import SANDBOX, mount, run_script
 from lab import kubernetes, programs, repository, wine
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
 from lab.hns import Hns
+from lab.node import Node
 from lab.running import LASTING_SECONDS
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from cluster.conftest import Figure
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
 
 PROFILES = repository.ROOT / "packaging" / "profiles"
 DOCUMENT, DOWNLOADS = r"C:\given\node.yaml", r"C:\given\downloads"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,28 +14,22 @@ from cluster.test_manifests import LEVELS, LINUX, MANIFESTS
 from documentation import blocks, on_windows, shell
 from documentation.blocks import Place
 from lab import kubernetes, means, namespace
-from lab.cluster.cluster import REQUESTS
+from lab.buildkit import ImageBuilding
+from lab.cluster.cluster import REQUESTS, Cluster
 from lab.cluster.control_plane import KUBERNETES
 from lab.cluster.kubelet_node import KubeletNode
 from lab.cluster.openshift import bootstrappers_token, without_bootstrapper
+from lab.cluster.runtime import ContainerRuntime
 from lab.features import Features
 from lab.firewall import Firewall
+from lab.node import Node
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from sandbox.cli.test_profiles import PACKAGING, put_downloads
 from windows.exe import SHIPPED
 from windows.test_bootstrap import RUNTIME
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lab.buildkit import ImageBuilding
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-
-    Has = Callable[[Node, Cluster, ContainerRuntime], None]
+Has = Callable[[Node, Cluster, ContainerRuntime], None]
 
 DOWNLOADS = r"C:\downloads"
 SIGNED_BY = {

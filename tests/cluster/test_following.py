@@ -7,30 +7,26 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from cluster.conftest import Figure
 from cluster.test_join import Joiner
 from lab import repository
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
 from lab.features import INSTALL_PENDING, INSTALLED, Features
 from lab.fixtures import proxy, web
 from lab.minisign import Signer, trusted_comment
+from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from lab.web import Page
+from lab.web import Page, Proxy, Web
 from windows.exe import SERVICE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cluster.conftest import Figure
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.web import Proxy, Web
 
 __all__ = ["proxy", "web"]
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from cluster.test_following import HEAD, follower
-from lab.processes import Ends
+from cluster.conftest import Figure
+from cluster.test_following import HEAD, Follower, follower
+from lab.processes import Ends, Process
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from windows.exe import SERVICE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cluster.conftest import Figure
-    from cluster.test_following import Follower
-    from lab.processes import Process
 
 __all__ = ["follower"]
 

@@ -6,16 +6,13 @@ import base64
 import re
 from datetime import timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cluster.test_following import CONFIG_MAP, CONFIG_MAPS, FILE, HEAD, follower
+from cluster.conftest import Figure
+from cluster.test_following import CONFIG_MAP, CONFIG_MAPS, FILE, HEAD, Follower, follower
 from lab.services import State
 from lab.waiting import until
 from windows.exe import SERVICE
-
-if TYPE_CHECKING:
-    from cluster.conftest import Figure
-    from cluster.test_following import Follower
 
 __all__ = ["follower"]
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from lab import kubernetes
+from lab.cluster.cluster import Cluster
 from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
+from lab.running import Result
 from lab.services import State
 from windows.exe import DOWNLOADED, download
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.running import Result
-
-    Timed = Callable[[str], AbstractContextManager[None]]
+Timed = Callable[[str], AbstractContextManager[None]]
 
 GIVEN = r"C:\given\kubelet.exe"
 DOCUMENT = r"C:\given\worker.ign"

@@ -6,21 +6,18 @@ import hashlib
 import io
 import json
 import tarfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.release import RELEASE
 from documentation import blocks, on_windows, output, shell
 from documentation.blocks import Command, Place
+from lab.buildkit import ImageBuilding
 from windows.exe import SHIPPED
 from windows.test_installing import POD, VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lab.buildkit import ImageBuilding
 
 NAME = "wmcb"
 

@@ -7,31 +7,25 @@ import json
 import os
 import re
 import subprocess
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 
 from cluster.test_node import HOST_PROCESS, pods
 from lab import kubernetes
+from lab.cluster.cluster import Cluster
 from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.runtime import ContainerRuntime
 from lab.firewall import Firewall
-from lab.running import LASTING_SECONDS
-from lab.standin_kubelet import StandinKubelet
+from lab.node import Node
+from lab.running import LASTING_SECONDS, Result, Running
+from lab.standin_kubelet import Behaviour, StandinKubelet
 from lab.waiting import until
 from windows.exe import DOWNLOADED, PLACE, SHIPPED, download
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.running import Result, Running
-    from lab.standin_kubelet import Behaviour
-
-    Timed = Callable[[str], AbstractContextManager[None]]
+Timed = Callable[[str], AbstractContextManager[None]]
 
 KUBELET = r"C:\k\kubelet.exe"
 KUBEADM = r"C:\bin\kubeadm.exe"

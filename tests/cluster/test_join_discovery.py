@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from cluster.test_join import Joiner, check_joined
-from lab.cluster.cluster import CLUSTER_INFO
+from lab.certificates import Authority
+from lab.cluster.cluster import CLUSTER_INFO, Cluster
+from lab.cluster.runtime import ContainerRuntime
 from lab.fixtures import secure_web, web_authority
-from lab.web import Page
+from lab.node import Node
+from lab.running import Result
+from lab.web import Page, Web
 from windows.test_fetching import trust
-
-if TYPE_CHECKING:
-    from lab.certificates import Authority
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.running import Result
-    from lab.web import Web
 
 __all__ = ["secure_web", "web_authority"]
 

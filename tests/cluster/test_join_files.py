@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
 from cluster.test_join import Joiner
 from cluster.test_kubeadm import DATA, marks
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
 from unit.sources.kubeadm.beside_kubeadm import BETTER, differences
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
 
 GONE = "etc/kubernetes/bootstrap-kubelet.conf"
 """Both remove it when the kubelet has credentials of its own."""

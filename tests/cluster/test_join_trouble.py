@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Unpack
 
 import pytest
 
 from cluster.test_join import Joiner, check_joined
+from lab.cluster.audit import Request
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
+from lab.running import Circumstances, Result
 from lab.waiting import until
 from lab.web import proxying
 from windows.exe import DOWNLOADED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from lab.cluster.audit import Request
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.running import Circumstances, Result
 
 FILE = r"C:\given\join.yaml"
 # Of a token that is not known it is asked again, as it may just have been made.

@@ -6,10 +6,11 @@ import json
 import re
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from queue import Empty, Queue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,13 +23,9 @@ from agent.kube.following import Following, until
 from agent.kube.limits import Limits
 from lab import waiting
 from lab.certificates import Authority
+from lab.cluster.cluster import Cluster
 from lab.cluster.control_plane import HOST
 from lab.web import Page, proxying, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lab.cluster.cluster import Cluster
 
 US = "wmcb"
 KUBE_SYSTEM = "kube-system"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lab import kubernetes, repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.cluster import Cluster
+from lab.cluster.kubelet_node import KubeletNode
 
 _MINOR = kubernetes.RELEASE.rpartition(".")[0]
 DATA = repository.ROOT / "tests" / "data" / f"kubeadm-join-v{_MINOR}"

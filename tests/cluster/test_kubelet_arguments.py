@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agent.spec import File, Service
 from lab import kubernetes
+from lab.cluster.kubelet_node import KubeletNode
 from unit.sources.kubelet import worked_examples as units
 from unit.sources.worker import worked_examples as documents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.cluster.kubelet_node import KubeletNode
 
 _VERSION = f"v{kubernetes.RELEASE}"
 _FOLDERS = (r"C:\etc", r"C:\var")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent import log_runner
 from cluster.test_ignition import Worker
 from lab import kubernetes, repository
+from lab.cluster.cluster import Cluster
+from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
 
 BUILT = repository.ROOT / "build" / log_runner.NAME
 LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")

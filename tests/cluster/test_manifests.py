@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from cluster.network_users import PLUGINS, bring_plugins
 from lab import kubernetes, repository
+from lab.cluster.cluster import Cluster
+from lab.node import Node
+from lab.running import Result
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lab.cluster.cluster import Cluster
-    from lab.node import Node
-    from lab.running import Result
 
 MANIFESTS = repository.ROOT / "packaging" / "manifests"
 NAMESPACES = MANIFESTS / "namespaces"

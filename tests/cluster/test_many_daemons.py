@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from lab.cluster.cluster import Cluster
 from lab.cluster.many import many
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lab.cluster.cluster import Cluster
 
 COUNT = 20
 

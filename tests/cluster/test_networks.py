@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cluster.network_users import Pod, bring_plugins, configuration_of
 from lab.hns import Hns
-
-if TYPE_CHECKING:
-    from lab.node import Node
+from lab.node import Node
 
 NETWORKS = r"""apiVersion: wmcb.internal/v1beta1
 kind: NodeConfiguration

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 from lab import kubernetes
-from lab.cluster.cluster import REQUESTS
+from lab.cluster.cluster import REQUESTS, Cluster
+from lab.cluster.kubelet_node import KubeletNode
+from lab.cluster.runtime import ContainerRuntime
 from lab.services import State
 from lab.waiting import until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.cluster.runtime import ContainerRuntime
-
-    Timed = Callable[[str], AbstractContextManager[None]]
+Timed = Callable[[str], AbstractContextManager[None]]
 
 
 def test_kubeadm_makes_a_ready_node_of_a_fresh_machine(bare_node: KubeletNode, timed: Timed) -> None:

@@ -6,25 +6,21 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
 from cluster.test_join import JOIN, Joiner
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
 from lab.waiting import until
 from windows.exe import SERVICE
 from windows.test_daemon_keeping import DISABLE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-
-    Figure = Callable[[str, float], None]
+Figure = Callable[[str, float], None]
 
 JOIN_CONFIGURATION = r"C:\given\join.yaml"
 PATIENT_SECONDS = 10

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from cluster.conftest import Figure
 from cluster.test_join import Joiner
 from lab import roots
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
 from lab.powershell import PowerShell
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import SHIPPED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cluster.conftest import Figure
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
 
 DAEMON = r"C:\k\windows-instance-config-daemon.exe"
 SERVICE = "windows-instance-config-daemon"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
+from cluster.conftest import Figure
 from cluster.network_users import (
     SOON_SECONDS,
     PodOfAnotherPlugIn,
@@ -19,17 +20,12 @@ from cluster.network_users import (
 )
 from cluster.test_join import Joiner, check_joined
 from lab import kubernetes, repository, routes
+from lab.cluster.cluster import Cluster
 from lab.cluster.pod_routes import COUNT, RIGHTS, Following, Others, pod_network, route_to
+from lab.cluster.runtime import ContainerRuntime
+from lab.hns import Hns
+from lab.node import Node
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from cluster.conftest import Figure
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.hns import Hns
-    from lab.node import Node
 
 DOCUMENT, DOWNLOADS = r"C:\given\node.yaml", r"C:\given\downloads"
 CNI = r"C:\etc\cni\net.d\10-l3.conf"

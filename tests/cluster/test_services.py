@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from cluster.conftest import Figure
 from cluster.network_users import Users, delegated, put_downloads
 from cluster.test_join import Joiner, check_joined
 from lab import kubernetes, programs, repository, wine
+from lab.cluster.cluster import Cluster
+from lab.cluster.runtime import ContainerRuntime
 from lab.hns import Hns
+from lab.node import Node
 from lab.services import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cluster.conftest import Figure
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
 
 PACKAGING = repository.ROOT / "packaging"
 PROFILE = PACKAGING / "profiles" / "services.yaml"

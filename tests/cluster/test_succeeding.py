@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from agent.release import RELEASE
+from cluster.conftest import Figure
 from cluster.test_following import FILE, HEAD, Follower, follower
 from lab.fixtures import web
-from lab.web import Page
+from lab.web import Page, Web
 from windows.exe import SERVICE, installed, of_release
-
-if TYPE_CHECKING:
-    from cluster.conftest import Figure
-    from lab.web import Web
 
 __all__ = ["follower", "web"]
 

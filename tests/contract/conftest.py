@@ -5,14 +5,11 @@ from __future__ import annotations
 import pathlib
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from contract.world import World, runs_under_wine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).parent
 _cases: list[pytest.Item] = []

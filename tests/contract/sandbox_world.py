@@ -9,11 +9,11 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.host.port import Control, EventLevel
+from agent.host.port import Control, EventLevel, Principal
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sandbox.events import LOG
@@ -22,13 +22,8 @@ from agent.host.sandbox.places import Drive, name_key
 from agent.host.sandbox.programs import Programs
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.state import FOLDER_NAME, State
+from agent.host.sddl import SecurityDescriptor
 from contract.world import Sharing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.host.port import Principal
-    from agent.host.sddl import SecurityDescriptor
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 _LOCKS = {Sharing.NOTHING: fcntl.LOCK_EX, Sharing.READING: fcntl.LOCK_SH}

@@ -23,12 +23,11 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
 
-if TYPE_CHECKING:
-    from agent.host.port import Host, ServiceControls
+from agent.host.port import Host, ServiceControls
 
 if sys.platform == "win32":
 

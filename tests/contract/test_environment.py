@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import BadName, NotFound
 from agent.host.port import RegistryKind, RegistryValue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contract.world import World
+from contract.world import World
 
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 

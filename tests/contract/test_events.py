@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import BadName, NotFound
 from agent.host.event_sources import kept_text
 from agent.host.port import EventLevel, RegistryKind, RegistryValue
-from contract.world import wine_cannot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contract.world import World
+from contract.world import World, wine_cannot
 
 SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
 FILE = PureWindowsPath(r"C:\Program Files\k\k.exe")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import BadName, InUse, NotFound, WrongKind
 from agent.host.port import Entry, Examined, FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
-from contract.world import Sharing, wine_cannot
-
-if TYPE_CHECKING:
-    from contract.world import World
+from contract.world import Sharing, World, wine_cannot
 
 NO_LINKS = "it has no symbolic links or junctions"
 

@@ -6,15 +6,11 @@ import re
 import secrets
 from ipaddress import ip_address
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import BadName, NotFound
-from contract.world import wine_cannot
-
-if TYPE_CHECKING:
-    from contract.world import World
+from contract.world import World, wine_cannot
 
 
 def test_the_version_is_that_of_a_windows_that_can_be_a_node(world: World) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import HostError, NotFound
 from agent.host.port import FeatureState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contract.world import World
+from contract.world import World
 
 PLAIN = "TelnetClient"
 """Every Windows has it, it is off, and needs no restart."""

@@ -6,8 +6,9 @@ import secrets
 import threading
 import time
 import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 import pytest
 
@@ -37,10 +38,6 @@ from agent.host.port import (
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from contract.world import Sharing, World, wine_cannot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import PureWindowsPath
 
 OWNED_BY_ANOTHER = SecurityDescriptor.parse("O:S-1-5-21-1-2-3-1001D:P(A;OICI;FA;;;S-1-5-21-1-2-3-1001)")
 NO_LINKS = "it has no symbolic links or junctions"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import NotFound
 from agent.host.port import FirewallRuleDefinition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contract.world import World
+from contract.world import World
 
 OURS, ANOTHERS = "wmcb contract", "somebody else's"
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from contract.world import World
+from contract.world import World
 
 HOLDER = """
 import os

@@ -5,18 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 import pytest
 
 from agent.host.errors import BadName, NotFound, ReparsePoint, TimedOut, WrongKind
 from agent.host.protection import PRIVATE_FILE
-from contract.world import wine_cannot
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from contract.world import World
+from contract.world import World, wine_cannot
 
 SOON = 30.0
 

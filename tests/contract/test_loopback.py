@@ -6,16 +6,12 @@ import contextlib
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from agent.host.errors import BadName, NoAnswer, NotFound, TimedOut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from contract.world import World
+from contract.world import World
 
 SOON = 20.0
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import AlreadyExists, HostError, NotFound, Unsupported
-from agent.host.networks import ContainerNetwork, NetworkEndpoint, Subnet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.networks import Networks
-    from contract.world import World
+from agent.host.networks import ContainerNetwork, NetworkEndpoint, Networks, Subnet
+from contract.world import World
 
 SUBNET = Subnet("10.211.7.0/24", "10.211.7.1")
 

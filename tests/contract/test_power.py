@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import NotFound
-from agent.host.port import RegistryKind, RegistryValue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Registry
-    from contract.world import World
+from agent.host.port import Registry, RegistryKind, RegistryValue
+from contract.world import World
 
 CURRENT_VERSION = r"SOFTWARE\Microsoft\Windows\CurrentVersion"
 SESSION_MANAGER = r"SYSTEM\CurrentControlSet\Control\Session Manager"

@@ -8,17 +8,13 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from agent.host.errors import BadName, NotFound, TimedOut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Processes
-    from contract.world import World
+from agent.host.port import Processes
+from contract.world import World
 
 SOON = 30.0
 """Seconds: far more than any step needs."""

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import BadName, NotEmpty, NotFound
-from agent.host.port import RegistryKind, RegistryValue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agent.host.port import Registry
-    from contract.world import World
+from agent.host.port import Registry, RegistryKind, RegistryValue
+from contract.world import World
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +12,7 @@ from agent.certificates import der_of, load_pem_strictly
 from agent.hashing import thumbprint
 from agent.host.errors import HostError, NotFound
 from agent.host.port import ROOT_CERTIFICATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contract.world import World
+from contract.world import World
 
 GIVEN = Path(__file__).parents[1] / "data" / "certificates"
 (ROOT,) = map(der_of, load_pem_strictly((GIVEN / "example-root.pem").read_text()))

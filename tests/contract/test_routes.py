@@ -5,22 +5,17 @@ interfaces hand packets on.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import AlreadyExists, NotFound, Unsupported
-from agent.host.networks import Route
+from agent.host.networks import Route, Routes
 from agent.host.persistent_routes import KEY, persist
 from agent.host.port import RoutingChange
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.networks import Routes
-    from contract.world import World
+from contract.world import World
 
 NOWHERE = "198.51.100.0/24"
 

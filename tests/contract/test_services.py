@@ -7,9 +7,11 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import PureWindowsPath
+from typing import Any
 
 import pytest
 
@@ -46,13 +48,7 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-from contract.world import wine_cannot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import PureWindowsPath
-
-    from contract.world import World
+from contract.world import World, wine_cannot
 
 SOON = 60.0
 """Seconds: far more than any step needs, for machines that do much else at the time."""

@@ -5,18 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from agent.host.errors import AlteredSinceSigned, InUse, NotFound, NotSigned, WrongKind
-from contract.world import Sharing
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from contract.world import World
+from contract.world import Sharing, World
 
 
 def _program(world: World, content: bytes) -> PureWindowsPath:

@@ -7,20 +7,16 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
+from collections.abc import Sequence
 from contextlib import ExitStack
 from ctypes import wintypes
-from typing import TYPE_CHECKING
 
+from agent.host.port import Principal
 from agent.host.principals import SIDS
 from agent.host.sddl import FILE_ALL, SecurityDescriptor
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import binary_descriptor
 from contract.windows_access_checks import binary_sid, judgeable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Principal
 
 _NO_AUDIT = 0x1
 _SKIP_TOKEN_GROUPS = 0x2

@@ -7,16 +7,13 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.host.sddl import SYSTEM, SecurityDescriptor, specific
 from agent.host.windows.api.binding import dll, judged, succeeding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _POINTER = ctypes.c_void_p
 

@@ -11,21 +11,16 @@ import secrets
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.host.port import Control, EventLevel
+from agent.host.port import Control, EventLevel, Principal
 from agent.host.protection import PRIVATE_DIRECTORY
+from agent.host.sddl import SecurityDescriptor
 from agent.host.windows import open_windows
 from contract.world import Sharing, runs_under_wine
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.host.port import Principal
-    from agent.host.sddl import SecurityDescriptor
 
 REPOSITORY = Path(__file__).parents[2]
 

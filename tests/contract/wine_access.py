@@ -10,9 +10,9 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
+from collections.abc import Sequence
 from contextlib import ExitStack
 from ctypes import wintypes
-from typing import TYPE_CHECKING
 
 from agent.host.port import Principal
 from agent.host.principals import SIDS
@@ -20,9 +20,6 @@ from agent.host.sddl import FILE_ALL, FILE_EXECUTE, FILE_READ, FILE_WRITE, Secur
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import account_of_this_process, binary_descriptor
 from contract.windows_access_checks import binary_sid, judgeable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ENABLED = 0x7
 _ALL_ACCESS = 0xF01FF

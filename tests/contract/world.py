@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import enum
+import pathlib
 import sys
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import PureWindowsPath
+from typing import Protocol
 
 import pytest
 
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Control, EventLevel, Host, Principal
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.port import Control, EventLevel, Host, Principal
+from agent.host.sddl import SecurityDescriptor
 
 wine_cannot = pytest.mark.wine_cannot
 """`@wine_cannot("why")`: Wine cannot show this case; there it is reported as not shown.

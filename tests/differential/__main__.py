@@ -5,17 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from differential.ignition import comparing as ignition
 from differential.ignition.oracle import IgnitionOracle
 from differential.kubeadm import comparing as kubeadm
 from differential.kubeadm.oracle import KubeadmOracle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from differential.tally import Tally
+from differential.tally import Tally
 
 
 def _ignition(seed: int, documents: int) -> Tally:

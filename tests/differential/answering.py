@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-    from typing import Self
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
 
 
 class Oracle:

@@ -6,14 +6,12 @@ import base64
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab import cache, toolchains
 from lab.repository import LOCKS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LOCK = LOCKS / "cloudbase-init.txt"
 _PROGRAM = Path(__file__).with_name("cloudbase_init_answers.py")

@@ -10,14 +10,12 @@ import json
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab import cache, toolchains
 from lab.repository import LOCKS, STANDINS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "cloudconfig"
 _SUFFIXES = {"cloud-config": "yaml", "ignition": "ign"}

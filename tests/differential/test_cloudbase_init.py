@@ -8,20 +8,18 @@ import json
 import random
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.sources import cloudconfig
+from agent.sources.cloudconfig import UserData
 from agent.sources.cloudconfig.faults import Findings
 from agent.sources.cloudconfig.parts import parts
 from agent.sources.cloudconfig.template import TemplateFault, instance_data, rendered
 from agent.spec import Protection, Shell
 from differential.cloudbase_init import Failed, ask, encoded
 from lab.repository import ROOT
-
-if TYPE_CHECKING:
-    from agent.sources.cloudconfig import UserData
 
 _LETTERS = "aZ09 \"'`\\/%&|<>^()!@#$:;,.{}[]~*?=+-_\té☃"
 

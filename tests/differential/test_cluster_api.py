@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,9 +13,6 @@ from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, WrittenFile
 from differential.cluster_api import orders, render, rendered_file
 from lab.repository import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LETTERS = "aZ09 \"'`\\/%&|<>^()!@#$:;,.{}[]~*?=+-_\té☃\N{GRINNING FACE}"
 _HARD = (

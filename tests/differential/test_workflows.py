@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lab import actionlint, repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORKFLOWS = sorted((repository.ROOT / ".github" / "workflows").glob("*.yml"))
 

@@ -16,13 +16,10 @@ a command behind it that shows the code. Above any other block `<!-- file: NAME 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ROOT / "docs"

@@ -5,10 +5,7 @@ A new statement there takes a comment with an id (`<!-- claim: ID -->`), and a l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 _CLI, _ENGINE, _SERVICE = "tests/sandbox/cli", "tests/sandbox/engine", "tests/sandbox/service"
 _KEYS = f"{_SERVICE}/test_private_keys.py"

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from documentation import blocks, output
-from documentation.blocks import SHELL, Command, Written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from documentation.blocks import Place
-    from lab.node import Node
-    from lab.running import Result
+from documentation.blocks import SHELL, Command, Place, Written
+from lab.node import Node
+from lab.running import Result
 
 _LIMIT_SECONDS = 240
 """As a node's programs have."""

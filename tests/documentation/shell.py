@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 
 from documentation.blocks import ROOT, Command, Written
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 _END = "--- the end of command"
 _LEFT_OUT = frozenset((".venv", "build", "dist"))

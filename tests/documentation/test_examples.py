@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from documentation import blocks, output, shell
 from documentation.blocks import SHELL, Command, Place
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN = {page: blocks.steps(blocks.of_page(page), Place.HERE) for page in blocks.pages_for(Place.HERE)}
 

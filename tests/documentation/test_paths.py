@@ -5,22 +5,17 @@ from __future__ import annotations
 import hashlib
 import runpy
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host import protection
 from documentation.blocks import ROOT
 from sandbox.cli.conftest import bare, machine
-from sandbox.cli.given import program
-from sandbox.cli.test_join import cluster, join, windows
+from sandbox.cli.given import Machine, program
+from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.cli.test_user_data import carry_out, given
 from service import installation, succession
 from service.hand_over_folder import hand_over_folder
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
-    from sandbox.cli.test_join import Cluster
 
 __all__ = ["bare", "cluster", "given", "machine", "windows"]
 

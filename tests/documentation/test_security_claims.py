@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
 from documentation.blocks import ROOT
 from documentation.claims import CLAIMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 MARK = re.compile(r"<!-- (claim|context): (.+?) -->")

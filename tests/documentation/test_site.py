@@ -5,14 +5,11 @@ from __future__ import annotations
 import io
 import logging
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from documentation.blocks import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 mkdocs_config = pytest.importorskip("mkdocs.config", reason="mkdocs is for the systems that build the site")
 

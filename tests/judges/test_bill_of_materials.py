@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from exebuild import materials
 from judges.bills import faults
 from unit.exe.test_materials import FILES, PARTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BILL = materials.bill(PARTS, "0" * 40, FILES)
 

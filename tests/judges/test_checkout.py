@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import filecmp
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lab import repository, steps
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def checked_out(folder: Path, ends_of_lines: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -18,9 +18,6 @@ from cryptography.hazmat.primitives.serialization import (
 
 from lab import repository, steps
 from lab.fixtures import cannot_run, demand_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PACKAGING = repository.ROOT / "packaging"
 SHA256 = "0" * 64

@@ -7,10 +7,11 @@ import os
 import re
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from agent.kube.answers import Object
 from agent.sources.node_configuration import DATA_KEY
 from agent.sources.signatures import SUFFIX
 from documentation import blocks
@@ -22,11 +23,6 @@ from service.standing import Standing
 from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agent.kube.answers import Object
 
 PAGE = "packaging/manifests/README.md"
 SHOWN = ("kubectl config view", "openssl x509", "minisign -Sm")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,9 +10,6 @@ import yaml
 from lab import repository, steps
 from lab.fixtures import demand_program
 from unit.test_monitoring import DASHBOARD, MONITORING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TESTS = repository.ROOT / "tests" / "data" / "monitoring" / "alerts.test.yaml"
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lab import buildkit, cache, kubernetes, machine, means, workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 COULD_NOT_RUN = 2
 

@@ -12,26 +12,22 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent.release import RELEASE
 from lab import cache, kubernetes, machine, namespace, repository, toolchains, windows_python, wine
 from lab import prefix as prefixes
 from lab.cluster import many
+from lab.cluster.kubelet_node import KubeletNode
 from lab.figures import MEGABYTE, judged, megabytes, show
 from lab.means import Missing
 from lab.namespace import ADDRESS
+from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.web import Page, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.node import Node
 
 BENCH = repository.ROOT / "tests" / "bench"
 SHIPPED = repository.ROOT / "dist" / "wmcb.exe"

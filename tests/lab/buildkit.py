@@ -9,17 +9,14 @@ from __future__ import annotations
 import http.client
 import os
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import cache, toolchains
 from lab.cluster.program import Program
 from lab.repository import LOCKS
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MODULE = Path(__file__).with_name("buildkit-module")
 REGISTRY = "localhost:5000"

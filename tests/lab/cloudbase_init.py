@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import json
 import ntpath
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from lab import cache, toolchains, windows_python
+from lab.node import Node
 from lab.repository import LOCKS
-from lab.web import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from lab.node import Node
-    from lab.running import Result
-    from lab.web import Web
+from lab.running import Result
+from lab.web import Page, Web
 
 PLACE = "/cloudbase-init"
 """Where it is mounted in the root."""

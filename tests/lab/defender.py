@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lab.node import Node
 from lab.standin import Standin
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 _EXCLUSIONS = r"HKLM\SOFTWARE\Microsoft\Windows Defender\Exclusions"
 ABSENT = 0x8004100E

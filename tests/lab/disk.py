@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from lab import wine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MEMORY = "/lab"
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lab.node import Node
 from lab.standin import Standin
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 UNINSTALL_PENDING, STAGED, INSTALLED, INSTALL_PENDING = 1, 2, 4, 5
 """Of DismPackageFeatureState."""

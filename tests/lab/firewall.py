@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from lab.node import Node
 from lab.standin import Standin
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lab.node import Node
 
 _RULES = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
 STOPPED = 0x800706D9

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,10 +15,6 @@ from lab.certificates import Authority
 from lab.namespace import ADDRESS, WEB_NAME
 from lab.node import Node
 from lab.web import Proxy, Web, proxying, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

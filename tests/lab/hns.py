@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab import programs, wine
+from lab.node import Node
 from lab.services import State
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lab.node import Node
 
 SERVICE = "hns"
 _LIBRARIES = ("computenetwork.dll", "vmcompute.dll")

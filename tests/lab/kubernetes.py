@@ -15,15 +15,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import cache, cni, crds, means, toolchains
 from lab.repository import LOCKS, STANDINS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RELEASE = "1.36.3"
 MODULE = Path(__file__).with_name("kubernetes-module")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import cloudbase_init, namespace, prefix, windows_python
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # Set inside: the prepared prefix, outside the root.
 PREFIX_VARIABLE = "WMCB_LAB_PREFIX"

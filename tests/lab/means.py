@@ -6,14 +6,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import cache, steps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # The program that is looked for, and the Debian package that brings it.
 DEBIAN_PACKAGES = {

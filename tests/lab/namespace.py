@@ -12,15 +12,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import means, programs, repository, root
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ADDRESS = "10.77.0.1"
 HOST_NAME = "win1"

@@ -12,10 +12,11 @@ import signal
 import stat
 import subprocess
 import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from lab import (
     machine,
@@ -30,16 +31,12 @@ from lab import (
     wine,
 )
 from lab.namespace import HOST_NAME
+from lab.processes import Process
+from lab.registry import Key
+from lab.running import Circumstances, Result, Running
+from lab.services import Service
 from lab.snapshot import Snapshot, files_below
 from lab.waiting import PATIENCE_SECONDS, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from lab.processes import Process
-    from lab.registry import Key
-    from lab.running import Circumstances, Result, Running
-    from lab.services import Service
 
 _numbers = count(1)
 _BROKEN_PIPE = 109

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lab import programs, wine
+from lab.node import Node
 from lab.standin import Standin
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 PLACE = r"C:\windows\system32\WindowsPowerShell\v1.0\powershell.exe"
 

@@ -13,13 +13,10 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lab import cache, namespace, programs, root, trace, wine
 from lab.means import Missing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PREPARING = "/prefix"
 # How old a prefix made just now looks, so that what Wine rewrites with the day of its start differs at once

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lab import cache, iphlpapi, root, toolchains
 from lab.repository import LOCKS, STANDINS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Where they are in the root, and how Windows programs see that.
 PLACE = "/lab/programs"

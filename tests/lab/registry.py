@@ -7,11 +7,8 @@ tells the past while the node is up.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TYPES = {
     0: "REG_NONE",

@@ -7,14 +7,10 @@ Later versions leave alone what they have not put there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lab import windows_python
+from lab.node import Node
 from lab.running import LASTING_SECONDS
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 KEY = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
 """What lies below it is called by certificates' thumbprints."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from lab import programs, repository, routes_seen, windows_python, wine
 from lab.iphlpapi import LIBRARY, WINES_OWN
-from lab.running import LASTING_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lab.node import Node
-    from lab.running import Running
+from lab.node import Node
+from lab.running import LASTING_SECONDS, Running
 
 KEY, ROWS = rf"HKLM\{routes_seen.KEY}", routes_seen.ROWS
 FORWARDING = r"HKLM\SOFTWARE\Lab\Forwarding"

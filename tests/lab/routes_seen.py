@@ -5,11 +5,9 @@ from __future__ import annotations
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 KEY, ROWS = r"SOFTWARE\Lab\Routes", "Rows"
 _ROW, _DESTINATION_AT, _LENGTH_AT, _GATEWAY_AT, _METRIC_AT = 104, 16, 40, 48, 84

@@ -7,15 +7,13 @@ import pty
 import re
 import subprocess
 import threading
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from pathlib import Path
+from typing import TypedDict
 
 from lab import trace, wine
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
 
 STREAMS = ("stdin", "stdout", "stderr")
 LASTING_SECONDS = 86_400.0

@@ -9,16 +9,13 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lab.registry import Value
+from lab.registry import Value
 
 # What Wine and Windows change by themselves, by a pattern for its whole name in any letters, and why.
 _SYSTEM = r"HKEY_LOCAL_MACHINE\\System\\(Current|)ControlSet(001|)"

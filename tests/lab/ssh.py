@@ -10,20 +10,16 @@ import ntpath
 import os
 import posixpath
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import asyncssh
 from asyncssh.packet import UInt32
 
 from lab.namespace import ADDRESS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lab.node import Node
+from lab.node import Node
 
 HOME = r"C:\users\root"
 _RESTARTS = ('"shutdown.exe" "/r"', "shutdown /r /f /t 0 ")

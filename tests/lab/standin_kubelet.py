@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from lab import programs, wine
-
-if TYPE_CHECKING:
-    from lab.node import Node
+from lab.node import Node
 
 ADDRESS = "127.0.0.1:10248"
 _MARK = b"\n-- behaviour: "

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import cache, steps
 from lab.means import Missing
 from lab.repository import LOCKS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 WINDOWS = "x86_64-windows-gnu"
 # The glibc of Debian 12, the oldest that a program of ours has to run on.

@@ -8,11 +8,8 @@ descriptor stands as it reached the kernel's side.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # The functions whose calls are written down; all of them would be millions of lines.
 FUNCTIONS = (

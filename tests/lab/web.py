@@ -10,18 +10,16 @@ import socket
 import ssl
 import threading
 import urllib.parse
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from email.message import Message
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from lab.namespace import ADDRESS, WEB_NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from email.message import Message
-    from pathlib import Path
 
 _BLOCK = 1024
 

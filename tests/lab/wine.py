@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import steps
 from lab.namespace import DRIVE_Z, ROOT_VARIABLE
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping, Sequence
 
 # The programs themselves: Debian's scripts around them cost a shell at each start.
 LOADER = "/usr/lib/wine/wine64"

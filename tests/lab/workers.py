@@ -10,12 +10,9 @@ import os
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from lab import machine
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # One more than there are processors, since they wait. Each may hold a control plane, in half a gigabyte.
 WORKERS = min((os.cpu_count() or 1) + 1, 4)

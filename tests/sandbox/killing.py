@@ -5,18 +5,16 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
 
 from sandbox.engine.world import Power
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable
-    from types import TracebackType
 
 assert sys.platform != "win32", "tests/windows kills the exe itself"
 

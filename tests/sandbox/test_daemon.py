@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pathlib
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,10 +15,6 @@ from agent.cli.main import run
 from agent.host.port import FileKind, Host, ServiceState
 from agent.host.sandbox import open_sandbox
 from agent.release import RELEASE
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there the exe itself is installed")
 

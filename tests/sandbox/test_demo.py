@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agent.host.sandbox import open_sandbox
 from sandbox import demo
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the sandbox is for the other systems")

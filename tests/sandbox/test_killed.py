@@ -5,7 +5,6 @@ from __future__ import annotations
 import pathlib
 import sys
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,15 +13,12 @@ if sys.platform == "win32":
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
 from sandbox.engine import nodes
 from sandbox.engine.test_parts import PART, tools
-from sandbox.engine.world import picture, powered
+from sandbox.engine.world import Power, picture, powered
 from sandbox.killing import KILLED, Runs
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from sandbox.engine.world import Power
 
 STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    _Steps = Mapping[int, Mapping[int, int]]
-    # By state the characters that lead to each other one.
+_Steps = Mapping[int, Mapping[int, int]]
+# By state the characters that lead to each other one.
 
 _ALPHABET = [*map(chr, range(128)), "\x85", "\xa0", "é", "µ", "٣", "\u2028"]
 """Of those beyond ASCII a blank, a letter and a digit."""

@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Linux has looked for what readers do not bear already; Windows is there for what only it does otherwise.
 _EXAMPLES = int(os.environ.get("WMCB_EXAMPLES", "15" if sys.platform == "win32" else "75"))

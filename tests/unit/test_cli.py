@@ -7,22 +7,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from agent.cli import dispatch, main, streams
+from agent.cli.arguments import Request
 from agent.cli.commands import COMMANDS
 from agent.cli.failure import Failure, Refused
 from agent.cli.version import FROM_SOURCE
 from agent.release import RELEASE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.cli.arguments import Request
-
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import pathlib
 
 from agent.cli.run_log import SOURCE, EventId
 from agent.host.sandbox import open_sandbox
 from service.telling import Event, Telling
-
-if TYPE_CHECKING:
-    import pathlib
 
 KNOWN = {
     1: "STARTED",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,9 +24,6 @@ from agent.spec import Specification
 from agent.spec.path_entry import PathEntry
 from service import installation, program_folder, versions
 from service.program_folder import INTERNAL
-
-if TYPE_CHECKING:
-    import pathlib
 
 UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
 # Called kubeadm.exe, say: what is installed is wmcb.exe all the same.

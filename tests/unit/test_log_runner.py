@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PureWindowsPath
+
+import pytest
 
 from agent import log_runner
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_python_from_source_carries_none() -> None:

@@ -8,7 +8,9 @@ import importlib
 import pathlib
 import pkgutil
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
@@ -20,10 +22,6 @@ from agent.sources.cloudconfig import cluster_api
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.forms import Text
 from unit.ambiguity import ambiguity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
 
 ROOT = pathlib.Path(__file__).parents[2]
 GOES_ON = "all"

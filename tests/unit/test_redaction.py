@@ -6,9 +6,10 @@ import base64
 import itertools
 import json
 import re._parser as parser  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -32,9 +33,6 @@ from agent.secret_fields import registers_secrets
 from agent.secret_names import is_secret_name
 from agent.secret_patterns import REDACTED
 from agent.spec.service import Service
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 PASSWORD = 'Geheim"/17 wört\\'  # noqa: S105 - planted
 KEY = "\n".join(

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from agent.host.port import Control
+from agent.host.port import Control, Host
 from agent.host.sandbox import open_sandbox
 from service.agenda import Agenda
 from service.program import STOP_SECONDS, resident
 from service.signals import Signal, Signals, Source
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable, Sequence
-
-    from agent.host.port import Host
 
 
 class Scm:

@@ -10,30 +10,26 @@ import json
 import ssl
 import textwrap
 import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from lab import repository, roots, routes
+from lab.certificates import Authority
 from lab.defender import Defender
 from lab.features import INSTALLED, STAGED, Features
 from lab.features import KEY as KEY_OF_FEATURES
 from lab.firewall import Firewall
 from lab.hns import Hns
+from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from lab.web import Page
+from lab.web import Page, Proxy, Web
 from unit.artifacts.archives_made import tar_gz, zipped
 from windows.exe import download
 from windows.test_fetching import trust
 from windows.test_settings import ROOTS, believed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.web import Proxy, Web
 
 GIVEN, DOCUMENT = r"C:\given\kubelet.exe", r"C:\given\node.yaml"
 _LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +10,8 @@ from agent.release import RELEASE
 from exebuild import image, payload, shipping
 from lab import repository
 from lab.exe import LAUNCHER
+from lab.node import Node
 from windows import frozen
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.node import Node
 
 DIST = repository.ROOT / "dist"
 SHIPPED = DIST / "wmcb.exe"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from typing import TYPE_CHECKING, Unpack
+from pathlib import Path
+from typing import Unpack
 
 from agent import log_runner
 from agent.host import commandline
 from lab import repository, windows_python
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.node import Node
-    from lab.running import Circumstances, Result, Running
+from lab.node import Node
+from lab.running import Circumstances, Result, Running
 
 BUILT = repository.ROOT / "build" / log_runner.NAME
 RUNNER = rf"C:\k\{log_runner.NAME}"

@@ -6,8 +6,9 @@ import gzip
 import hashlib
 import shutil
 import tarfile
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pefile  # type: ignore[import-untyped]
 import pytest
@@ -17,26 +18,19 @@ from cryptography.x509.oid import NameOID
 
 from agent.artifacts.room import RESERVE
 from lab import windows_python
+from lab.certificates import Authority
 from lab.disk import room
 from lab.namespace import ADDRESS, WEB_NAME
-from lab.snapshot import files_below
+from lab.node import Node
+from lab.snapshot import Entry, files_below
 from lab.waiting import until
-from lab.web import Page, serving
+from lab.web import Page, Web, serving
 from unit.artifacts.archives_made import special, tar_gz, zipped
 from windows.exe import DOWNLOADED, INSTALLED, SERVICE, lay_out
 from windows.test_bad_input import small_disk
 from windows.test_bootstrap import DOCUMENT as IGNITION
 from windows.test_bootstrap import GIVEN, Machine
 from windows.test_fetching import trust
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.snapshot import Entry
-    from lab.web import Web
 
 DOCUMENT = r"C:\given files\node.yaml"
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\nartifacts:\n"

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from lab.node import Node
+from lab.running import Result
 from lab.services import State
 from lab.snapshot import files_below
 from lab.waiting import until
-from lab.web import Page
+from lab.web import Page, Web
 from lab.windows_python import PROGRAM as PYTHON
 from sandbox.cli import test_bad_input as sandboxed
 from unit.fetch.authority import issue
 from windows.test_bootstrap import DOCUMENT, GIVEN, Machine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lab.node import Node
-    from lab.running import Result
-    from lab.web import Web
-
 
 OTHER = issue("other", authority=True)
 

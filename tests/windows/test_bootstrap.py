@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from collections.abc import Callable
+from typing import Any, NamedTuple, Unpack
 
 import pytest
 
 from lab import repository, windows_python
+from lab.node import Node
+from lab.running import Result
 from lab.services import State
-from lab.standin_kubelet import StandinKubelet
+from lab.standin_kubelet import Behaviour, StandinKubelet
 from lab.waiting import until
 from windows.exe import DOWNLOADED, download
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lab.node import Node
-    from lab.running import Result
-    from lab.standin_kubelet import Behaviour
 
 DATA = repository.ROOT / "tests" / "data" / "ignition"
 DOCUMENT = r"C:\given files\worker.ign"

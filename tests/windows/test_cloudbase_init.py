@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.sources import cloudconfig
 from agent.sources.cloudconfig import WrittenFile
 from lab import cloudbase_init
+from lab.node import Node
 from lab.repository import ROOT
+from lab.web import Web
 from windows.exe import SHIPPED
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.web import Web
 
 _FILES = ROOT / "packaging" / "cloudbase-init"
 _RENDERED = ROOT / "tests" / "data" / "cloudconfig"

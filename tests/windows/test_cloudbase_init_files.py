@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from lab.node import Node
 from lab.repository import ROOT
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 _JOIN = ROOT / "packaging" / "cloudbase-init" / "local-scripts" / "join.cmd"
 _USER_DATA = r"C:\ProgramData\cloudbase-init\user-data"

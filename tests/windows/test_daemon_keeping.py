@@ -8,21 +8,17 @@ import re
 import signal
 import time
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from lab.node import Node
 from lab.services import State
 from lab.waiting import until
 from windows.exe import DOWNLOADED, SERVICE
 from windows.test_bootstrap import Machine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lab.node import Node
 
 MEGABYTE = 1_000_000
 METRICS_PORT = 9182

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.release import RELEASE
 from documentation import blocks, on_windows
 from documentation.blocks import Place
+from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from windows.exe import SHIPPED
 from windows.test_bootstrap import DATA, FORMER, RUNTIME
 from windows.test_installer import fit_for_installers, made
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lab.node import Node
-
 
 NO_PIPE = "--ignore-preflight-errors containerd-pipe"
 """The stand-in for containerd serves none."""

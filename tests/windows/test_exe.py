@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pefile  # type: ignore[import-untyped]
 import pytest
@@ -17,6 +17,7 @@ from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.repository import ROOT
 from lab.standin_kubelet import StandinKubelet
+from lab.web import Web
 from unit.exe.cyclonedx import broken_rules, components
 from windows import frozen
 from windows.exe import (
@@ -32,11 +33,6 @@ from windows.exe import (
     lay_out,
     unpacked,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.web import Web
 
 MEGABYTE = 1_000_000
 WORKER = ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign"

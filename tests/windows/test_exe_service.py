@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from typing import TYPE_CHECKING
 
+from lab.node import Node
 from lab.repository import ROOT
 from lab.services import Control, State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from lab.web import Page
+from lab.web import Page, Web
 from windows.exe import (
     DOWNLOADED,
     HOME,
@@ -24,10 +24,6 @@ from windows.exe import (
     of_release,
     unpacked,
 )
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.web import Web
 
 MEGABYTE = 1_000_000
 GIVEN, POINTER = r"C:\given\kubelet.exe", r"C:\given\pointer.ign"

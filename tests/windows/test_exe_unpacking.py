@@ -5,24 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Unpack
+from pathlib import Path
+from typing import Unpack
 
 import pytest
 
+from lab.node import Node
+from lab.processes import Process
+from lab.running import Circumstances, Running
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
+from lab.trace import Descriptor
 from lab.waiting import until
-from lab.web import Page
+from lab.web import Page, Web
 from windows.exe import DOWNLOADED, INSTALLED, PLACE, PROGRAM, SHIPPED, download, lay_out, unpacked
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.node import Node
-    from lab.processes import Process
-    from lab.running import Circumstances, Running
-    from lab.trace import Descriptor
-    from lab.web import Web
 
 SYSTEM, ADMINISTRATORS = "S-1-5-18", "S-1-5-32-544"
 FILE_ALL = 0x1F01FF

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lab import repository, roots
+from lab.certificates import Authority
+from lab.node import Node
+from lab.running import Result
 from lab.standin_kubelet import StandinKubelet
-from lab.web import Page
+from lab.web import Page, Proxy, Web
 from windows.exe import DOWNLOADED, download
-
-if TYPE_CHECKING:
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.running import Result
-    from lab.web import Proxy, Web
 
 WORKER = (repository.ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign").read_bytes()
 KUBELET = r"C:\given\kubelet.exe"

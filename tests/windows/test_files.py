@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agent.host import protection
 from lab import trace
+from lab.node import Node
+from lab.running import Result
 from lab.sddl import read_by_samba
 from unit.fetch.authority import issue
 from unit.kube.test_client import key_of
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.running import Result
 
 SYSTEM = "S-1-5-18"
 ADMINISTRATORS = "S-1-5-32-544"

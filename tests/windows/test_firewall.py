@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lab.firewall import STOPPED, Firewall
+from lab.node import Node
 from lab.waiting import until
 from windows.exe import SERVICE
 from windows.test_bootstrap import Machine
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 DOCUMENT = r"C:\given files\node.yaml"
 TEXT = r"""apiVersion: wmcb.internal/v1beta1

@@ -5,28 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lab import repository, ssh, steps
+from lab.certificates import Authority
 from lab.features import INSTALLED as IS_ON
 from lab.features import Features
 from lab.fixtures import demand_program
 from lab.namespace import ADDRESS
+from lab.node import Node
 from lab.powershell import PowerShell
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
-from lab.web import Page
+from lab.web import Page, Web
 from windows.bare_machine import KUBELET
 from windows.exe import SHIPPED
 from windows.test_fetching import trust
 from windows.test_prepare import HUB, publish_profile
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.web import Web
 
 PACKAGING = repository.ROOT / "packaging"
 IMAGE = PACKAGING / "image"

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,19 +14,15 @@ import yaml
 from agent.release import RELEASE
 from exebuild import resources
 from lab import means
+from lab.certificates import Authority
+from lab.node import Node
 from lab.services import State
+from lab.snapshot import Snapshot
 from lab.waiting import until
 from releasing import archive, collecting, installer, signing, versions, winget
 from windows.exe import DIST, DOWNLOADED, HOME, INTERNAL, SERVICE, folder_files
 from windows.test_fetching import trust
 from windows.test_signing import PUBLISHER, judged, publishing, with_another_byte
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.snapshot import Snapshot
 
 __all__ = ["publishing"]
 

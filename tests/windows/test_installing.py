@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from agent.release import RELEASE
 from lab import repository
+from lab.node import Node
+from lab.running import Result
 from lab.services import State
 from windows.exe import HOME, INSTALLED, SERVICE, SHIPPED, installed, of_release
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.running import Result
 
 FOLDER = repository.ROOT / "packaging" / "manifests" / "installing"
 MOUNTED = r"C:\hpc"

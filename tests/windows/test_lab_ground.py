@@ -9,16 +9,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lab import machine, namespace, windows_python, wine
 from lab.fixtures import demand_the_lab
 from lab.means import Missing
-
-if TYPE_CHECKING:
-    from lab.node import Node
+from lab.node import Node
 
 pytestmark = pytest.mark.usefixtures("the_lab")
 

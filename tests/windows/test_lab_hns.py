@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lab.hns import SERVICE, Hns
+from lab.node import Node
 from lab.services import State
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 OVERLAY = {
     "Name": "flannel.4096",

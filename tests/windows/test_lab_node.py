@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lab.node import Node
 from lab.registry import Value
-from lab.running import TimedOut
+from lab.running import Circumstances, TimedOut
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.running import Circumstances
 
 # Not shell32's IsUserAnAdmin, which under Wine takes a group that is there for denying only for membership.
 IS_ADMINISTRATOR = (

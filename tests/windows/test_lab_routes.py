@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lab import routes
-
-if TYPE_CHECKING:
-    from lab.node import Node
+from lab.node import Node
 
 KEY = r"HKLM\System\CurrentControlSet\Services\Tcpip\Parameters\PersistentRoutes"
 ADD = """

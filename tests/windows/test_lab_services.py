@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lab.node import Node
 from lab.services import Control, State
-from lab.standin_kubelet import StandinKubelet
+from lab.standin_kubelet import Behaviour, StandinKubelet
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.standin_kubelet import Behaviour
 
 EXE = r"C:\k\kubelet.exe"
 GO = r"C:\k\go"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lab import certificates
-from lab.web import Page, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.web import Proxy, Web
+from lab.certificates import Authority
+from lab.node import Node
+from lab.web import Page, Proxy, Web, serving
 
 FETCH = r"""
 import json, ssl, sys, urllib.error, urllib.request as r

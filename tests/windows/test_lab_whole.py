@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 PYTHON = r"Z:\python\python.exe"
 

@@ -6,10 +6,10 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pefile  # type: ignore[import-untyped]
 import pytest
@@ -18,17 +18,13 @@ from agent import log_runner
 from agent.host import commandline, protection
 from lab.fixtures import demand_the_lab
 from lab.node import Node
+from lab.processes import Process
 from lab.sddl import read_by_samba
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import INTERNAL, PROGRAM
 from windows.kubelet_log import BUILT, KUBELET, OWN_LINE, PYTHON, RUNNER, Log
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.processes import Process
 
 MEGABYTE = 1_000_000
 DISK_FULL = 112

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -16,9 +16,6 @@ from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from windows.kubelet_log import BUILT, KUBELET, PYTHON, RUNNER, Log
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 FILE = r"C:\var\lib\kubelet\kubeadm-flags.env"
 FROM = f"--arguments-from={FILE}"

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lab import programs, routes, wine
 from lab.hns import Hns
-from lab.processes import Ends
+from lab.node import Node
+from lab.processes import Ends, Process
 from lab.running import LASTING_SECONDS
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
 from windows.exe import SERVICE
 from windows.test_bootstrap import Machine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.node import Node
-    from lab.processes import Process
 
 DOCUMENT = r"C:\given files\node.yaml"
 PROXY = r"C:\proxy\kube-proxy.exe"

@@ -9,18 +9,20 @@ import hashlib
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from lab import repository
+from lab.certificates import Authority
 from lab.features import INSTALL_PENDING, KEY, STAGED, UNINSTALL_PENDING, Features
 from lab.features import INSTALLED as IS_ON
 from lab.namespace import HOST_NAME
+from lab.node import Node
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-from lab.web import Page
+from lab.web import Page, Proxy, Web
 from unit.artifacts.archives_made import tar_gz
 from windows.bare_machine import (
     DOCUMENT,
@@ -37,13 +39,6 @@ from windows.bare_machine import (
 from windows.exe import DOWNLOADED, INSTALLED, PLACE, SERVICE, download
 from windows.test_fetching import trust
 from windows.test_networks import endpoints_adapter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.certificates import Authority
-    from lab.node import Node
-    from lab.web import Proxy, Web
 
 MADE = r"C:\ProgramData\wmcb\made"
 SOON_SECONDS = 60.0

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lab.node import Node
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 KILLED = 7
 RUNNING = f"""

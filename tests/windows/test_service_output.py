@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lab import windows_python
+from lab.node import Node
 from lab.services import State
 from lab.waiting import until
 from windows.test_bootstrap import Machine
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 DOCUMENT = r"C:\given files\node.yaml"
 LOG = r"C:\var\log\talker.log"

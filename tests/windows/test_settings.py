@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lab import roots
+from lab.node import Node
 from lab.registry import Value
 from lab.waiting import until
 from windows.exe import SERVICE
 from windows.test_bootstrap import Machine
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 DOCUMENT = r"C:\given files\node.yaml"
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

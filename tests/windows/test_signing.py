@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lab import means
 from lab.certificates import Authority
+from lab.node import Node
 from lab.services import State
 from releasing import signing
 from windows.exe import DIST, DOWNLOADED, INSTALLED, INTERNAL, PROGRAM, SERVICE, folder_files, shipped
 from windows.test_fetching import trust
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lab.node import Node
 
 PUBLISHER = "Somebody who publishes"
 ALTERED = 0x80096010

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from lab.fixtures import node
+from lab.node import Node
 from windows.exe import DOWNLOADED, download
 from windows.test_bootstrap import Machine, machine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lab.node import Node
 
 __all__ = ["machine", "node"]
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from lab.node import Node
 from windows.exe import SHIPPED
-
-if TYPE_CHECKING:
-    from lab.node import Node
 
 _EXE = r"C:\k\wmcb.exe"
 _USER_DATA = r"C:\user-data"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lab.defender import ABSENT, Defender
 from lab.features import INSTALL_PENDING, INSTALLED, STAGED, Features
+from lab.node import Node
+from lab.standin import Standin
 from lab.waiting import until
 from windows.exe import SERVICE
 from windows.test_bootstrap import Machine
-
-if TYPE_CHECKING:
-    from lab.node import Node
-    from lab.standin import Standin
 
 DOCUMENT = r"C:\given files\node.yaml"
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

@@ -6,12 +6,9 @@ how several processes share it, `descriptors` and `held` for what stands for Win
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
+from agent.host.port import Host
 
 
 def is_sandbox_folder(directory: pathlib.Path) -> bool:

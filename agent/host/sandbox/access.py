@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.host.errors import AccessDenied
 from agent.host.port import Principal
 from agent.host.principals import SIDS
-from agent.host.sddl import DELETE, FILE_DELETE_CHILD
-
-if TYPE_CHECKING:
-    from agent.host.sandbox.descriptors import Descriptors
-    from agent.host.sandbox.facts import SandboxFacts
-    from agent.host.sandbox.places import Place
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.sandbox.descriptors import Descriptors
+from agent.host.sandbox.facts import SandboxFacts
+from agent.host.sandbox.places import Place
+from agent.host.sddl import DELETE, FILE_DELETE_CHILD, SecurityDescriptor
 
 READ_DATA = 0x0001
 ADD_FILE = 0x0002

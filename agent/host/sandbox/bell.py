@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import errno
 import os
+import pathlib
 import select
 import sys
 import time
+from collections.abc import Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Collection
 
 _POLL_SECONDS = 0.05
 

@@ -6,15 +6,11 @@ In defender.json may stand beside them `refuses`, the error code that each quest
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agent.host import winerror
 from agent.host.errors import NotFound, host_error
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.sandbox.state import Document, State
+from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "defender.json"
 

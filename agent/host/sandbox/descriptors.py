@@ -10,14 +10,17 @@ record holds for whatever has its name.
 from __future__ import annotations
 
 import os
+import pathlib
 import shutil
 import stat
 import sys
 import threading
+from collections.abc import Collection
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from agent.host.sandbox.places import Place
+from agent.host.sandbox.state import State
 from agent.host.sddl import (
     ADMINISTRATORS,
     CREATOR_GROUP,
@@ -33,13 +36,6 @@ from agent.host.sddl import (
     allow,
     specific,
 )
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Collection
-
-    from agent.host.sandbox.places import Place
-    from agent.host.sandbox.state import State
 
 ROOT = SecurityDescriptor.parse(
     "O:S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"

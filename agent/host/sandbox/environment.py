@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agent.host.port import RegistryKind, RegistryValue
+from agent.host.sandbox.registry import SandboxRegistry
 from agent.host.variables import KEY, REFERENCE, check_name, kind_of, resolved
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.sandbox.registry import SandboxRegistry
 
 _AT_INSTALLATION = {
     "ComSpec": r"%SystemRoot%\system32\cmd.exe",

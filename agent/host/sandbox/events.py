@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.host.event_sources import kept_text, source_key, source_values
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import EventLevel
-    from agent.host.sandbox.registry import SandboxRegistry
-    from agent.host.sandbox.state import State
+from agent.host.port import EventLevel
+from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.state import State
 
 LOG = "events.jsonl"
 

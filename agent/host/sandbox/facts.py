@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection, Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import winerror
 from agent.host.errors import NotFound
@@ -13,12 +14,8 @@ from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVer
 from agent.host.sandbox.networks import DOCUMENT as NETWORKS
 from agent.host.sandbox.networks import attached
 from agent.host.sandbox.places import name_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from agent.host.sandbox.programs import Programs
-    from agent.host.sandbox.state import Document, State
+from agent.host.sandbox.programs import Programs
+from agent.host.sandbox.state import Document, State
 
 _DOCUMENT = "facts.json"
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import host_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _CODES = {
     errno.ENOENT: 2,

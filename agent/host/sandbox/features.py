@@ -6,14 +6,12 @@ code that a change of it `refuses` with; for all that it does not have a plausib
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import FeatureState
-
-if TYPE_CHECKING:
-    from agent.host.sandbox.state import Document, State
+from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "features.json"
 _PARENT_IS_OFF = 0xC004_000D

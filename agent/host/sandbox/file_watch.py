@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from pathlib import PureWindowsPath
+from typing import Self
 
 from agent.host import winerror
 from agent.host.errors import NotFound
 from agent.host.port import FileChange, KeyChange, RoutingChange
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.sandbox.places import Place
-    from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.places import Place
+from agent.host.sandbox.registry import SandboxRegistry
 
 _POLL_SECONDS = 0.05
 

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
 from agent.host.names import check_path
-from agent.host.port import Entry, Examined, FileKind, FileState
-from agent.host.replacing import PATIENCE_SECONDS, added, patiently, put_by_moving, put_in_place
+from agent.host.port import (
+    PATIENCE_SECONDS,
+    Clock,
+    Entry,
+    Examined,
+    FileChange,
+    FileKind,
+    FileState,
+    KeyChange,
+    Reading,
+    RoutingChange,
+    Watch,
+)
+from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sandbox import held
-from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_DATA
+from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_DATA, SandboxAccess
+from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sandbox.failure import telling
+from agent.host.sandbox.places import Drive, Place
+from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.host.sddl import READ_CONTROL, WRITE_DAC
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
-    from agent.host.sandbox.access import SandboxAccess
-    from agent.host.sandbox.descriptors import Descriptors
-    from agent.host.sandbox.places import Drive, Place
-    from agent.host.sandbox.registry import SandboxRegistry
-    from agent.host.sandbox.routes import SandboxRoutes
-    from agent.host.sandbox.volume import SandboxVolume
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.sandbox.volume import SandboxVolume
+from agent.host.sddl import READ_CONTROL, WRITE_DAC, SecurityDescriptor
 
 _ASK = "ask for the protection of"
 _BLOCK = 1 << 20

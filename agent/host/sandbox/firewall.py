@@ -6,17 +6,14 @@ each question is answered with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import FirewallRuleDefinition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.sandbox.state import Document, State
+from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "firewall.json"
 _LISTS = ("local_ports", "remote_ports", "local_addresses", "remote_addresses", "profiles")

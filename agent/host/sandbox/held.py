@@ -10,16 +10,12 @@ import errno
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from agent.host.errors import InUse
 from agent.host.sandbox.failure import telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.sandbox.places import Place
+from agent.host.sandbox.places import Place
 
 SHARING_VIOLATION = 32
 _PROBE_SECONDS = 0.002

@@ -6,15 +6,10 @@ out at once. A plan for a real server has to show that step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
-from agent.host.port import ServiceDefinition, StartType
+from agent.host.port import Host, ServiceDefinition, StartType
 from agent.host.sandbox.machine import Machine
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 _W32TIME = ServiceDefinition(
     "W32Time",

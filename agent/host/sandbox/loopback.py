@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.host import winerror
 from agent.host.errors import NoAnswer
 from agent.host.loopback import HttpLoopback
 from agent.host.port import ServiceState
+from agent.host.sandbox.facts import SandboxFacts
+from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import state_of
-
-if TYPE_CHECKING:
-    from agent.host.sandbox.facts import SandboxFacts
-    from agent.host.sandbox.service_document import ServiceDocument
 
 _OK = 200
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 import time
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host.errors import HostError
 from agent.host.port import (
@@ -45,9 +45,6 @@ from agent.host.sandbox.signatures import SandboxSignatures
 from agent.host.sandbox.state import State
 from agent.host.sandbox.volume import SandboxVolume
 from agent.host.sddl import SecurityDescriptor
-
-if TYPE_CHECKING:
-    import pathlib
 
 _TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 _PROGRAMS = f"O:{_TRUSTED_INSTALLER}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agent.host import hcn_documents, winerror
 from agent.host.errors import host_error
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
-    from agent.host.sandbox.state import Document, State
+from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
+from agent.host.sandbox.state import Document, State
 
 DOCUMENT = "networks.json"
 _NETWORKS, _ENDPOINTS, _LOAD_BALANCERS = "networks", "endpoints", "load_balancers"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import stat
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import AccessDenied, NotFound, ReparsePoint, host_error
 from agent.host.names import check_path
 from agent.host.sandbox.state import FOLDER_NAME
-
-if TYPE_CHECKING:
-    import pathlib
 
 ACCESS_DENIED = 5
 FILE_NOT_FOUND = 2

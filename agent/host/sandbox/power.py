@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import HostError, WrongKind, host_error
 from agent.host.pending_moves import PREFIX, pending_moves
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Files, RegistryKind, RegistryValue
 from agent.host.reboot_reasons import NAMES, PENDING_MOVES, SESSION_MANAGER, next_host_name, reboot_reasons
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Files
-    from agent.host.sandbox.facts import SandboxFacts
-    from agent.host.sandbox.registry import SandboxRegistry
-    from agent.host.sandbox.state import State
+from agent.host.sandbox.facts import SandboxFacts
+from agent.host.sandbox.registry import SandboxRegistry
+from agent.host.sandbox.state import State
 
 POWER = "power.json"
 

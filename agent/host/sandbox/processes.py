@@ -9,26 +9,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import PureWindowsPath
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from agent.host import commandline, winerror
 from agent.host.errors import AccessDenied, BadName, NotFound, TimedOut, WrongKind
 from agent.host.port import Completed, ProcessInfo
 from agent.host.sandbox import held
 from agent.host.sandbox.failure import telling
-from agent.host.sandbox.places import name_key
+from agent.host.sandbox.places import Drive, Place, name_key
 from agent.host.sandbox.programs import can_run
+from agent.host.sandbox.service_document import ServiceDocument
+from agent.host.sandbox.state import State
 from agent.redaction import redacted_words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from agent.host.sandbox.places import Drive, Place
-    from agent.host.sandbox.service_document import ServiceDocument
-    from agent.host.sandbox.state import State
 
 _WINDOWS = "Windows"
 

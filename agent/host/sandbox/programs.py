@@ -11,15 +11,11 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.host.sandbox.failure import telling
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from agent.host.sandbox.state import Document, State
+from agent.host.sandbox.state import Document, State
 
 SERVICES = "services.json"
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.host.port import DefaultProxy
-
-if TYPE_CHECKING:
-    from agent.host.sandbox.state import State
+from agent.host.sandbox.state import State
 
 _DOCUMENT = "proxy.json"
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agent.host import winerror
 from agent.host.errors import BadName, NotEmpty, NotFound
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.places import name_key
+from agent.host.sandbox.state import Document, State
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.sandbox.state import Document, State
 
 _DOCUMENT = "registry.json"
 

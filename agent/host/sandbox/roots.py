@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
 
 from agent.certificates import load_der
 from agent.hashing import thumbprint
 from agent.host import winerror
 from agent.host.errors import NotFound, host_error
-from agent.host.port import ROOT_CERTIFICATES, RegistryKind, RegistryValue
-
-if TYPE_CHECKING:
-    from agent.host.port import Registry
+from agent.host.port import ROOT_CERTIFICATES, Registry, RegistryKind, RegistryValue
 
 _BLOB = "Blob"
 _ELEMENT = struct.Struct("<III")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import winerror
 from agent.host.errors import host_error
 from agent.host.networks import Route
 from agent.host.persistent_routes import forget, is_same, persist, persistent_routes, together
+from agent.host.port import Facts, Registry
 from agent.host.sandbox.networks import DOCUMENT as NETWORKS
 from agent.host.sandbox.networks import attached
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Facts, Registry
-    from agent.host.sandbox.state import State
+from agent.host.sandbox.state import State
 
 _DOCUMENT = "routes.json"
 _ACTIVE, _FORWARDING = "active", "forwarding"

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import NotFound, host_error
 from agent.host.port import ServiceState
+from agent.host.sandbox.bell import Bell
 from agent.host.sandbox.places import name_key
-from agent.host.sandbox.programs import SERVICES
+from agent.host.sandbox.programs import SERVICES, Programs
 from agent.host.sandbox.service_records import PROCESS_ABORTED, run, state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.sandbox.bell import Bell
-    from agent.host.sandbox.programs import Programs
-    from agent.host.sandbox.state import Document, State
+from agent.host.sandbox.state import Document, State
 
 SERVICE_DOES_NOT_EXIST = 1060
 

@@ -5,22 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import NotAService
-from agent.host.port import ENDING, Control, ServiceState
+from agent.host.port import ENDING, Control, ServiceProgram, ServiceState
+from agent.host.sandbox.bell import Bell
 from agent.host.sandbox.places import name_key
+from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import run
 from agent.host.sandbox.services import SERVICE_VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agent.host.port import ServiceProgram
-    from agent.host.sandbox.bell import Bell
-    from agent.host.sandbox.service_document import ServiceDocument
 
 _FAILED = 1
 _START_HINT_SECONDS = 30.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import commandline
 from agent.host.port import (
@@ -14,9 +14,7 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-
-if TYPE_CHECKING:
-    from agent.host.sandbox.state import Document
+from agent.host.sandbox.state import Document
 
 PROCESS_ABORTED = 1067
 NEVER_STARTED = 1077

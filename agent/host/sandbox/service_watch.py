@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from agent.host.errors import NotFound
-from agent.host.port import ServiceEvent, ServiceState
+from agent.host.port import Clock, ServiceEvent, ServiceState, ServiceStatus
 from agent.host.sandbox.places import name_key
-from agent.host.sandbox.service_document import SERVICE_DOES_NOT_EXIST, existing
+from agent.host.sandbox.service_document import SERVICE_DOES_NOT_EXIST, ServiceDocument, existing
 from agent.host.sandbox.service_records import status_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from agent.host.port import Clock, ServiceStatus
-    from agent.host.sandbox.service_document import ServiceDocument
-    from agent.host.sandbox.state import Document
+from agent.host.sandbox.state import Document
 
 
 class WatchedService:

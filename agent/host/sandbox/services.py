@@ -10,18 +10,30 @@ import os
 import pathlib
 import signal
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, image_path
 from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, ServiceFailed, host_error
-from agent.host.port import Control, InstalledService, ServiceState, StartType
-from agent.host.sandbox.places import name_key
-from agent.host.sandbox.programs import can_run, is_ours
-from agent.host.sandbox.service_document import existing, unmarked
+from agent.host.port import (
+    Clock,
+    Control,
+    InstalledService,
+    ServiceDefinition,
+    ServiceEvent,
+    ServiceProgram,
+    ServiceState,
+    ServiceStatus,
+    StartType,
+    Watch,
+)
+from agent.host.sandbox.environment import SandboxEnvironment
+from agent.host.sandbox.places import Drive, name_key
+from agent.host.sandbox.programs import Programs, can_run, is_ours
+from agent.host.sandbox.service_document import ServiceDocument, existing, unmarked
 from agent.host.sandbox.service_records import (
     definition_of,
     fresh,
@@ -30,24 +42,8 @@ from agent.host.sandbox.service_records import (
     state_of,
     status_of,
 )
+from agent.host.sandbox.state import Document
 from agent.host.waiting import FIRST_WORD_SECONDS, wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from agent.host.port import (
-        Clock,
-        ServiceDefinition,
-        ServiceEvent,
-        ServiceProgram,
-        ServiceStatus,
-        Watch,
-    )
-    from agent.host.sandbox.environment import SandboxEnvironment
-    from agent.host.sandbox.places import Drive
-    from agent.host.sandbox.programs import Programs
-    from agent.host.sandbox.service_document import ServiceDocument
-    from agent.host.sandbox.state import Document
 
 DELETE_SECONDS = 10.0
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound
+from agent.host.port import Files
 from agent.host.sandbox.places import FILE_NOT_FOUND
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Files
 
 
 class SandboxSignatures:

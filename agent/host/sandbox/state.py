@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host.sandbox.bell import Bell, ring
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Iterator
 
 FOLDER_NAME = ".sandbox"
 _RETRY_SECONDS = 0.005

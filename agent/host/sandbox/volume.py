@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import (
@@ -15,18 +16,11 @@ from agent.host.errors import (
     WrongKind,
 )
 from agent.host.sandbox import held
-from agent.host.sandbox.access import ADD_FILE
+from agent.host.sandbox.access import ADD_FILE, SandboxAccess
+from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sandbox.failure import telling
-from agent.host.sandbox.places import ACCESS_DENIED, FILE_NOT_FOUND, REPARSE_POINT_ENCOUNTERED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import PureWindowsPath
-
-    from agent.host.sandbox.access import SandboxAccess
-    from agent.host.sandbox.descriptors import Descriptors
-    from agent.host.sandbox.places import Drive, Place
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.sandbox.places import ACCESS_DENIED, FILE_NOT_FOUND, REPARSE_POINT_ENCOUNTERED, Drive, Place
+from agent.host.sddl import SecurityDescriptor
 
 
 class SandboxVolume:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agent.host.port import Host
-
+from agent.host.port import Host
 
 if sys.platform == "win32":
 

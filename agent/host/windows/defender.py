@@ -6,17 +6,14 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
 from agent.host.exclusions import is_refusal
 from agent.host.windows.api.com import ask, management
 from agent.host.windows.failure import code_of, failed, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
 _CLASS = "MSFT_MpPreference"

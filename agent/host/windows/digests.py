@@ -8,16 +8,12 @@ from agent.hashing import new_sha256
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterable
+from pathlib import PureWindowsPath
 from threading import Lock
-from typing import TYPE_CHECKING
 
+from agent.host.port import Clock, FileState
 from agent.host.windows.api import files as api
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Clock, FileState
 
 _LARGE = 1 << 20
 _BLOCK = 1 << 18

@@ -7,15 +7,10 @@ import sys
 assert sys.platform == "win32"
 
 import winreg
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Registry, RegistryKind, RegistryValue
 from agent.host.variables import KEY, check_name, kind_of, resolved
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.port import Registry
 
 
 class WindowsEnvironment:

@@ -6,17 +6,14 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING
+
+from pathlib import PureWindowsPath
 
 import win32evtlog
 
 from agent.host.event_sources import kept_text, source_key, source_values
+from agent.host.port import EventLevel, Registry
 from agent.host.windows.failure import telling
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import EventLevel, Registry
 
 
 class WindowsEventLog:

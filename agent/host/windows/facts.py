@@ -6,20 +6,15 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import NotFound, Unsupported
 from agent.host.names import check_pipe
-from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, WindowsVersion
+from agent.host.port import DiskSpace, ListeningPort, NetworkAddress, Registry, WindowsVersion
 from agent.host.windows.api import machine
 from agent.host.windows.failure import Win32Error, failed, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Registry
 
 _CURRENT_VERSION = "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
 _FOLDERS = "SOFTWARE\\Microsoft\\Windows\\CurrentVersion"

@@ -7,14 +7,11 @@ those that are bound by ctypes alike.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import host_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 if sys.platform == "win32":
     import pywintypes

@@ -6,18 +6,13 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import HostError, Unsupported
-from agent.host.port import FeatureState
+from agent.host.port import Clock, FeatureState
 from agent.host.windows.failure import Win32Error, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Clock
 
 _ADVICE = {
     winerror.ERROR_ELEVATION_REQUIRED: "run this as an administrator",

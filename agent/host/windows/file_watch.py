@@ -6,24 +6,19 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING
 
-from agent.host.port import FileChange, FileKind, KeyChange, RoutingChange
+from collections.abc import Iterator, Sequence
+from pathlib import PureWindowsPath
+
+from agent.host.port import Clock, FileChange, FileKind, KeyChange, RoutingChange
 from agent.host.windows.api import files as api
 from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
 from agent.host.windows.api.processes import wait_for_any
+from agent.host.windows.api.routing_changes import RoutingChanges
 from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Error, telling
+from agent.host.windows.key_watch import KeyWatch
 from agent.host.windows.walking import expect, folder_of, kernel_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Clock
-    from agent.host.windows.api.routing_changes import RoutingChanges
-    from agent.host.windows.key_watch import KeyWatch
-
 
 _LITTLE_ROOM = 0x1000
 """For each of many folders, in a process that stays."""

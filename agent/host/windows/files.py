@@ -7,28 +7,36 @@ import sys
 assert sys.platform == "win32"
 
 import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from agent.host import winerror
 from agent.host.errors import InUse, NotFound, ProgramRunning
 from agent.host.names import check_path
-from agent.host.port import Entry, Examined, FileKind, FileState
+from agent.host.port import (
+    PATIENCE_SECONDS,
+    Clock,
+    Entry,
+    Examined,
+    FileChange,
+    FileKind,
+    FileState,
+    KeyChange,
+    Reading,
+    RoutingChange,
+    Watch,
+)
 from agent.host.reparse_points import symbolic_target
-from agent.host.replacing import PATIENCE_SECONDS, added, patiently, put_by_moving, put_in_place
+from agent.host.replacing import added, patiently, put_by_moving, put_in_place
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
 from agent.host.windows.digests import Digests
 from agent.host.windows.failure import Win32Error, failed, telling
 from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from agent.host.port import Clock, FileChange, KeyChange, Reading, RoutingChange, Watch
 
 Result = TypeVar("Result")
 

@@ -6,8 +6,9 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pywintypes
 
@@ -16,9 +17,6 @@ from agent.host.errors import NotFound, ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
 from agent.host.windows.api.com import ask, create, error_code, put
 from agent.host.windows.failure import telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _POLICY = "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}"  # NetFwPolicy2
 _RULE = "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}"  # NetFwRule

@@ -7,20 +7,14 @@ import sys
 assert sys.platform == "win32"
 
 import winreg
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from agent.host.port import ServiceStatus
 from agent.host.protection import SERVICE_KEY
 from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, descriptor
-from agent.host.windows.api.service_control import CONNECT, CREATE_SERVICE, ENUMERATE, Manager
-from agent.host.windows.scm import ServiceKey
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.port import ServiceStatus
-    from agent.host.windows.api.service_control import ServiceHandle
-    from agent.host.windows.scm import Registration
+from agent.host.windows.api.service_control import CONNECT, CREATE_SERVICE, ENUMERATE, Manager, ServiceHandle
+from agent.host.windows.scm import Registration, ServiceKey
 
 _WRITE_DAC = 0x4_0000
 _WRITE_OWNER = 0x8_0000

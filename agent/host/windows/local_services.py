@@ -6,19 +6,16 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING
+
+from collections.abc import Iterable
 
 from agent.host import winerror
+from agent.host.port import Clock, ServiceProgram
 from agent.host.windows.api.processes import Process
 from agent.host.windows.failure import Win32Error
 from agent.host.windows.local_scm import LocalServiceControlManager
+from agent.host.windows.service_watch import ServiceWatch, WatchedService
 from agent.host.windows.services import WindowsServices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agent.host.port import Clock, ServiceProgram
-    from agent.host.windows.service_watch import ServiceWatch, WatchedService
 
 
 def local_services(clock: Clock) -> WindowsServices:

@@ -7,19 +7,16 @@ import sys
 assert sys.platform == "win32"
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from agent.host import winerror
 from agent.host.errors import HostError
+from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
 from agent.host.windows.failure import Win32Error, telling
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 _PLURALS = {
     "Network": "container networks",

@@ -6,15 +6,12 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING
 
+from collections.abc import Sequence
+
+from agent.host.port import Registry
 from agent.host.reboot_reasons import reboot_reasons
 from agent.host.windows.failure import telling
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Registry
 
 
 class WindowsPower:

@@ -7,6 +7,7 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from agent.amounts import in_seconds
 from agent.host import winerror
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, TimedOut
-from agent.host.port import ProcessInfo
+from agent.host.port import Completed, Facts, ProcessInfo
 from agent.host.protection import PRIVATE_FILE
 from agent.host.windows.api import files
 from agent.host.windows.api.clock import started_at
@@ -23,11 +24,8 @@ from agent.host.windows.failure import Win32Error, telling
 from agent.host.windows.walking import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import psutil
 
-    from agent.host.port import Completed, Facts
 
 _HELD = {winerror.ERROR_SHARING_VIOLATION, winerror.ERROR_DELETE_PENDING}
 """The other while its holder is letting go."""

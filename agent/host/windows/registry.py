@@ -7,17 +7,15 @@ import sys
 assert sys.platform == "win32"
 
 import winreg
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.windows.failure import failed, telling
 from agent.quoting import in_quotes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _HIVES = ("SYSTEM", "SOFTWARE")
 """Each is a file: services, variables and routes are in the one, what programs keep in the other."""

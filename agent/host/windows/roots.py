@@ -6,6 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,8 @@ from agent.host import winerror
 from agent.host.windows.failure import Win32Error, failed, telling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from _win32typing import PyCERT_CONTEXT, PyCERTSTORE
+
 
 _NAME = "ROOT"
 # CERT_STORE_PROV_SYSTEM; CERT_SYSTEM_STORE_LOCAL_MACHINE, CERT_STORE_OPEN_EXISTING_FLAG;

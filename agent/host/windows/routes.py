@@ -6,19 +6,15 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.errors import NotFound, Unsupported
+from agent.host.networks import Route
+from agent.host.port import Registry
+from agent.host.windows.api.routes import Row
 from agent.host.windows.failure import telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.host.networks import Route
-    from agent.host.port import Registry
-    from agent.host.windows.api.routes import Row
 
 
 class WindowsRoutes:

@@ -9,9 +9,9 @@ assert sys.platform == "win32"
 import msvcrt
 import os
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
 from agent.host import commandline, winerror
@@ -20,13 +20,9 @@ from agent.host.port import Completed, FileKind
 from agent.host.windows.api import files
 from agent.host.windows.api.creation import NO_CONSOLE, UNSEEN_CONSOLE, created
 from agent.host.windows.api.jobs import Job
+from agent.host.windows.api.processes import Process
 from agent.host.windows.failure import telling
 from agent.host.windows.walking import expect, folder_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.host.windows.api.processes import Process
 
 _BLOCK = 1 << 16
 

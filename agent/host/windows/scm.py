@@ -6,13 +6,11 @@ Every method raises Win32Error. The numbers are those of winsvc.h.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.port import ServiceStatus
+from agent.host.port import ServiceStatus
 
 QUERY_CONFIG = 0x0001
 CHANGE_CONFIG = 0x0002

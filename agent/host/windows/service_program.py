@@ -12,21 +12,16 @@ assert sys.platform == "win32"
 import os
 import queue
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import servicemanager
 import win32service
 
 from agent.host import winerror
 from agent.host.errors import HostError
-from agent.host.port import ENDING, Control, ServiceState
+from agent.host.port import ENDING, Control, ServiceProgram, ServiceState
 from agent.host.windows.failure import telling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agent.host.port import ServiceProgram
 
 START_HINT_SECONDS = 30.0
 """How long the SCM shall think nothing of it when a service says no word while it starts."""

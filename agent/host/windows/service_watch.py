@@ -12,21 +12,17 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 from agent.host import winerror
 from agent.host.errors import MarkedForDeletion, NotFound
-from agent.host.port import ServiceEvent, ServiceState
+from agent.host.port import Clock, ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows.api.processes import Process, wait_for_any
 from agent.host.windows.api.service_control import CONNECT, Manager
 from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Error, telling
 from agent.host.windows.scm import QUERY_STATUS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from agent.host.port import Clock, ServiceStatus
 
 _MOST_PROCESSES = 63
 """Windows waits for no more than 64 handles; of further processes the SCM's word must do."""

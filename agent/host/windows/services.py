@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, differing_fields, image_path
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
 from agent.host.port import (
+    Clock,
     Control,
     InstalledService,
     Recovery,
     RecoveryAction,
     ServiceDefinition,
+    ServiceEvent,
+    ServiceProgram,
     ServiceState,
+    ServiceStatus,
     SidType,
     StartType,
+    Watch,
 )
-from agent.host.waiting import stopped_without_a_word, wait_for
+from agent.host.waiting import ServiceView, stopped_without_a_word, wait_for
 from agent.host.windows.failure import Win32Error, failed, telling
 from agent.host.windows.scm import (
     CHANGE_CONFIG,
@@ -28,19 +34,14 @@ from agent.host.windows.scm import (
     QUERY_STATUS,
     START,
     STOP,
+    OpenService,
     RecoverySetting,
     Registration,
+    ServiceControlManager,
     ServiceKey,
     Setting,
+    SettingValue,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from agent.host.port import Clock, ServiceEvent, ServiceProgram, ServiceStatus, Watch
-    from agent.host.waiting import ServiceView
-    from agent.host.windows.scm import OpenService, ServiceControlManager, SettingValue
 
 DELETE_SECONDS = 10.0
 """How long others may keep a handle to a deleted service: an open services.msc does so until it is closed."""

@@ -6,20 +6,16 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING
+
+from pathlib import PureWindowsPath
 
 from agent.hashing import new_sha256
-from agent.host.port import FileKind, SigningCertificate
+from agent.host.port import Clock, FileKind, SigningCertificate
 from agent.host.replacing import patiently
 from agent.host.windows.api import files
+from agent.host.windows.api.trust import Signing
 from agent.host.windows.failure import telling
 from agent.host.windows.walking import expect, opened
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Clock
-    from agent.host.windows.api.trust import Signing
 
 _SHARE = files.SHARE_READ | files.SHARE_DELETE
 """Nobody writes to what is judged."""

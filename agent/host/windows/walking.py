@@ -11,10 +11,10 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.host import winerror
 from agent.host.names import check_path
@@ -22,9 +22,6 @@ from agent.host.port import FileKind
 from agent.host.windows.api import files as api
 from agent.host.windows.api.machine import windows_directory
 from agent.host.windows.failure import Win32Error, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @contextmanager

@@ -6,8 +6,8 @@ The join is the program's own work: what stands before it and after it are comma
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.command_lists import Line
@@ -16,9 +16,6 @@ from agent.sources.cloudconfig.model import Join, WrittenFile
 from agent.sources.cloudconfig.written_files import windows_path
 from agent.sources.windows_paths import NotOnWindows
 from agent.spec import Inline, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 JOIN_CONFIGURATION = "/run/kubeadm/kubeadm-join-config.yaml"
 RETRY_SCRIPT = "/usr/local/bin/kubeadm-bootstrap-script"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig import scripts
 from agent.sources.cloudconfig.document import Node, kind_of
+from agent.sources.cloudconfig.faults import Findings, Origin
+from agent.sources.cloudconfig.model import Command
 from agent.spec import Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.sources.cloudconfig.faults import Findings, Origin
-    from agent.sources.cloudconfig.model import Command
 
 
 @registers_secrets

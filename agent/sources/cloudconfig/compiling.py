@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import PureWindowsPath
 
 from agent import spec
-from agent.sources.cloudconfig.model import Command, WrittenFile
+from agent.sources.cloudconfig.model import Command, Step, WrittenFile
 from agent.sources.kubelet.folders import with_parents
-from agent.spec import Directory, File, Inline, Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import PureWindowsPath
-
-    from agent.sources.cloudconfig.model import Step
-    from agent.spec import Content, Key, Want
+from agent.spec import Content, Directory, File, Inline, Key, Shell, Want
 
 _UTF_8 = b"\xef\xbb\xbf"
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.sources.report import Entry, Place, Report, Severity, bounded
 from agent.spec import Effect, Note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _MOST_NOTES = 500
 

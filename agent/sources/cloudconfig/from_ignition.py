@@ -7,14 +7,15 @@ user's commands, which on a Windows machine are for cmd.exe as those of a cloud-
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.sources import ignition
 from agent.sources.cloudconfig import cluster_api, command_lists
 from agent.sources.cloudconfig.command_lists import Line
 from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.loading import Outcome
-from agent.sources.cloudconfig.model import Command, UserData, WrittenFile
+from agent.sources.cloudconfig.model import Command, Join, Step, UserData, WrittenFile
 from agent.sources.cloudconfig.settings import is_server, time_from
 from agent.sources.cloudconfig.written_files import DEFAULT_MODE, protection, windows_path
 from agent.sources.ignition.findings import Findings as Located
@@ -22,12 +23,6 @@ from agent.sources.windows_paths import NotOnWindows
 from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
 from agent.spec import Inline, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.sources import ignition
-    from agent.sources.cloudconfig.model import Join, Step
 
 CONFIGURATION = "/etc/kubeadm.yml"
 SCRIPT = "/etc/kubeadm.sh"

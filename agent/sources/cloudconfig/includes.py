@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import PureWindowsPath
 from urllib.parse import unquote
 
 from agent.sources import ignition
 from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.parts import Part
 from agent.sources.cloudconfig.unpacking import LARGEST
 from agent.sources.cloudconfig.written_files import windows_path
 from agent.sources.ignition.contents import PLAIN, Unsound
 from agent.sources.ignition.obtaining import HEADERS
 from agent.sources.windows_paths import NotOnWindows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import PureWindowsPath
-
-    from agent.sources.cloudconfig.parts import Part
 
 _WORD = re.compile(r"#include(-once)?[ \t]*", re.IGNORECASE)
 _FILE = re.compile(r"file://(?:localhost)?/(?P<path>.*)", re.IGNORECASE)

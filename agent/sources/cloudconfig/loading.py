@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
+from agent.sources import ignition
 from agent.sources.cloudconfig import (
     cluster_api,
     command_lists,
@@ -19,15 +21,9 @@ from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.model import Command, Join, UserData, WrittenFile
 from agent.sources.cloudconfig.parts import Kind, Part, parts, template_of
 from agent.sources.cloudconfig.settings import Settings, settings
+from agent.sources.cloudconfig.written_files import Entry
 from agent.sources.report import Report, quoted
 from agent.spec import Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.sources import ignition
-    from agent.sources.cloudconfig.written_files import Entry
 
 _MOST_INCLUDED = 20
 

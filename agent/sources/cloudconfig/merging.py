@@ -8,14 +8,11 @@ merge_type or a header Merge-Type, is merged as cloud-init does.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.cloudconfig.document import Node
 from agent.sources.cloudconfig.faults import Origin, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HOW = re.compile(r"([A-Za-z_]\w*)\(([^()]*)\)")
 _KEYS = ("merge_how", "merge_type")

@@ -7,14 +7,11 @@ quadratic time for the parameters of one header. Counting takes a fixed number o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from email import message_from_bytes
-from typing import TYPE_CHECKING
 
 from agent.sources.cloudconfig.unpacking import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MOST_PARTS = 100
 MOST_NESTED = 10

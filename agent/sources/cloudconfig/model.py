@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.secret_fields import registers_secrets
-from agent.spec import Protection, Shell
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from agent.spec import Content, Note
+from agent.spec import Content, Note, Protection, Shell
 
 
 @registers_secrets

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
-from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.faults import Findings, Origin, Refused
 from agent.sources.cloudconfig.mime_bounds import check_bounds
 from agent.sources.cloudconfig.unpacking import Unreadable, base64_decoded, text_of, unpacked
 from agent.sources.report import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from email.message import Message
-
-    from agent.sources.cloudconfig.faults import Findings
 
 
 class Kind(enum.Enum):

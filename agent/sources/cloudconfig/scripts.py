@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.cloudconfig.model import Command
+from agent.sources.cloudconfig.parts import Part
 from agent.spec import Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.sources.cloudconfig.parts import Part
 
 _POWERSHELL = re.compile(r"#(ps1|ps1_sysnative|ps1_x86)\s")
 _CMD = re.compile(r"rem\s+cmd\s", re.IGNORECASE)

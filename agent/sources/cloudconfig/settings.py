@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.cloudconfig import command_lists, scripts, written_files
+from agent.sources.cloudconfig.command_lists import Line
 from agent.sources.cloudconfig.document import Node, key_name, kind_of, value_name
-from agent.sources.cloudconfig.faults import Refused
+from agent.sources.cloudconfig.faults import Findings, Refused
+from agent.sources.cloudconfig.model import Command
+from agent.sources.cloudconfig.written_files import Entry
 from agent.spec import Shell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.sources.cloudconfig.command_lists import Line
-    from agent.sources.cloudconfig.faults import Findings
-    from agent.sources.cloudconfig.model import Command
-    from agent.sources.cloudconfig.written_files import Entry
 
 _TAKEN = frozenset({
     "write_files", "bootcmd", "runcmd", "ntp", "hostname", "set_hostname", "fqdn", "preserve_hostname",

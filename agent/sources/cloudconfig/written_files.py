@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.document import Node, kind_of
@@ -14,9 +14,6 @@ from agent.sources.cloudconfig.unpacking import LARGEST, Unreadable, from_base64
 from agent.sources.report import quoted, quoted_key
 from agent.sources.windows_paths import NotOnWindows, check_names, on_windows
 from agent.spec import Inline, Key, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 _BASE64 = "base64"
 _GZIP = "gzip"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agent.sources.ignition import rules
 from agent.sources.ignition.contents import Hash, Packing
@@ -24,10 +23,7 @@ from agent.sources.ignition.model import (
     Unit,
 )
 from agent.sources.ignition.schema import Origin, Record
-from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from agent.sources.report import Place
+from agent.sources.report import Place, quoted
 
 Refuse = Callable[[Origin, "Place", str], None]
 """Told what cannot be made, where (with the steps below it), and why."""

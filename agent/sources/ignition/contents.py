@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Bytes = bytes | memoryview
 

@@ -5,17 +5,13 @@ What can matter on a Windows node is here as it is; of the rest just enough to t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.secret_fields import registers_secrets
-from agent.sources.ignition.contents import PLAIN, Packing, in_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from agent.sources.ignition.contents import Bytes
-    from agent.sources.ignition.schema import Origin
+from agent.sources.ignition.contents import PLAIN, Bytes, Packing, in_blocks
+from agent.sources.ignition.schema import Origin
 
 RESPONSE_TIMEOUT = 10
 """Seconds, where a configuration names no limit."""

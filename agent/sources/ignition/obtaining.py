@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from agent.sources.ignition import compiling
 from agent.sources.ignition.contents import TooLarge, Unsound
-from agent.sources.ignition.model import FetchFailed, FetchRefused, Inline, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agent.sources.ignition.model import Contents, Fetch, Network, Remote
+from agent.sources.ignition.model import (
+    Contents,
+    Fetch,
+    FetchFailed,
+    FetchRefused,
+    Inline,
+    Network,
+    Remote,
+    Request,
+)
 
 ALLOW_MORE = "if that is right, --max-file-size allows more"
 

@@ -6,14 +6,11 @@ The text is known to be valid JSON. Values on the way are skipped, never built.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from json import decoder
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agent.sources.ignition.findings import Finding
-    from agent.sources.report import Place
+from agent.sources.ignition.findings import Finding
+from agent.sources.report import Place
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _BRACKET_OR_STRING = re.compile(r'["{}\[\]]')

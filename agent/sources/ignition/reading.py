@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.ignition import rules, spec2, spec3
+from agent.sources.ignition.document import Document, Json
+from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.merge import append, merge
-from agent.sources.ignition.schema import Reader, Record, folded
-from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.sources.ignition.document import Document, Json
-    from agent.sources.ignition.findings import Findings
-    from agent.sources.ignition.schema import Struct
-    from agent.sources.report import Place
+from agent.sources.ignition.schema import Reader, Record, Struct, folded
+from agent.sources.report import Place, quoted
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(?P<pre>[^+]*))?(?:\+(?P<build>.*))?", re.ASCII | re.DOTALL)
 _DIGITS = 18

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from agent.certificates import load_pem
 from agent.secret_fields import registers_secrets
@@ -17,9 +18,6 @@ from agent.sources.ignition.obtaining import ALLOW_MORE, HEADERS, Unobtainable, 
 from agent.sources.ignition.reading import Reading, read
 from agent.sources.ignition.schema import MergedCheck, Origin, Record, recheck
 from agent.sources.report import Place, Report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _AUTHORITIES_SIZE = 1 << 22
 LARGEST_FILE = 256 << 20

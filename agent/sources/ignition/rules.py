@@ -6,17 +6,12 @@ import itertools
 import operator
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from agent.sources import urls
 from agent.sources.ignition import dataurl, unitfile
-from agent.sources.ignition.schema import Source
+from agent.sources.ignition.schema import Check, Record, Rule, Source
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from agent.sources.ignition.schema import Check, Record, Rule
 
 _GUID = re.compile(r"(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?")
 _UNIT_TYPES = frozenset({

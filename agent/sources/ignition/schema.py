@@ -13,13 +13,11 @@ import enum
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
+from agent.sources.ignition.document import Json
+from agent.sources.ignition.findings import Findings
 from agent.sources.report import Place, quoted
-
-if TYPE_CHECKING:
-    from agent.sources.ignition.document import Json
-    from agent.sources.ignition.findings import Findings
 
 NEWEST = 99
 

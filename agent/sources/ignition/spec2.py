@@ -5,14 +5,9 @@ The rules are those of Ignition's own parser, also where its documentation says 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.sources.ignition import rules
-from agent.sources.ignition.schema import Field, Many, Scalar, Struct, Within
+from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Struct, Within
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from agent.sources.ignition.schema import Check, Record
 
 TEXT, FLAG, NUMBER = Scalar.TEXT, Scalar.FLAG, Scalar.NUMBER
 

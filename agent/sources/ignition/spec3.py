@@ -8,17 +8,12 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agent.sources import urls
 from agent.sources.ignition import rules, unitfile
-from agent.sources.ignition.schema import Field, Many, Scalar, Source, Struct, Within
+from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Source, Struct, Within
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.sources.ignition.schema import Check, Record
 
 TEXT, FLAG, NUMBER = Scalar.TEXT, Scalar.FLAG, Scalar.NUMBER
 

@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from agent.sources.kubeadm.model import Argument
 from agent.sources.kubelet import flags
 from agent.sources.systemd import environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 VARIABLE = "KUBELET_KUBEADM_ARGS"
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from agent.documents import Value
 from agent.sources.kubeadm.yaml_text import dumped
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.documents import Value
 
 _USER = "tls-bootstrap-token-user"
 

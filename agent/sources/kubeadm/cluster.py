@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from agent.sources.kubeadm.parts import Unusable, parts
+from agent.documents import Value
+from agent.sources.kubeadm.parts import Part, Unusable, parts
 from agent.sources.kubeadm.schema import GROUP, VERSIONS, mapping
 from agent.sources.report import Entry, Report, Severity, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.parts import Part
 
 CONFIG_MAP = "kubeadm-config"
 KEY = "ClusterConfiguration"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.secret_fields import registers_secrets
 from agent.sources import node_names
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
-from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
-from agent.sources.kubeadm.kubelet_configuration import nodes_own
+from agent.sources.kubeadm.cluster import Cluster
+from agent.sources.kubeadm.kubelet_arguments import KubeletArguments, kubelet_arguments
+from agent.sources.kubeadm.kubelet_configuration import NodesOwn, nodes_own
+from agent.sources.kubeadm.model import JoinConfiguration
 from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.patches import Patches
 from agent.sources.kubeadm.places import (
     BOOTSTRAP_KUBELET_CONF,
     CERTIFICATES,
@@ -25,27 +29,24 @@ from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
-from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
-from agent.sources.kubelet.paths import UnusablePath, path_on_windows
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, install_directory_fault
+from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
+from agent.sources.kubelet.paths import Reference, UnusablePath, path_on_windows
+from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement, install_directory_fault
 from agent.sources.node_titles import title_of_node
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault
-from agent.spec import Certificates, Credentials, Directory, Effect, File, Inline, Key, Note, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.cluster import Cluster
-    from agent.sources.kubeadm.kubelet_arguments import KubeletArguments
-    from agent.sources.kubeadm.kubelet_configuration import NodesOwn
-    from agent.sources.kubeadm.model import JoinConfiguration
-    from agent.sources.kubeadm.patches import Patches
-    from agent.sources.kubelet.node import Kubelet, Node
-    from agent.sources.kubelet.paths import Reference
-    from agent.sources.kubelet.placement import Placement
-    from agent.spec import Want
+from agent.spec import (
+    Certificates,
+    Credentials,
+    Directory,
+    Effect,
+    File,
+    Inline,
+    Key,
+    Note,
+    Specification,
+    Want,
+)
 
 _INSTANCE_GATE = "NodeLocalCRISocket"
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from agent.sources.kubeadm.parts import Unusable, parts
+from agent.documents import Value
+from agent.sources.kubeadm.parts import Part, Unusable, parts
 from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields, mapping
-from agent.sources.report import Entry, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.parts import Part
-    from agent.sources.report import Place
+from agent.sources.report import Entry, Place, Severity, bounded, quoted
 
 _TOO_OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")
 

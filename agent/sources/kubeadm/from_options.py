@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm import validation
@@ -17,12 +17,7 @@ from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.reading import Outcome, local_path
 from agent.sources.node_names import canonical
 from agent.sources.node_names import fault as name_fault
-from agent.sources.report import Entry, Report, Severity, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agent.sources.report import Place
+from agent.sources.report import Entry, Place, Report, Severity, quoted
 
 _OPTIONS: dict[Place, str] = {
     ("discovery",): "HOST:PORT",

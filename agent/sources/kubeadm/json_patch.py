@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
+from agent.documents import Value
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agent.documents import Value
 
 _INDEX = re.compile(r"[-+]?[0-9]{1,9}", re.ASCII)
 _END = "-"

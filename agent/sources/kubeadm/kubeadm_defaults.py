@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from agent.documents import Value
+from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.durations import in_full
 from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubelet import fields
 from agent.sources.kubelet.paths import UnusablePath, path_on_windows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.cluster import Cluster
 
 Names = tuple[str, ...]
 """Of a setting: that of the mapping that it is in comes first."""

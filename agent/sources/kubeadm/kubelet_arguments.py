@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.arguments_file import VARIABLE
+from agent.sources.kubeadm.model import Argument, NodeRegistration
 from agent.sources.kubelet import feature_gates, fields, flags, labels
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Kind, Treatment
+from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.node_names import canonical
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agent.sources.kubeadm.model import Argument, NodeRegistration
-    from agent.sources.kubelet.node import Kubelet, Node
 
 _JOIN = "the JoinConfiguration"
 _PLACE = ("nodeRegistration", "kubeletExtraArgs")

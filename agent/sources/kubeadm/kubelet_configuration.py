@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
+from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.kubeadm_defaults import (
     CLIENT_CA,
     PATHS,
@@ -22,22 +24,14 @@ from agent.sources.kubeadm.kubeadm_defaults import (
     without_empty_values,
 )
 from agent.sources.kubeadm.parts import Unusable, parts
-from agent.sources.kubeadm.patches import patched
+from agent.sources.kubeadm.patches import Patches, patched
 from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubelet import configuration
-from agent.sources.kubelet.configuration import API_VERSION, KIND
+from agent.sources.kubelet.configuration import API_VERSION, KIND, Configuration
 from agent.sources.kubelet.decisions import About, Decision, Outcome
+from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.paths import Reference
 from agent.sources.report import Entry, Report, Severity, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.cluster import Cluster
-    from agent.sources.kubeadm.patches import Patches
-    from agent.sources.kubelet.configuration import Configuration
-    from agent.sources.kubelet.node import Kubelet, Node
-    from agent.sources.kubelet.paths import Reference
 
 CONFIG_MAP = "kubelet-config"
 KEY = "kubelet"

@@ -7,13 +7,9 @@ NetBIOS name to 15 characters, but not the DNS host name: that one counts, witho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.redaction import register_name
+from agent.sources.kubeadm.model import NodeRegistration
 from agent.sources.node_names import canonical
-
-if TYPE_CHECKING:
-    from agent.sources.kubeadm.model import NodeRegistration
 
 
 def node_name(registration: NodeRegistration, host_name: str) -> str:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent import documents
+from agent.documents import Value
 from agent.sources.kubelet.documents import Document
-from agent.sources.report import Entry, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.report import Place
+from agent.sources.report import Entry, Place, Severity
 
 _SEPARATOR = "---"
 _TWICE = "this key is there twice; the last one counts"

@@ -7,18 +7,14 @@ worker has only kubeletconfiguration.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources.kubeadm import json_patch, strategic_patch
 from agent.sources.kubeadm.json_patch import DoesNotApply
 from agent.sources.kubeadm.parts import Unusable, values
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from agent.documents import Value
 
 TARGET = "kubeletconfiguration"
 _TARGETS = (

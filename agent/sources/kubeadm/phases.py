@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.kubeadm.model import PHASES
-from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from agent.sources.kubeadm.validation import Fault
-    from agent.sources.report import Place
+from agent.sources.kubeadm.validation import Fault
+from agent.sources.report import Place, quoted
 
 
 @dataclass(frozen=True, slots=True)

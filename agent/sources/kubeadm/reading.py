@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from agent.documents import Value
 from agent.sources.kubeadm import validation
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.durations import seconds
@@ -22,14 +23,9 @@ from agent.sources.kubeadm.model import (
 )
 from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.schema import VERSIONS, items, mapping, text, texts
+from agent.sources.kubeadm.validation import Fault
 from agent.sources.node_names import canonical
 from agent.sources.report import Report, Severity, bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.validation import Fault
 
 JOIN = Kind("JoinConfiguration", VERSIONS, "a join")
 _CONTROL_PLANE = (

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources import urls
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.phases import OF_RESET
 from agent.sources.kubeadm.schema import RESET_VERSIONS, text, texts
-from agent.sources.kubeadm.validation import ignored_checks_faults, is_absolute
+from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute
 from agent.sources.report import Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.validation import Fault
 
 RESET = Kind("ResetConfiguration", RESET_VERSIONS, "a reset")
 _CERTIFICATES = "/etc/kubernetes/pki"

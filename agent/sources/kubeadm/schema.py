@@ -5,18 +5,13 @@ from __future__ import annotations
 import datetime
 import enum
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources.kubeadm.durations import seconds
-from agent.sources.report import Severity, quoted_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.documents import Value
-    from agent.sources.kubelet.documents import Document
-    from agent.sources.report import Entry, Place
+from agent.sources.kubelet.documents import Document
+from agent.sources.report import Entry, Place, Severity, quoted_key
 
 GROUP = "kubeadm.k8s.io"
 

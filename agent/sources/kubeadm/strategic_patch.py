@@ -7,14 +7,11 @@ are directives: `$patch: replace` and `$patch: delete`, `$retainKeys`, and `$del
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources.kubeadm.json_patch import DoesNotApply, without_nulls
 from agent.sources.kubelet import fields
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from agent.documents import Value
 
 _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"

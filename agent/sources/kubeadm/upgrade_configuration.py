@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.model import Timeouts
 from agent.sources.kubeadm.phases import OF_UPGRADE
 from agent.sources.kubeadm.reading import timeouts
 from agent.sources.kubeadm.schema import UPGRADE_VERSIONS, mapping, text, texts
-from agent.sources.kubeadm.validation import ignored_checks_faults, is_absolute, pull_policy_fault
+from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute, pull_policy_fault
 from agent.sources.kubelet.placement import Placement
 from agent.sources.report import Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.kubeadm.validation import Fault
 
 UPGRADE = Kind("UpgradeConfiguration", UPGRADE_VERSIONS, "the upgrade of a node")
 _OF_A_CONTROL_PLANE = ("certificateRenewal", "etcdUpgrade", "imagePullPolicy", "imagePullSerial")

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
-from agent.sources.kubeadm.parts import Unusable, parts
-from agent.sources.kubeadm.reading import JOIN, read
-from agent.sources.kubeadm.reset_configuration import RESET, read_reset
+from agent.sources.kubeadm.parts import Part, Unusable, parts
+from agent.sources.kubeadm.reading import JOIN, Outcome, read
+from agent.sources.kubeadm.reset_configuration import RESET, ResetOutcome, read_reset
 from agent.sources.kubeadm.schema import GROUP
-from agent.sources.kubeadm.upgrade_configuration import UPGRADE, read_upgrade
+from agent.sources.kubeadm.upgrade_configuration import UPGRADE, UpgradeOutcome, read_upgrade
 from agent.sources.report import Entry, Report, Severity, quoted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Protocol
 
-    from agent.sources.kubeadm.parts import Part
-    from agent.sources.kubeadm.reading import Outcome
-    from agent.sources.kubeadm.reset_configuration import ResetOutcome
-    from agent.sources.kubeadm.upgrade_configuration import UpgradeOutcome
-
-    class Reader(Protocol):
-        def __call__(
-            self, name: str, contents: bytes, *, strictly: bool
-        ) -> Outcome | ResetOutcome | UpgradeOutcome: ...
+class Reader(Protocol):
+    def __call__(
+        self, name: str, contents: bytes, *, strictly: bool
+    ) -> Outcome | ResetOutcome | UpgradeOutcome: ...
 
 
 _READERS: Mapping[str, Reader] = {JOIN.name: read, RESET.name: read_reset, UPGRADE.name: read_upgrade}

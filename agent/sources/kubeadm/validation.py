@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agent.sources import node_names, urls
 from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
-    from agent.sources.report import Place
+from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
+from agent.sources.report import Place, quoted
 
 Fault = tuple["Place", str]
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import yaml
 
-from agent.documents import plain
-
-if TYPE_CHECKING:
-    from agent.documents import Value
+from agent.documents import Value, plain
 
 _MERGE = "<<"
 _WIDEST = 1 << 20

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from agent.sources.kubelet import command_line, flags, labels
 from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
+from agent.sources.kubelet.documents import Value
 from agent.sources.kubelet.flags import Flag, Treatment
 from agent.sources.kubelet.linux_units import why_unset
-from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS
+from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from agent.sources.kubelet.documents import Value
-    from agent.sources.kubelet.node import Kubelet, Node
-    from agent.sources.systemd.environment import Word
-    from agent.sources.systemd.service import Origin
+from agent.sources.systemd.environment import Word
+from agent.sources.systemd.service import Origin
 
 DEFAULT_CONFIGURATION = "/etc/kubernetes/kubelet.conf"
 DEFAULT_BOOTSTRAP = "/etc/kubernetes/kubeconfig"

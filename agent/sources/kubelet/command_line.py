@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.kubelet import flags
+from agent.sources.kubelet.documents import Value
 from agent.sources.kubelet.fields import is_duration
 from agent.sources.kubelet.flags import Flag, Kind
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from agent.sources.kubelet.documents import Value
-    from agent.sources.systemd.environment import Word
+from agent.sources.systemd.environment import Word
 
 _MULTI_CALL = ("hyperkube",)
 _WRAPPERS = ("kubenswrapper", "kubensenter")

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from agent.redaction import redacted, redacted_document
 from agent.sources.kubelet import feature_gates, fields
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
 from agent.sources.kubelet.fields import Field, Treatment
+from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.kubelet.quantities import quantity
 from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted, quoted_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from fractions import Fraction
-
-    from agent.sources.kubelet.node import Kubelet, Node
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
-from agent.sources.report import Severity
-
-if TYPE_CHECKING:
-    from agent.sources.report import Place
+from agent.sources.report import Place, Severity
 
 _SUFFIX = ".exe"
 

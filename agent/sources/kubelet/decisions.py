@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.spec import Effect, Note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class About(enum.Enum):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent import documents
 from agent.documents import Position, Value
 from agent.sources.report import Entry, Place, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Document", "NotReadable", "Value", "read_document"]
 

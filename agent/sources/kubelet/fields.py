@@ -6,10 +6,8 @@ import enum
 import functools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agent.sources.kubelet.documents import Value
+from agent.sources.kubelet.documents import Value
 
 
 class Shape(enum.Enum):

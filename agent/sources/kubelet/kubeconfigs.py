@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from agent.sources.kubelet.documents import read_document
+from agent.sources.kubelet.documents import Document, Value, read_document
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
-from agent.sources.report import Entry, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.sources.kubelet.documents import Document, Value
-    from agent.sources.report import Place
+from agent.sources.report import Entry, Place, Severity
 
 _PATHS = (
     ("clusters", "cluster", ("certificate-authority",)),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agent.sources.kubelet.node import Kubelet
+from agent.sources.kubelet.node import Kubelet
 
 _KUBERNETES = ("kubernetes.io", "k8s.io")
 _ALLOWED_BELOW = ("kubelet.kubernetes.io", "node.kubernetes.io")

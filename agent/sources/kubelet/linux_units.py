@@ -7,16 +7,12 @@ whoever needs it is told which of them is missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.sources.kubelet.decisions import About, Decision, Outcome
+from agent.sources.kubelet.node import Node
 from agent.sources.systemd.environment import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.sources.kubelet.node import Node
 
 _NODE_IP = "nodeip-configuration.service"
 _NODE_SIZE = "kubelet-auto-node-size.service"

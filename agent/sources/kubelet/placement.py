@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.sources.windows_paths import WINDOWS_OWN, windows_path_fault
-from agent.spec import File, Protection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.spec import Content
+from agent.spec import Content, File, Protection
 
 KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
 INSTALL_DIRECTORY = PureWindowsPath(r"C:\k")

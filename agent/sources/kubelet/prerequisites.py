@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import PureWindowsPath
 
 from agent import log_runner as log_runners
 from agent.sources.kubelet.folders import private, program
-from agent.spec import Artifact, File, Protection
+from agent.spec import Artifact, Content, File, Protection, Want
 from agent.spec.firewall_rule import FirewallRule
 from agent.spec.path_entry import PathEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import PureWindowsPath
-
-    from agent.spec import Content, Want
 
 _KUBELET = "https://dl.k8s.io/{version}/bin/windows/amd64/kubelet.exe"
 """Where the Kubernetes project publishes it, with its checksum beside it."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agent.sources.kubelet import linux_units
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _OS_RELEASE = re.compile(
     "NAME|VERSION|ID|ID_LIKE|VERSION_ID|VERSION_CODENAME|PRETTY_NAME|PLATFORM_ID|ANSI_COLOR|CPE_NAME|.*_URL"

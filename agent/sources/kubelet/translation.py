@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.sources.kubelet import arguments, configuration, kubeconfigs, linux_units, service_environment
+from agent.sources.kubelet.arguments import Arguments
 from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
+from agent.sources.kubelet.configuration import Configuration
 from agent.sources.kubelet.credential_providers import for_windows as providers_for_windows
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-from agent.sources.kubelet.documents import NotReadable
+from agent.sources.kubelet.documents import NotReadable, Value
+from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.paths import Reference
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import environment
-from agent.sources.systemd.environment import Word
+from agent.sources.systemd.environment import Environment, Word
 from agent.sources.systemd.service import EXEC_SETTINGS, Command, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.sources.kubelet.arguments import Arguments
-    from agent.sources.kubelet.configuration import Configuration
-    from agent.sources.kubelet.documents import Value
-    from agent.sources.kubelet.node import Kubelet, Node
-    from agent.sources.kubelet.paths import Reference
-    from agent.sources.systemd.environment import Environment
 
 _SIZING_DROP_IN = "20-auto-sizing.conf"
 _LONGEST_COMMAND_LINE = 32_000

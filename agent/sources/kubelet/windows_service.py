@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
-from agent.sources.kubelet.placement import KUBELET_LOG
+from agent.sources.kubelet.documents import Value
+from agent.sources.kubelet.placement import KUBELET_LOG, Placement
 from agent.spec import File, HealthCheck, Key, Restart, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.sources.kubelet.documents import Value
-    from agent.sources.kubelet.placement import Placement
 
 NAME = "kubelet"
 """The kubelet itself answers the service control manager under this name, and no other."""

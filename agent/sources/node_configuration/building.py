@@ -6,9 +6,10 @@ import datetime
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from agent.sources.forms import mapping, number, text, texts
+from agent.documents import Value
+from agent.sources.forms import Checking, mapping, number, text, texts
 from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of
 from agent.sources.node_configuration.model import (
     Item,
@@ -16,18 +17,12 @@ from agent.sources.node_configuration.model import (
     NodeConfiguration,
     Nodes,
     Origin,
+    OwnProgram,
     Rollout,
 )
+from agent.sources.report import Place
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.model import OwnProgram
-    from agent.sources.report import Place
-
-    Fields = dict[str, Value]
+Fields = dict[str, Value]
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _SPAN = re.compile("(?<![0-9])([0-9]+)([hms])")

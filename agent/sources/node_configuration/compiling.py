@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.sources.kubelet.folders import with_parents
-from agent.sources.node_configuration.model import LOG_RUNNER, Maintenance, RemoteFile, Unobtainable
+from agent.sources.node_configuration.model import (
+    LOG_RUNNER,
+    Item,
+    Maintenance,
+    NodeConfiguration,
+    Obtain,
+    Origin,
+    RemoteFile,
+    Unobtainable,
+)
 from agent.sources.report import Entry, Report, Severity
 from agent.spec import (
     Artifact,
@@ -23,14 +32,8 @@ from agent.spec import (
     Service,
     Specification,
     Unpacking,
+    Want,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from agent.sources.node_configuration.model import Item, NodeConfiguration, Obtain, Origin
-    from agent.spec import Want
-
 
 _BRINGING = "the command prepare --kubernetes-version brings it, or a join: do that first"
 

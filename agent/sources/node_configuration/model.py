@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent import log_runner
 from agent.secret_fields import registers_secrets
-from agent.sources.report import Entry, Severity
-from agent.spec import Artifact
+from agent.sources.report import Entry, Place, Severity
+from agent.spec import Artifact, Content, Protection, Signer, Want
 from agent.spec.artifact import SIZE_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.sources.report import Place
-    from agent.spec import Content, Protection, Signer, Want
-
 
 LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
 """What writes the output of services. It comes with a release of Kubernetes, and not with a document."""

@@ -7,24 +7,19 @@ comes later takes a network away from it by saying that it is his.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources.forms import mapping, text, texts
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration.kinds.cni_configurations import of_a_bridge
-from agent.spec import Specification
+from agent.spec import Specification, Want
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
 from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from agent.documents import Value
-    from agent.spec import Want
 
 _HERE = "the network that this machine is in"
 

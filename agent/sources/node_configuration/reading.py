@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.forms import Checking, mapping
-from agent.sources.kubelet.documents import NotReadable, read_document
+from agent.sources.kubelet.documents import Document, NotReadable, read_document
 from agent.sources.node_configuration.building import build
+from agent.sources.node_configuration.model import NodeConfiguration
 from agent.sources.node_configuration.schema import API, KIND, SCHEMA
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.sources.kubelet.documents import Document
-    from agent.sources.node_configuration.model import NodeConfiguration
 
 DATA_KEY = "node.yaml"
 """Of the ConfigMap's data."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agent.sources.node_configuration.model import Rollout
+from agent.sources.node_configuration.model import Rollout
 
 
 @dataclass(frozen=True, slots=True)

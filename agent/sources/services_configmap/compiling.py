@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.command_lines import split
+from agent.documents import Value
 from agent.redaction import register_words
-from agent.sources.report import Entry, Report, Severity
+from agent.sources.report import Entry, Place, Report, Severity
 from agent.sources.services_configmap.json_path import NotThere
-from agent.sources.services_configmap.model import MANAGED, ExpectedFile
+from agent.sources.services_configmap.model import (
+    MANAGED,
+    ExpectedFile,
+    NodeVariable,
+    PreScript,
+    ServicesConfigMap,
+    WindowsService,
+)
 from agent.spec import EnvironmentVariable, Restart, Service, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from agent.documents import Value
-    from agent.sources.report import Place
-    from agent.sources.services_configmap.model import (
-        NodeVariable,
-        PreScript,
-        ServicesConfigMap,
-        WindowsService,
-    )
 
 POWERSHELL_OPTIONS = ("-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command")
 """Before a script's text, as the operator's daemon calls PowerShell."""

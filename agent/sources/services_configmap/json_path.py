@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
+from agent.documents import Value
 from agent.sources.report import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from agent.documents import Value
 
 _LONGEST = 1000
 _MOST_RESULTS = 10_000

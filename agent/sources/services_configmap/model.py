@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 from agent.secret_fields import registers_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import PureWindowsPath
-
-    from agent.sources.report import Place
-    from agent.sources.services_configmap.json_path import JsonPath
+from agent.sources.report import Place
+from agent.sources.services_configmap.json_path import JsonPath
 
 NAME_PREFIX = "windows-services-"
 """Of the ConfigMap's name; the version follows that a Node's annotation asks for."""

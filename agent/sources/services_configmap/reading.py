@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.redaction import register_document
 from agent.sources.forms import (
     Checking,
     Fields,
     Flag,
+    Form,
     ListOf,
     MapOf,
     Number,
@@ -25,7 +27,7 @@ from agent.sources.forms import (
     texts,
 )
 from agent.sources.kubelet.documents import Document
-from agent.sources.report import Entry, Report, bounded, quoted, quoted_key
+from agent.sources.report import Entry, Place, Report, bounded, quoted, quoted_key
 from agent.sources.services_configmap import validation
 from agent.sources.services_configmap.json_path import JsonPath, NoPath
 from agent.sources.services_configmap.model import (
@@ -35,13 +37,6 @@ from agent.sources.services_configmap.model import (
     ServicesConfigMap,
     WindowsService,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from agent.documents import Value
-    from agent.sources.forms import Form
-    from agent.sources.report import Place
 
 _LARGEST = 1 << 20
 _DATA = ("data",)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from agent.sources.report import quoted
+from agent.sources.report import Place, quoted
+from agent.sources.services_configmap.model import WindowsService
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from agent.sources.report import Place
-    from agent.sources.services_configmap.model import WindowsService
-
-    Fault = tuple[Place, str]
+Fault = tuple[Place, str]
 
 
 def in_order(services: Iterable[WindowsService]) -> tuple[WindowsService, ...]:

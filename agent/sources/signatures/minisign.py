@@ -14,11 +14,9 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import NoReturn
 
 SUFFIX = ".minisig"
 """Behind the name of the key that is signed."""

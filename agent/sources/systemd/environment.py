@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.redaction import register_named
 from agent.sources.report import Entry, Report, Severity, bounded, quoted_key
 from agent.sources.systemd import words
 from agent.sources.systemd.service import EnvironmentFile, Origin, Service, Variable, is_variable_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from agent.sources.systemd.specifiers import Resolved
+from agent.sources.systemd.specifiers import Resolved
 
 _NEWLINES = "\n\r"
 _BLANKS = " \t\n\r"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.redaction import register_named
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 from agent.sources.systemd import specifiers, words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 EXEC_SETTINGS = (
     "ExecCondition",

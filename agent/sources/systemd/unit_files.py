@@ -7,13 +7,10 @@ manual is silent: a comment inside a continued line is left out, a blank line en
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 UNIT_FOLDERS = (
     "/etc/systemd/system",

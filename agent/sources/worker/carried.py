@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from agent.hashing import new_sha256
 from agent.sources import ignition
 from agent.sources.ignition.obtaining import ALLOW_MORE, Unobtainable, obtained
-from agent.spec import Inline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.sources.report import Place
-    from agent.spec import Content
+from agent.sources.report import Place
+from agent.spec import Content, Inline
 
 _LARGEST_READ = 1 << 20
 """Of all that is read here together: units, environment files, configurations."""

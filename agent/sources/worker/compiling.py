@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.sources import ignition
+from agent.sources.ignition import Configuration, Fetch, Origin
 from agent.sources.ignition.findings import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
-from agent.sources.kubelet.placement import install_directory_fault
+from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.kubelet.placement import Placement, install_directory_fault
+from agent.sources.kubelet.translation import WindowsKubelet
 from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Place, Report, Severity, quoted
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
@@ -19,6 +23,7 @@ from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
 from agent.sources.worker.needed import Judge
 from agent.spec import (
+    Content,
     Directory,
     Effect,
     EnvironmentVariable,
@@ -27,19 +32,9 @@ from agent.spec import (
     Key,
     Note,
     Specification,
+    Want,
 )
 from agent.spec.credentials import Credentials
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.sources import ignition
-    from agent.sources.ignition import Configuration, Fetch, Origin
-    from agent.sources.kubelet.node import Kubelet, Node
-    from agent.sources.kubelet.placement import Placement
-    from agent.sources.kubelet.translation import WindowsKubelet
-    from agent.sources.report import Place
-    from agent.spec import Content, Want
 
 UNIT = "kubelet.service"
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from agent.sources.kubelet.paths import Reference
+from agent.sources.kubelet.paths import Reference
 
 
 @dataclass(frozen=True, slots=True)

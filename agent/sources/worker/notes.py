@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from agent.sources.ignition import Configuration
 from agent.sources.kubelet import linux_units
 from agent.spec import Effect, Note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.sources.ignition import Configuration
 
 _UNITS = {
     "crio.service": "Windows runs containers with containerd",

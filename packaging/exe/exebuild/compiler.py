@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SOURCES = Path(__file__).parents[1]
 LAUNCHER, LOG_RUNNER = SOURCES / "launcher", SOURCES / "log-runner"

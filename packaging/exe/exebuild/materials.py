@@ -7,7 +7,7 @@ serial number: a build of the same commit writes the same bytes.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from cyclonedx.model import HashAlgorithm, HashType, Property
 from cyclonedx.model.bom import Bom
@@ -18,10 +18,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from cyclonedx.spdx import is_expression, is_supported_id
 from packageurl import PackageURL
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exebuild.parts import Part
+from exebuild.parts import Part
 
 NAME = "wmcb.cdx.json"
 _PROGRAM = "wmcb.exe"

@@ -12,14 +12,12 @@ import re
 import sys
 import sysconfig
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from exebuild import resources
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 FOLDER = Path(__file__).parents[1]
 LICENSES = FOLDER / "licenses"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # Kinds of resources, by Windows' numbers.
 _ICON, _MESSAGES, _ICON_GROUP, _VERSION, _MANIFEST = 3, 11, 14, 16, 24

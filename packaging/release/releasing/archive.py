@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from releasing import NAME
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest that the format knows."""

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from exebuild import materials, parts, shipping
 from releasing import ReleaseError, archive, installer, winget
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from releasing.winget import Published
+from releasing.winget import Published
 
 CHECKSUMS = "SHA256SUMS"
 NOTES = "release-notes.md"

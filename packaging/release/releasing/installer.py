@@ -7,14 +7,11 @@ import shutil
 import subprocess
 import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from releasing import NAME, PUBLISHER, ReleaseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SOURCE, AMENDMENTS = (Path(__file__).parents[1] / name for name in ("wmcb.wxs", "wmcb.sql"))
 UPGRADE_CODE = uuid.UUID("8a5f54e6-54e5-4a49-a9f6-5e3f1c5b8a57")

@@ -11,11 +11,8 @@ import shlex
 import struct
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CERTIFICATE, KEY = "WMCB_SIGN_CERTIFICATE", "WMCB_SIGN_KEY"
 PASSWORD_FILE = "WMCB_SIGN_PASSWORD_FILE"  # noqa: S105 - a variable's name

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from exebuild import materials, resources
 from releasing import ReleaseError, changelog
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _TAG = re.compile(r"(?:refs/tags/)?v(\d+\.\d+\.\d+)")
 

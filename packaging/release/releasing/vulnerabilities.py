@@ -10,15 +10,13 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from releasing import ReleaseError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    Told = Mapping["Package", tuple["Advisory", ...]]
+Told = Mapping["Package", tuple["Advisory", ...]]
 
 _PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)", re.MULTILINE)
 _NONE, _SOME = 0, 1

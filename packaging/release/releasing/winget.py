@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
 from releasing import NAME, PUBLISHER, installer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MANIFEST_VERSION = "1.10.0"
 IDENTIFIER = "wmcb.wmcb"

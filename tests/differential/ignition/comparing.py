@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from agent.sources.ignition.document import Document, NotReadable, decoded
-from agent.sources.ignition.findings import Findings
+from agent.sources.ignition.findings import Finding, Findings
 from agent.sources.ignition.reading import SPECIFICATIONS, Reading, read
 from agent.sources.ignition.schema import MergedCheck, Record, Source, recheck
 from differential.ignition.documents import Documents
+from differential.ignition.oracle import Answer, IgnitionOracle
 from differential.tally import Tally
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.sources.ignition.findings import Finding
-    from differential.ignition.oracle import Answer, IgnitionOracle
 
 VERSIONS = [(2, minor) for minor in range(5)] + [(3, minor) for minor in range(7)]
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import string
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from random import Random
+from random import Random
+from typing import Any
 
 Make = Callable[["Documents"], Any]
 

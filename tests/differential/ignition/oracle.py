@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from differential.answering import Oracle
 from lab import cache, toolchains
 from lab.repository import LOCKS, STANDINS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 _SOURCES = STANDINS / "ignition-oracle"
 _NAME = "ignition-oracle"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from differential.ignition.comparing import STRICTER, VERSIONS, compare, ours
 from differential.ignition.oracle import IgnitionOracle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _V3 = b'{"ignition":{"version":"3.2.0"}'
 

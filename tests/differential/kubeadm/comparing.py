@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
@@ -14,20 +15,15 @@ from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.kubeadm_defaults import on_windows_paths, with_defaults
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import given_by_cluster
-from agent.sources.kubeadm.model import Taint
+from agent.sources.kubeadm.model import JoinConfiguration, Taint
 from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.parts import Unusable
 from agent.sources.kubeadm.patches import patched, read_patches
 from agent.sources.kubeadm.reading import Outcome, read
 from agent.sources.kubelet.node import Kubelet, Node
 from differential.kubeadm.documents import Documents
+from differential.kubeadm.oracle import Answer, KubeadmOracle
 from differential.tally import Tally
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.sources.kubeadm.model import JoinConfiguration
-    from differential.kubeadm.oracle import Answer, KubeadmOracle
 
 STRICTER: Mapping[str, str] = {
     "longer than 63 characters": "no node of that name could be made: the kubelet's label for it is too long",

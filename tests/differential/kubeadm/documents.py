@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from random import Random
 
 _TOKENS = ["abcdef.0123456789abcdef", "zzzzzz.zzzzzzzzzzzzzzzz"]
 _BAD_TOKENS = ["", "abcdef", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcde", "abcdef.0123456789abcdef\n"]

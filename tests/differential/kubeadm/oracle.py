@@ -6,16 +6,14 @@ import base64
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from differential.answering import Oracle
 from lab import cache, kubernetes, toolchains
 from lab.repository import LOCKS, STANDINS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SOURCE = STANDINS / "kubeadm-oracle" / "main.go"
 _NAME = "kubeadm-oracle"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -20,9 +20,6 @@ from differential.kubeadm.comparing import (
     compare,
 )
 from differential.kubeadm.oracle import KubeadmOracle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HEAD = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
 DISCOVERY = """discovery:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import kubernetes
 from lab.cluster.cluster import Cluster
@@ -15,13 +15,9 @@ from lab.cluster.control_plane import ControlPlane
 from lab.cluster.kubelet_node import SERVICE, KubeletNode
 from lab.cluster.runtime import ContainerRuntime
 from lab.means import Missing
+from lab.node import Node
+from lab.running import Result
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lab.node import Node
-    from lab.running import Result
 
 _ROUNDS = 5
 _ENVIRONMENT = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"

@@ -7,27 +7,22 @@ import secrets
 import ssl
 import tempfile
 import threading
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab.certificates import SERVER, Authority
 from lab.cluster.api import Api, Refused
-from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT
+from lab.cluster.audit import Request
+from lab.cluster.control_plane import DIRECT, HOST, KUBERNETES, PKI, PORT, ControlPlane
 from lab.cluster.fleet import LEASES, NODES, Fleet
 from lab.cluster.impostor import standing_between
+from lab.cluster.proxy import Traffic
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from lab.cluster.audit import Request
-    from lab.cluster.control_plane import ControlPlane
-    from lab.cluster.proxy import Traffic
-    from lab.web import Web
+from lab.web import Web
 
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"

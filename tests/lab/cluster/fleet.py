@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lab.cluster.api import STRATEGIC
+from lab.cluster.api import STRATEGIC, Api
 from lab.kubernetes import RELEASE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lab.cluster.api import Api
 
 NODES = "/api/v1/nodes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"

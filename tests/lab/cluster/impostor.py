@@ -5,20 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab.certificates import Authority
+from lab.cluster.api import Api
 from lab.cluster.control_plane import HOST
-from lab.web import Answer, answering
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lab.cluster.api import Api
-    from lab.cluster.proxy import Proxy
-    from lab.web import Request, Web
+from lab.cluster.proxy import Proxy
+from lab.web import Answer, Request, Web, answering
 
 _CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 

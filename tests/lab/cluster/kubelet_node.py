@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from http.client import INTERNAL_SERVER_ERROR
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab import kubernetes, namespace
 from lab.cluster.api import Refused
+from lab.cluster.cluster import Cluster
 from lab.cluster.fleet import LEASES, NODES
+from lab.cluster.runtime import ContainerRuntime
+from lab.node import Node
+from lab.running import Result
 from lab.services import State
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.runtime import ContainerRuntime
-    from lab.node import Node
-    from lab.running import Result
 
 SERVICE = "kubelet"
 _KUBELET = r"C:\k\kubelet.exe"

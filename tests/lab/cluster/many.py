@@ -10,11 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lab import kubernetes, machine, repository, usage
 from lab.cluster.cluster import Cluster
@@ -23,9 +23,6 @@ from lab.cluster.fleet import NODES
 from lab.figures import megabytes, show
 from lab.means import Missing
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 COUNT = 500
 """With two connections each."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lab.cluster.cluster import Cluster
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from lab.cluster.cluster import Cluster
 
 NAMESPACE = "openshift-machine-config-operator"
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"

@@ -6,25 +6,22 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lab import repository, routes, usage
+from lab.cluster.cluster import Cluster
 from lab.cluster.fleet import NODES
+from lab.cluster.kubelet_node import KubeletNode
 from lab.hns import Hns
+from lab.node import Node
+from lab.processes import Process
+from lab.routes import Seen
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lab.cluster.cluster import Cluster
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.node import Node
-    from lab.processes import Process
-    from lab.routes import Seen
 
 RIGHTS = str(repository.ROOT / "packaging" / "manifests" / "pod-network")
 COUNT = 50

@@ -11,15 +11,13 @@ import socket
 import struct
 import threading
 from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from lab.cluster import peers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
 
 Result = TypeVar("Result")
 _CHUNK = 1 << 16

@@ -7,23 +7,19 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from lab import repository, usage
+from lab.cluster.fleet import Fleet
 from lab.cluster.kubelet_node import SERVICE as KUBELET
+from lab.cluster.kubelet_node import KubeletNode
 from lab.means import Missing
+from lab.processes import Process
 from lab.services import State
 from lab.standin_kubelet import StandinKubelet
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lab.cluster.fleet import Fleet
-    from lab.cluster.kubelet_node import KubeletNode
-    from lab.processes import Process
 
 MINUTE_SECONDS = 60.0
 FLEETS = (1, 100, 1000)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from lab import kubernetes, namespace
 from lab.cluster.program import Program
 from lab.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 PORT = 3735
 CONTROL_PORT = 3736

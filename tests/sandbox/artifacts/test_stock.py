@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import pathlib
 import re
+import socket
+import ssl
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,7 +20,7 @@ from agent.artifacts.room import Room
 from agent.artifacts.stock import Stock
 from agent.artifacts.supplying import Supplying
 from agent.host.errors import host_error
-from agent.host.port import SigningCertificate
+from agent.host.port import Host, SigningCertificate
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.spec import Artifact, Signer, Unpacking
@@ -25,13 +28,6 @@ from sandbox.engine.world import Disk, Killed, changed
 from unit.artifacts.archives_made import special, tar_gz, zipped
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, after, answer, ok, raw, tunnel_to
-
-if TYPE_CHECKING:
-    import socket
-    import ssl
-    from collections.abc import Callable
-
-    from agent.host.port import Host
 
 STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
 FOLDER = STATE / "given"

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
 import pytest
 
 from sandbox.cli.given import CONTAINERD, Machine, program
-
-if TYPE_CHECKING:
-    import pathlib
 
 
 @pytest.fixture

@@ -7,18 +7,15 @@ import shlex
 import struct
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
 
 from agent.cli import main
-from agent.host.port import ServiceDefinition
+from agent.host.port import Host, ServiceDefinition
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from sandbox.engine.world import picture
-
-if TYPE_CHECKING:
-    import pytest
-
-    from agent.host.port import Host
 
 DATA = Path(__file__).parents[2] / "data" / "ignition"
 WORKER = DATA / "worker-3.4.ign"

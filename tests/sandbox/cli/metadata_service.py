@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import pytest
 
 from agent.fetch import metadata
 from agent.fetch.failure import Failed
-
-if TYPE_CHECKING:
-    import pytest
 
 AWS = {
     "/latest/api/token": b"a-token",

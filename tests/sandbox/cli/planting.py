@@ -6,10 +6,11 @@ A field that is added to a table is planted from then on.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Mapping
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Files
 from agent.sources import forms
 from agent.sources.cloudconfig import settings, written_files
 from agent.sources.ignition import spec2, spec3
@@ -17,12 +18,7 @@ from agent.sources.ignition.schema import Many, Struct
 from agent.sources.kubeadm import schema as kubeadm
 from agent.sources.node_configuration.schema import SCHEMA
 from agent.sources.services_configmap import reading as services_configmap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.host.port import Files
-    from sandbox.cli.given import Answer, Machine
+from sandbox.cli.given import Answer, Machine
 
 NOWHERE = "127.0.0.1:1"
 """Where no server listens."""

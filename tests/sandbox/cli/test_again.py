@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import wanted
 from agent.host.protection import PRIVATE_FILE
-from sandbox.cli.given import WORKER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import WORKER, Machine
 
 NOTHING = "nothing to do: this machine is the node that is wanted\n"
 CONFIGURATION = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")

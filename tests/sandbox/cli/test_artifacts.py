@@ -8,7 +8,6 @@ import time
 from base64 import b64encode
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,14 +17,12 @@ from agent.cli.commands import COMMANDS
 from agent.cli.progress import OneLine
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import Inline
+from sandbox.cli.given import Machine
 from sandbox.cli.test_node_config import HEAD
 from sandbox.engine.world import Killed, Power, powered
 from service.elsewhere import private_mirrors
 from unit.artifacts.archives_made import tar_gz
 from unit.fetch.servers import Server, answer, ok, raw, silent
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 ARCHIVE = tar_gz(("tool/bin/tool.exe", b"MZ"), ("tool/LICENSE", b"free"))
 TOOL = r"C:\tools\bin\tool.exe"

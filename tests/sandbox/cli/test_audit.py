@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.cli.wording import many
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
-from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition
+from agent.host.port import Host, RegistryKind, RegistryValue, ServiceDefinition
 from agent.host.protection import (
     PRIVATE_DIRECTORY,
     PRIVATE_FILE,
@@ -22,11 +23,6 @@ from agent.host.protection import (
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from sandbox.cli.given import Machine, program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Host
 
 SOMEBODY = "S-1-5-21-1-2-3-1001"
 AS_BELOW_C = SecurityDescriptor.parse(

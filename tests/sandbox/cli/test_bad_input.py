@@ -7,12 +7,14 @@ import gzip
 import json
 import os
 import socket
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from agent.cli import fetching, main, options
+from agent.cli.arguments import Option
 from agent.cli.failure import BadInput
 from agent.cli.given import GivenFile
 from agent.cli.kinds_of_document import refuse_another_kind
@@ -21,11 +23,6 @@ from agent.host.sandbox.files import SandboxFiles
 from sandbox.cli.given import Machine, program
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, closed_port, ok
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from agent.cli.arguments import Option
 
 UNIT = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf\n"
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from agent.host.port import ServiceDefinition, ServiceState
-from sandbox.cli.given import CONTAINERD, DATA, WORKER, program
+from sandbox.cli.given import CONTAINERD, DATA, WORKER, Answer, Machine, program
 from sandbox.cli.metadata_service import AWS, Metadata
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.cli.given import Answer, Machine
 
 DONE = "Bootstrapping completed successfully"
 GONE = "kubelet uninstalled successfully"

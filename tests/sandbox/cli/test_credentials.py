@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.protection import PRIVATE_FILE
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import Machine
 
 CREDENTIALS = PureWindowsPath(r"C:\var\lib\kubelet\kubeconfig")
 SAYS = rf"{CREDENTIALS} is not there: without these credentials service kubelet asks its cluster for new ones"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.cli.given import WORKER, Machine, program
 from service import followed, routed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WMCB = rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe"
 FILE = PureWindowsPath(r"C:\tools\settings.txt")

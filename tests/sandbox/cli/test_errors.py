@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.cli.given import WORKER, program
+from agent.cli.failure import Failure
+from sandbox.cli.given import WORKER, Answer, Machine, program
 from sandbox.cli.test_bad_input import file, ignition
-
-if TYPE_CHECKING:
-    from agent.cli.failure import Failure
-    from sandbox.cli.given import Answer, Machine
 
 FIELDS = {"kind", "message", "where", "exit_code", "details", "others"}
 

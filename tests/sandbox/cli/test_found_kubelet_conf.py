@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import join_cluster
 from agent.host.protection import PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
+from sandbox.cli.given import Machine
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from unit.kube.api_server import ROOT, kubeconfig_of, ok
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 __all__ = ["cluster", "windows"]
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.cli.given import WORKER
+from sandbox.cli.given import WORKER, Machine
 from unit.fetch.servers import Server, answer, ok
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 ACCEPT = "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
 WITH = ("--kubelet-version", "1.31", "--allow-plain-http", "--ignition")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 import pytest
 
 from agent.host.errors import InUse
 from agent.host.networks import ContainerNetwork
 from agent.preflight import Verdict, image
+from sandbox.cli.given import Machine
 from sandbox.engine.world import changed
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from sandbox.cli.given import Machine
 
 TOKEN = "abcdef.0123456789abcdef"  # noqa: S105 - the one of kubeadm's documentation
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n"

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import pytest
 
 from agent.host.port import Principal
 from agent.host.principals import SIDS
 from agent.host.sddl import ADMINISTRATORS, SYSTEM, SecurityDescriptor
-from sandbox.cli.given import Machine, program
+from sandbox.cli.given import Answer, Machine, program
 from unit.fetch.authority import issue, serving
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, ApiServer, cluster_info, kubeconfig_of, ok, status
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.cli.given import Answer
 
 KUBELET = r"C:\k\kubelet.exe"
 KUBELET_CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubelet-config"

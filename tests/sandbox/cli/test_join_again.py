@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.cli.test_upgrade import OWN, joined
 from sandbox.cli.test_user_data import SENTINEL, carry_out, given, has
 from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "given", "joined", "windows"]
 

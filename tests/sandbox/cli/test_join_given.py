@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.cli.given import program
+from sandbox.cli.given import Answer, Machine, program
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.cli.test_under_kubeadm import configuration
 from sandbox.cli.test_upgrade import OWN
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "windows"]
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
+from sandbox.cli.given import Machine
 from sandbox.cli.test_join import Cluster, join, text, windows
 from unit.fetch.authority import Issued, issue, serving
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, ApiServer, cluster_info, kubeconfig_of
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sandbox.cli.given import Machine
 
 __all__ = ["windows"]
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections import Counter
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,18 +17,15 @@ if sys.platform == "win32":
 import agent.host.sandbox
 from agent.cli import main
 from agent.engine.run import status
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
+from sandbox.cli.given import Machine
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_user_data import DATA
 from sandbox.cli.test_user_data import SENTINEL as SENTINEL_TEXT
-from sandbox.engine.world import changed, picture, powered
+from sandbox.engine.world import Power, changed, picture, powered
 from sandbox.killing import KILLED, Runs
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
-    from sandbox.cli.given import Machine
-    from sandbox.engine.world import Power
 
 __all__ = ["cluster", "windows"]
 

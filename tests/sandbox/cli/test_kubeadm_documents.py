@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,13 +12,11 @@ from agent.cli.arguments import parse
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.host.errors import InUse
 from agent.sources.kubeadm.model import Timeouts
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_node_config import given
 from sandbox.cli.test_under_kubeadm import configuration, kubeadm
 from sandbox.cli.test_upgrade import joined
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "joined", "windows"]
 

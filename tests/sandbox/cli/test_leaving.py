@@ -6,28 +6,22 @@ import json
 import shutil
 import subprocess
 import uuid
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine import run as engine
-from agent.engine.journal import Journal
+from agent.engine.journal import Journal, Step
 from agent.host.errors import AccessDenied
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
 from agent.host.sandbox import held
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_under_kubeadm import kubeadm
 from sandbox.cli.test_upgrade import ARGUMENTS, KUBELET_CONF, OWN, joined
-from unit.fetch.authority import issue
+from unit.fetch.authority import Issued, issue
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, ok, status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from agent.engine.journal import Step
-    from sandbox.cli.given import Answer, Machine
-    from unit.fetch.authority import Issued
 
 __all__ = ["cluster", "joined", "windows"]
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent import log_runner
 from agent.host.protection import PRIVATE_FILE
 from agent.sources.worker import KUBELET_LOG
-from sandbox.cli.given import WORKER, program
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import WORKER, Machine, program
 
 RUNNER = program(tail=b"kube-log-runner")
 LOG = r"--log-file=C:\var\log\kubelet\kubelet.log"

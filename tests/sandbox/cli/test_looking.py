@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agent.cli import main
-from sandbox.cli.given import WORKER
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import WORKER, Machine
 
 NODE = ("--ignition", "{ignition}", "--kubelet", "{kubelet}", "--kubelet-version=1.31")
 LOOKING: list[tuple[tuple[str, ...], int, str]] = [

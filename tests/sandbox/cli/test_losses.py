@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import losses
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import Machine
 
 LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
 CA = r"C:\etc\kubernetes\ca.crt"

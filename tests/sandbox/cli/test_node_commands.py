@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import re
 import shlex
 import sys
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import main
 from agent.engine.machine_lock import COMMAND_LOCK, LOCK
 from agent.host.errors import AccessDenied, ProgramRunning
-from agent.host.port import ServiceState
+from agent.host.port import Examined, InstalledService, ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import SecurityDescriptor
@@ -24,11 +24,6 @@ from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 from sandbox.engine.world import changed
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Examined, InstalledService
 
 C_WMCB = PureWindowsPath(r"C:\ProgramData\wmcb")
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")

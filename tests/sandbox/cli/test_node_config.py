@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,12 +15,8 @@ from agent.cli import bootstrap
 from agent.host.port import ServiceState
 from agent.host.sandbox.firewall import DOCUMENT
 from agent.host.sandbox.state import State
+from sandbox.cli.given import Machine
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox.cli.given import Machine
 
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
 FILE = "files:\n- path: C:\\tools\\note.txt\n  text: one\n"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,23 +16,18 @@ from agent.engine.parts import OF_OPERATOR
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import AccessDenied, host_error
-from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.port import InstalledService, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.host.sandbox.roots import SandboxRoots
 from agent.host.sandbox.services import SandboxServices
 from agent.host.sddl import SecurityDescriptor
 from agent.sources.trusted_certificates import trusted
 from agent.spec import EnvironmentVariable, Specification
+from agent.spec.trusted_certificate import TrustedCertificate
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_upgrade import OWN
 from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok, status
 from unit.kube.conftest import server
-
-if TYPE_CHECKING:
-    from http.server import BaseHTTPRequestHandler
-
-    from agent.host.port import InstalledService
-    from agent.spec.trusted_certificate import TrustedCertificate
 
 __all__ = ["server"]
 

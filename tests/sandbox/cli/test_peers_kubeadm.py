@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -23,12 +24,8 @@ from agent.sources.kubeadm.reading import read
 from agent.sources.kubeadm.reset_configuration import read_reset
 from agent.sources.kubeadm.upgrade_configuration import read_upgrade
 from agent.sources.kubeadm.validating import validated
+from sandbox.cli.given import Machine
 from sandbox.cli.test_under_kubeadm import kubeadm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox.cli.given import Machine
 
 ROOT = Path(__file__).parents[3]
 PEERS = ROOT / "tests" / "data" / "peers"

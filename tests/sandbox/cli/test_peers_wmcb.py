@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sandbox.cli.given import Answer, Machine
+from sandbox.cli.given import Answer, Machine
 
 PEERS: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parents[2] / "data" / "peers" / "wmcb.yaml").read_bytes()

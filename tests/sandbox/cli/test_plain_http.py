@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from hashlib import sha512
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_bad_input import file, ignition, pointer
 from sandbox.cli.test_join import windows
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, ok
 from unit.fetch.servers import answer as moved
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["windows"]
 

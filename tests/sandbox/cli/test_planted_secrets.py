@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from agent import redaction
 from agent.cli import operator, options
+from agent.cli.arguments import Option
 from agent.cli.commands import COMMANDS as OF_WMCB
 from agent.cli.kubeadm_commands import COMMANDS as OF_KUBEADM
 from agent.redaction import redacted
@@ -30,19 +32,27 @@ from agent.sources.kubeadm.reset_configuration import read_reset
 from agent.sources.kubeadm.upgrade_configuration import read_upgrade
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.services_configmap import reading as services_configmap
-from sandbox.cli.planting import ANY, NO_BLANK, PLANTS, TABLES, WORD, has, leaks_of, leaves, places, planted
+from sandbox.cli.given import Answer, Machine
+from sandbox.cli.planting import (
+    ANY,
+    NO_BLANK,
+    PLANTS,
+    TABLES,
+    WORD,
+    Leak,
+    Place,
+    Plant,
+    has,
+    leaks_of,
+    leaves,
+    places,
+    planted,
+)
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_operator import BOOTSTRAP, CONFIG_MAP, Operated, configuration, operated
 from sandbox.cli.test_under_kubeadm import kubeadm
 from unit.kube.api_server import ApiServer, ok
 from unit.kube.conftest import server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from agent.cli.arguments import Option
-    from sandbox.cli.given import Answer, Machine
-    from sandbox.cli.planting import Leak, Place, Plant
 
 __all__ = ["cluster", "operated", "server", "windows"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agent.host.port import RegistryKind, RegistryValue
+from sandbox.cli.given import Machine
 from sandbox.cli.metadata_service import AWS, Metadata
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 

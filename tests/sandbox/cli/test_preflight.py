@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -18,9 +19,6 @@ from agent.host.sandbox.power import SandboxClock
 from agent.host.sddl import SecurityDescriptor
 from agent.preflight import runtime
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WINDOWS = {
     "major": 10,

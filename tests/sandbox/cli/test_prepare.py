@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import pathlib
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent import log_runner
 from agent.cli import main, prepare
 from agent.release import RELEASE
-from sandbox.cli.given import program
+from sandbox.cli.given import Machine, program
 from sandbox.cli.test_node_config import CONTAINERD, HEAD, NOTE, given
 from sandbox.cli.test_node_config import picture as but_state
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from sandbox.cli.given import Machine
 
 VERSION = ("prepare", "--kubernetes-version", "v1.36.3")
 KUBELET = r"C:\k\kubelet.exe"

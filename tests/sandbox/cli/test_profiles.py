@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,13 +21,10 @@ from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.state import State
 from agent.sources import node_configuration
 from agent.spec import File, Inline
-from sandbox.cli.given import program
+from sandbox.cli.given import Machine, program
 from sandbox.cli.test_node_config import picture
 from sandbox.engine.test_desired_state import Download
 from unit.sources.node_configuration.json_schema import is_valid
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 PACKAGING = Path(__file__).parents[3] / "packaging"
 SCHEMA = json.loads((PACKAGING / "schemas" / "nodeconfiguration-v1beta1.json").read_text())

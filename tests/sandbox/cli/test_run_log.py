@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import PureWindowsPath
 
 import pytest
 
@@ -10,11 +10,7 @@ from agent.cli.run_log import RunLog
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import InUse
 from agent.host.sandbox.files import SandboxFiles
-
-if TYPE_CHECKING:
-    from pathlib import PureWindowsPath
-
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import Machine
 
 
 def test_it_is_rotated_and_three_former_ones_are_kept(machine: Machine) -> None:

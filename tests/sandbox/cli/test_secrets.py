@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from agent.engine import run as engine
-from agent.engine.journal import Journal
+from agent.engine.journal import Journal, Step
 from agent.host.port import RegistryKind, RegistryValue
 from agent.kube import kubeconfig
 from agent.kube.failure import NotUsable
@@ -26,15 +27,10 @@ from agent.sources.kubeadm import reading as join_configuration
 from agent.sources.kubelet import documents as kubelet_documents
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.services_configmap import reading as services_configmap
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.planting import NO_BLANK, PLANTS, Plant, leaks_of, leaves, planted, written
 from sandbox.cli.test_join import KUBELET_CONFIG, Cluster, cluster, join, windows
 from unit.kube.api_server import TOKEN, status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.engine.journal import Step
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "windows"]
 

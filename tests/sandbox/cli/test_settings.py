@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,11 +12,9 @@ from agent.host.port import RegistryKind, RegistryValue, ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.release import RELEASE
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_node_config import HEAD, given, picture
 from sandbox.cli.test_user_data import restart
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Answer, Machine
 
 CONTINUE = PureWindowsPath(r"C:\ProgramData\wmcb\continue")
 SETTINGS = """\

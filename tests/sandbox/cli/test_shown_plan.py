@@ -7,7 +7,6 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,10 +14,7 @@ from agent.cli import main
 from agent.host.port import Recovery, RecoveryAction, SidType
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
-from sandbox.cli.given import program
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import Machine, program
 
 CODES = re.compile(r"\x1b\[\d+m")
 

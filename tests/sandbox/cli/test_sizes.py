@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import threading
 from base64 import b64encode
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,13 +17,9 @@ from agent.artifacts.room import RESERVE
 from agent.cli import means
 from agent.spec import Inline
 from lab.waiting import until
+from sandbox.cli.given import Machine
 from sandbox.cli.test_node_config import HEAD
 from unit.fetch.servers import PATIENCE, Server, ok, raw
-
-if TYPE_CHECKING:
-    import socket
-
-    from sandbox.cli.given import Machine
 
 MEBIBYTE = 1 << 20
 BODY = b"MZ" + bytes(3 * MEBIBYTE)

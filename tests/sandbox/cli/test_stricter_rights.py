@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.repairing import drifted
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
-from sandbox.cli.given import WORKER
+from sandbox.cli.given import WORKER, Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.service.keeper import Keeper
 from service.keeping import FULL_LOOK_SECONDS
 from service.telling import Event
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sandbox.cli.given import Answer, Machine
-
-    Step = Callable[[Machine, Cluster], Answer]
+Step = Callable[[Machine, Cluster], Answer]
 
 __all__ = ["cluster", "windows"]
 

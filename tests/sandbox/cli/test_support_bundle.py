@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import pathlib
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -17,23 +19,18 @@ from agent.engine.journal import Deed, Journal, Step
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import SecurityDescriptor
+from agent.resources.kind import Value
 from agent.spec import EnvironmentVariable, File, Inline, Key, Service, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
 from service import standing
 from service.standing import Standing, State
 
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable, Mapping
-
-    from agent.host.port import Host
-    from agent.resources.kind import Value
-
-    Read = Callable[[], Mapping[str, str]]
+Read = Callable[[], Mapping[str, str]]
 
 KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")
 WMCB_LOG = PureWindowsPath(r"C:\ProgramData\wmcb\logs\wmcb.log")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,12 +10,9 @@ from agent.cli import undoing
 from agent.engine.undoing import Undone
 from agent.host.port import ServiceDefinition, ServiceState
 from agent.host.protection import PROGRAM_FILE
-from sandbox.cli.given import program
+from sandbox.cli.given import Machine, program
 from sandbox.cli.test_artifacts import ARCHIVE, given
 from unit.fetch.servers import Server, ok
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 KUBELET = r"C:\k\kubelet.exe"
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.cli import main
 from agent.sources.kubeadm.arguments_file import arguments_in
-from sandbox.cli.given import program
+from sandbox.cli.given import Machine, program
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from unit.kube.api_server import ROOT as AUTHORITY
 from unit.kube.api_server import TOKEN, kubeconfig_of
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 __all__ = ["cluster", "windows"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,18 +11,13 @@ from agent.cli.join_cluster import admitted
 from agent.cli.vacating import give_back
 from agent.engine import run as engine
 from agent.engine.machine_lock import COMMAND_LOCK
+from agent.kube.answers import Object
 from agent.kube.draining import CORDONED, Draining
-from sandbox.cli.given import program
+from sandbox.cli.given import Answer, Machine, program
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_upgrade import joined, upgrade
 from unit.kube.api_server import status
 from unit.kube.scheduled import DAEMONS, REPLICAS, ScheduledNode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.kube.answers import Object
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "joined", "windows"]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.protection import PRIVATE_FILE
+from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, join, text, windows
 from unit.kube.api_server import ROOT, kubeconfig_of
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "windows"]
 

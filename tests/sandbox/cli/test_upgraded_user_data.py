@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from sandbox.cli.given import Machine
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_user_data import carry_out, given
 from unit.kube.api_server import ROOT, kubeconfig_of
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 __all__ = ["cluster", "given", "windows"]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -16,20 +18,14 @@ from agent.engine.machine_lock import Busy, held
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.reboot_reasons import DNS_NAMES
 from agent.host.sandbox import machine as sandbox_machine
+from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.power import SandboxClock, take_name
 from agent.host.sandbox.processes import SandboxProcesses
-from sandbox.cli.given import WORKER, program
+from agent.host.sandbox.registry import SandboxRegistry
+from sandbox.cli.given import WORKER, Answer, Machine, program
 from sandbox.cli.test_join import KUBELET, Cluster, cluster, windows
 from unit.kube.api_server import CLUSTER_INFO, TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from agent.host.sandbox.facts import SandboxFacts
-    from agent.host.sandbox.registry import SandboxRegistry
-    from sandbox.cli.given import Answer, Machine
 
 __all__ = ["cluster", "windows"]
 

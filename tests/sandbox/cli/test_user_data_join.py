@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.cli.given import Machine
 from sandbox.cli.test_join import Cluster, cluster, windows
 from sandbox.cli.test_user_data import carry_out, given
 from unit.kube.api_server import ROOT, TOKEN
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
 
 __all__ = ["cluster", "given", "windows"]
 

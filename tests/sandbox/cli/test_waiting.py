@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
-from agent.host.port import ServiceState, ServiceStatus
+from agent.host.port import Host, ServiceState, ServiceStatus
 from agent.host.sandbox import open_sandbox
 from agent.preflight.finding import Verdict
 from agent.preflight.runtime import PIPE_CHECK, pipe
 from agent.preflight.situation import Situation
 from sandbox.engine.world import changed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agent.host.port import Host
 
 
 class Waited(Exception):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agent.host.port import FeatureState
-
-if TYPE_CHECKING:
-    from sandbox.cli.given import Machine
+from sandbox.cli.given import Machine
 
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"
 EXCLUSION = "defenderExclusions:\n- path: C:\\ProgramData\\containerd\n"

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
 import pytest
 
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 
 @pytest.fixture

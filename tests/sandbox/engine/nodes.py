@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import (
     Directory,
@@ -21,9 +21,6 @@ from agent.spec import (
     Want,
 )
 from sandbox.engine.world import changed
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 K = PureWindowsPath("C:\\k")
 KUBELET = K / "kubelet.exe"

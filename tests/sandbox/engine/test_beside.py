@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.engine.planning import Plan
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, reset, status
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.engine import nodes
 from sandbox.engine.world import Killed, Power, picture, powered
-
-if TYPE_CHECKING:
-    from agent.engine.planning import Plan
-    from agent.host.port import Host
 
 FILE = PureWindowsPath(r"C:\first.txt")
 FOLDER = PureWindowsPath(r"C:\folder")

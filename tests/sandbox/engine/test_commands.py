@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.errors import NotFound, TimedOut
-from agent.host.port import Principal
+from agent.host.port import Host, Principal
 from agent.host.principals import SIDS
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Command, File, Inline, Shell, Specification, Want
 from sandbox.engine.test_run import STATE
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
 
 LOGS = STATE / "logs"
 SYSTEM = PureWindowsPath(r"C:\Windows\System32")

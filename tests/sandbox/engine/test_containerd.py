@@ -6,7 +6,7 @@ import difflib
 import tomllib
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,15 +14,13 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import make_so, preview, reset, status
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, Protection, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 DATA = Path(__file__).parents[2] / "data" / "containerd"
 FOLDER = PureWindowsPath(r"C:\containerd")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
 import pytest
 
@@ -10,6 +10,7 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, preview, reset
 from agent.host.errors import ServiceNotRunning
+from agent.host.port import Host
 from agent.host.sandbox.defender import DOCUMENT
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
@@ -19,11 +20,6 @@ from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, powered
 from sandbox.service.keeper import Keeper
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 LAYERS = DefenderExclusion("path", r"C:\ProgramData\containerd")
 KUBELET = DefenderExclusion("process", r"C:\k\kubelet.exe")

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import reset
-from agent.host.port import ServiceState, StartType
+from agent.host.port import Host, ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
 from agent.sources import node_configuration, services_configmap
-from agent.spec import Inline
+from agent.spec import Artifact, Content, Inline, Specification
 from sandbox.engine.test_run import run, without_state
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agent.host.port import Host
-    from agent.spec import Artifact, Content, Specification
 
 DATA = Path(__file__).parents[2] / "data"
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

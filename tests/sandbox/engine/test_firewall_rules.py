@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,7 +12,7 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
 from agent.host.errors import ServiceNotRunning
-from agent.host.port import FirewallRuleDefinition
+from agent.host.port import FirewallRuleDefinition, Host
 from agent.host.sandbox.firewall import DOCUMENT
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
@@ -22,11 +22,6 @@ from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, powered
 from sandbox.service.keeper import Keeper
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 NAME = "kubelet"
 WANTED = FirewallRule(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import pathlib
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.resources.kind import NotWell
@@ -21,12 +22,6 @@ from sandbox.engine import nodes
 from sandbox.engine.test_run import STATE, Hasty
 from sandbox.engine.test_trouble import full_for_the_inventory
 from sandbox.engine.world import C, Killed, Power, changed, picture, powered
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable
-
-    from agent.host.port import Host
 
 
 @pytest.fixture

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import pathlib
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,7 +20,7 @@ from agent.host import networks as there
 from agent.host.errors import Unsupported
 from agent.host.networks import ContainerNetwork, NetworkEndpoint
 from agent.host.persistent_routes import KEY, persist
-from agent.host.port import NetworkAddress
+from agent.host.port import Host, NetworkAddress
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.networks import DOCUMENT
@@ -33,12 +34,6 @@ from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, changed, picture, powered
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
 
 CBR0 = HnsNetwork("cbr0", NetworkType.L2BRIDGE, (Subnet("10.244.7.0/24", "10.244.7.1"),))
 CBR0_EP = HnsEndpoint("cbr0_ep", "cbr0", "10.244.7.2", gateway="10.244.7.1", mac="00:15:5D:77:00:02")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.engine.parts import CONFIGURED, PREPARED, Taken
 from agent.engine.progress import Silent
 from agent.engine.run import (
+    Done,
     TakenBack,
     Unfinished,
     interrupted_part,
@@ -23,7 +25,7 @@ from agent.engine.run import (
 )
 from agent.engine.target import NODE
 from agent.host.errors import TimedOut
-from agent.host.port import RecoveryAction, ServiceState
+from agent.host.port import Host, RecoveryAction, ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.resources.kind import CannotBeSo
 from agent.spec import (
@@ -37,18 +39,12 @@ from agent.spec import (
     Restart,
     Service,
     Specification,
+    Want,
 )
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from sandbox.engine import nodes
 from sandbox.engine.nodes import CONFIG, ETC, K
 from sandbox.engine.world import Killed, Power, changed, picture, powered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.engine.run import Done
-    from agent.host.port import Host
-    from agent.spec import Want
 
 PART = "followed"
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")

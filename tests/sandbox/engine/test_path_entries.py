@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,15 +10,12 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import make_so, preview, reset
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 from agent.spec.path_entry import PathEntry
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 K = PathEntry(PureWindowsPath(r"C:\k"))

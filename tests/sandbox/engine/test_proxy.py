@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import reset
-from agent.host.port import DefaultProxy
+from agent.host.port import DefaultProxy, Host
 from agent.sources import node_configuration
 from agent.spec import Directory, File, Inline, Service, Specification
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
 from unit.sources.node_configuration.examples import HEAD, documents, obtain
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 SWORDFISH = "sw%40rd:fish"
 URL = f"http://user:{SWORDFISH}@proxy.example:3128"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -11,18 +11,12 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import preview, reset, status
-from agent.host.port import RegistryKind
+from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
-from agent.spec import Specification
+from agent.spec import Specification, Want
 from agent.spec.registry_value import RegistryType, RegistryValue
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Host
-    from agent.spec import Want
 
 CONTOSO = r"SOFTWARE\Contoso"
 DEEP = rf"{CONTOSO}\Agent\Settings"

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+import pathlib
+from collections.abc import Callable
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.repairing import drifted
 from agent.engine.restarting import InVain
-from agent.engine.run import make_so, reset, status, take_back
-from agent.host.port import ServiceState
+from agent.engine.run import Done, make_so, reset, status, take_back
+from agent.host.port import Host, ServiceState
 from agent.host.sandbox.machine import Machine
 from agent.spec import Directory, File, HostName, Inline, Service, Specification
 from sandbox.engine.test_run import without_state
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable
-
-    from agent.engine.run import Done
-    from agent.host.port import Host
 
 FOLDER = Directory(PureWindowsPath(r"C:\k"))
 PROGRAM = File(FOLDER.path / "agent.exe", Inline(b"MZ"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,10 +14,9 @@ from agent.engine.machine_lock import COMMAND_LOCK, Busy
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
-from agent.host.port import Principal, ServiceDefinition, ServiceState
+from agent.host.port import PATIENCE_SECONDS, Host, Principal, ServiceDefinition, ServiceState
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.host.replacing import PATIENCE_SECONDS
 from agent.host.sandbox import held
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources.kind import CannotBeSo
@@ -27,11 +26,6 @@ from agent.spec.dns_suffixes import DnsSuffixes
 from agent.spec.registry_value import RegistryType, RegistryValue
 from sandbox.engine import nodes
 from sandbox.engine.world import MUTATIONS, C, Killed, Power, changed, picture, powered, stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Host
 
 OPEN = SecurityDescriptor.parse("O:BAG:BAD:(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)")
 STATE = PureWindowsPath("C:\\ProgramData\\wmcb")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, preview, reset, status
-from agent.host.port import Principal
+from agent.host.port import Host, Principal
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
@@ -18,9 +17,6 @@ from agent.spec import Directory, Protection, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import OPEN, Hasty, run
 from sandbox.engine.world import changed, picture
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 SOMEBODY = "S-1-5-21-1-2-3-1001"
 SYSTEMS = "(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"

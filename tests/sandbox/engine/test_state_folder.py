@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+import pathlib
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status, title
 from agent.host.errors import InUse
-from agent.host.port import FileKind
+from agent.host.port import FileKind, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.resources.kind import CannotBeSo
 from sandbox.engine import nodes
 from sandbox.engine.world import changed, picture
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
 USER = "S-1-5-21-1-2-3-1001"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from agent.host.errors import InUse, MarkedForDeletion, NoSpace, ProgramRunning,
 from agent.host.port import (
     Entry,
     FileKind,
+    Host,
     Principal,
     RecoveryAction,
     RegistryKind,
@@ -31,19 +33,13 @@ from agent.host.port import (
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
-from agent.host.sddl import FILE_READ, FILE_WRITE
+from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_run import OPEN, STATE, Hasty, run
 from sandbox.engine.world import C, Disk, Killed, Power, changed, picture, powered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Host
-    from agent.host.sddl import SecurityDescriptor
 
 
 def holding_the_journal(host: Host) -> Host:

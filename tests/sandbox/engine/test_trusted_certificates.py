@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import pathlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, preview, reset
-from agent.host.port import ROOT_CERTIFICATES
+from agent.host.port import ROOT_CERTIFICATES, Host
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
 from sandbox.engine.test_run import run, without_state
@@ -18,11 +18,6 @@ from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Keeper
 from service.signals import Signal, Source
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 GIVEN = Path(__file__).parents[2] / "data" / "certificates"
 PEM = "".join((GIVEN / f"{name}-root.pem").read_text() for name in ("example", "other"))

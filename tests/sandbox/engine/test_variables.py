@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,14 +10,11 @@ from agent.cli import shown_values
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.resources.kind import CannotBeSo
 from agent.spec import EnvironmentVariable, Specification
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 NAME = "HTTPS_PROXY"
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import pathlib
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from agent.engine.progress import Silent
 from agent.engine.restarting import InVain
 from agent.engine.run import TakenBack, make_so, preview, reset, status
 from agent.host.errors import HostError
-from agent.host.port import FeatureState
+from agent.host.port import FeatureState, Host
 from agent.host.sandbox.features import DOCUMENT
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.state import State
@@ -22,11 +23,6 @@ from agent.spec.windows_feature import WindowsFeature
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, powered
 from sandbox.service.keeper import Keeper
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 PLAIN, SLOW, PART = "TelnetClient", "Microsoft-Hyper-V", "RemoteAccessServer"
 ASKED = {WindowsFeature.kind: {TAKEN_BACK: True}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,15 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import preview, reset, take_back
 from agent.host.errors import ServiceCannotAccept
-from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, ServiceState, StartType
+from agent.host.port import (
+    Host,
+    RegistryKind,
+    RegistryValue,
+    ServiceDefinition,
+    ServiceState,
+    ServiceStatus,
+    StartType,
+)
 from agent.host.protection import PROGRAM_FILE
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
@@ -20,9 +28,6 @@ from agent.spec.dns_suffixes import DnsSuffixes
 from agent.spec.time_service import W32TIME, TimeService
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, changed, powered
-
-if TYPE_CHECKING:
-    from agent.host.port import Host, ServiceStatus
 
 TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 POLICY = r"SOFTWARE\Policies\Microsoft\Windows NT\DNSClient"

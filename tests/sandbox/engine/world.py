@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host.errors import NoSpace, NotFound
-from agent.host.port import FileKind, ServiceState
+from agent.host.port import FileKind, Host, ServiceState
 from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from agent.host.port import Host
 
 C = PureWindowsPath("C:\\")
 _EVENT_SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"

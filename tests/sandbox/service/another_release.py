@@ -6,12 +6,9 @@ python another_release.py RELEASE FAULT --sandbox DIR --sandbox-run ARGUMENT...
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import agent.release
-
-if TYPE_CHECKING:
-    from agent.host.port import ServiceControls
+from agent.host.port import ServiceControls
 
 STAYS_DEAF = "stays deaf"
 ENDS = "ends"

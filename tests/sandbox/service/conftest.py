@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
 import pytest
 
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 
 @pytest.fixture

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+import pathlib
 import threading
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.artifacts.means import Means
 from agent.engine.run import status
+from agent.host.port import Host
 from agent.spec import HealthCheck, Service, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
 from service import standing, succession
 from service.adopting import Adopting
-from service.cluster import Node, Seen
+from service.cluster import Kubelet, Node, Seen
 from service.contents import Contents
 from service.followed import Followed
 from service.keeping import Keeping
 from service.mending import Mending
+from service.reporting import Report
 from service.signals import Signal, Source
+from service.standing import Standing, State
 from service.succeeding import Succeeding
 from service.telling import Telling
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
-    from service.cluster import Kubelet
-    from service.reporting import Report
-    from service.standing import Standing, State
 
 KUBECONFIG = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
+import pathlib
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import PureWindowsPath
+from typing import Any
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES
 from agent.host.sandbox.service_records import PROCESS_ABORTED, run
 from agent.host.sandbox.state import State
+from agent.spec import Specification
 from sandbox.engine.world import changed
 from service.keeping import Keeping
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Iterable, Sequence
-    from pathlib import PureWindowsPath
-
-    from agent.host.port import Host
-    from agent.spec import Specification
-
 
 OWN = Signal(Source.FILE, r"C:\ProgramData\wmcb\node.json")
 """Somebody's run has ended, or a pause."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import ssl
 import threading
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from unit.fetch.authority import Issued, issue, serving
-from unit.kube.api_server import ROOT, ApiServer
-
-if TYPE_CHECKING:
-    import pathlib
-    from http.server import BaseHTTPRequestHandler
-
-    from unit.kube.api_server import Answer
+from unit.kube.api_server import ROOT, Answer, ApiServer
 
 CONFIG_MAPS = "/api/v1/namespaces/nodes/configmaps"
 NODES = "/api/v1/nodes"

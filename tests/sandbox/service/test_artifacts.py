@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
+import socket
 import threading
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
 from agent.engine.state_folder import StateFolder
 from agent.fetch.fetching import BLOCK
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.sources.node_configuration import compile_node, read
 from agent.spec import Inline
@@ -24,12 +26,6 @@ from service.standing import State
 from service.telling import Event
 from unit.artifacts.archives_made import special, tar_gz, zipped
 from unit.fetch.servers import Server, after, answer, ok
-
-if TYPE_CHECKING:
-    import pathlib
-    import socket
-
-    from agent.host.port import Host
 
 TOOLS = PureWindowsPath("C:\\tools")
 TOOL = TOOLS / "bin" / "tool.exe"

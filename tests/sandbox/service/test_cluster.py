@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import ssl
 import threading
+from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.kube.following import Following
@@ -21,16 +22,10 @@ from service.cluster import Cluster, Kubelet, Node, Seen
 from service.followed import Followed
 from service.reporting import Report, Reports
 from service.signals import Signals, Source
-from unit.fetch.authority import issue
+from unit.fetch.authority import Issued, issue
 from unit.kube.api_server import ROOT, status
 from unit.kube.test_client import key_of
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Host
-    from unit.fetch.authority import Issued
 
 CONF = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 KUBELET = Kubelet(CONF, (Argument("hostname-override", "win1"),))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import HostError
 from agent.host.networks import ContainerNetwork, NetworkEndpoint, Subnet
-from agent.host.port import ProcessInfo, ServiceDefinition
+from agent.host.port import Host, ProcessInfo, ServiceDefinition
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
@@ -23,12 +24,6 @@ from sandbox.engine.world import changed
 from sandbox.service.keeper import Keeper
 from service.signals import Signal, Source
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
 
 SVCHOST = PureWindowsPath(r"C:\Windows\System32\svchost.exe")
 HNS_ITSELF = Signal(Source.SERVICE, "hns")

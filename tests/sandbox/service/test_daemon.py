@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,16 +18,10 @@ from agent.cli.main import run
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable, Iterator
-
-    from agent.host.port import Host
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the exe itself is tested on Windows")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.run import status as status_of
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
@@ -24,19 +26,12 @@ from lab.minisign import Signer, trusted_comment
 from lab.waiting import until
 from sandbox.engine.world import picture
 from sandbox.service.follower import HEAD
-from sandbox.service.live_api import CONFIG_MAPS
+from sandbox.service.live_api import CONFIG_MAPS, LiveApi
 from sandbox.service.test_cluster import CONF, api, write_credentials
 from service.installation import arguments
 from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT, status
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Iterator
-
-    from agent.host.port import Host
-    from sandbox.service.live_api import LiveApi
 
 __all__ = ["api"]
 

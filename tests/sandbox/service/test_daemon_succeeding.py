@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import pathlib
 import shlex
 import sys
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import HostError
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.release import RELEASE
 from lab.waiting import until
 from sandbox.service import another_release
 from sandbox.service.follower import HEAD
+from sandbox.service.live_api import LiveApi
 from sandbox.service.test_cluster import api
 from sandbox.service.test_daemon_following import Wmcb, holds, host, wmcb
 from service import succession
 from service.hand_over_folder import hand_over_folder
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
-    from sandbox.service.live_api import LiveApi
 
 __all__ = ["api", "host", "wmcb"]
 

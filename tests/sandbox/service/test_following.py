@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pathlib
+import socket
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,7 @@ from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.host.errors import NotFound, TimedOut
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.host.reboot_reasons import next_host_name
 from agent.host.sandbox import open_sandbox
@@ -33,13 +36,6 @@ from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
 from unit.fetch.servers import PATIENCE, Server, answer, ok
-
-if TYPE_CHECKING:
-    import pathlib
-    import socket
-    from collections.abc import Callable, Iterator
-
-    from agent.host.port import Host
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
 FILE = PureWindowsPath(r"C:\tools\settings.txt")

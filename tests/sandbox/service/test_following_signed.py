@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.host.port import Host
 from lab.minisign import Signer, trusted_comment, written
 from sandbox.service.follower import HEAD, PIN, Follower
 from sandbox.service.test_following import FILE, SETTINGS
 from service.followed import Followed
 from service.standing import State
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 PLACE = "nodes/windows"
 HOUR, DAY = 3600.0, 86_400.0

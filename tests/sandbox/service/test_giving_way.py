@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import PureWindowsPath
 from subprocess import PIPE, Popen
-from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.engine.journal import Journal
+from agent.engine.journal import Journal, Step
 from agent.engine.machine_lock import COMMAND_LOCK, LOCK, LONGEST_WAIT_SECONDS, Busy
 from agent.engine.progress import Silent
 from agent.engine.repairing import put_by, repair
 from agent.engine.run import make_so, status
 from agent.engine.state_folder import StateFolder
-from agent.host.port import ServiceState
+from agent.host.port import Host, ServiceState
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import Directory, File, Inline, Key, Specification
 from sandbox.engine import nodes
-from sandbox.service.keeper import Clock
+from sandbox.service.keeper import Clock, Keeper
 from service.signals import Signal, Source
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable
-
-    from agent.engine.journal import Step
-    from agent.host.port import Host
-    from sandbox.service.keeper import Keeper
 
 LASTS_SECONDS = 200.0
 FOLDER = PureWindowsPath(r"C:\etc\kubernetes")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.host.errors import HostError, ProgramRunning, TimedOut
-from agent.host.port import Completed, ServiceState, ServiceStatus
+from agent.host.port import Completed, Host, ServiceDefinition, ServiceState, ServiceStatus
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from sandbox.engine.world import Killed, Power, changed, powered
@@ -22,12 +24,6 @@ from service.handing_over import STAYS_SECONDS, Asked, HandingOver
 from service.program_folder import INTERNAL
 from service.succession import Refusal, Stage, Succession, Trial, Version
 from service.telling import Telling
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Sequence
-
-    from agent.host.port import Host, ServiceDefinition
 
 NEW = Version("2.0.0", "abc")
 ARGUMENTS = ("--config-map", "nodes/windows")

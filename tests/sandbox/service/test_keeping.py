@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import pathlib
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,9 +18,9 @@ from agent.engine.run import make_so, reset, status
 from agent.engine.undoing import Undone
 from agent.host.errors import HostError, InUse, NotFound, TimedOut
 from agent.host.event_sources import source_key
-from agent.host.port import ServiceState, StartType
+from agent.host.port import Host, ServiceState, ServiceStatus, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.spec import Credentials, File, HealthCheck, Inline, Service, Specification
+from agent.spec import Credentials, File, HealthCheck, Inline, Key, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from agent.spec.path_entry import PathEntry
 from agent.spec.registry_value import RegistryType, RegistryValue
@@ -32,13 +34,6 @@ from service import pausing
 from service.health import EVERY_SECONDS
 from service.signals import Signal, Source
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable, Collection
-
-    from agent.host.port import Host, ServiceStatus
-    from agent.spec import Key
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
 CHANGED = b"CHANGED BY HAND"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import pathlib
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import Unfinished, make_so, take_back
 from agent.host.errors import host_error
-from agent.host.port import ServiceDefinition, ServiceStatus
+from agent.host.port import Host, ServiceDefinition, ServiceStatus
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
@@ -24,11 +25,6 @@ from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import OWN, Keeper
 from service.signals import Signal, Source
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Host
 
 SVCHOST = PureWindowsPath("C:\\Windows\\System32\\svchost.exe")
 PROGRAM = PureWindowsPath("C:\\k\\kube-proxy.exe")

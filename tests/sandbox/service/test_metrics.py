@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import pathlib
 import socket
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -17,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from agent.cli.main import run
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
 from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
@@ -33,12 +35,6 @@ from service.program import _answer_on
 from service.scraping import ADDRESS, Answer, Scraping, _listening, health
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable, Iterator, Mapping
-
-    from agent.host.port import Host
 
 Labels = frozenset[tuple[str, str]]
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from agent.host.port import Host
 from lab.waiting import until
 from sandbox.service.live_api import NODES, LiveApi
 from sandbox.service.test_cluster import KUBELET, write_credentials
 from service.routing import Nodes
 from service.signals import Signals, Source
 from unit.kube.api_server import status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Host
 
 
 @pytest.fixture

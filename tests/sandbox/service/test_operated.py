@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,13 +17,14 @@ from agent.engine.machine_lock import COMMAND_LOCK
 from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.engine.state_folder import StateFolder
-from agent.host.port import ServiceState
+from agent.host.port import Completed, Host, ServiceState
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sddl import SecurityDescriptor
 from lab.waiting import until
 from sandbox.cli.given import program
 from sandbox.service.keeper import Keeper
+from sandbox.service.live_api import LiveApi
 from sandbox.service.test_cluster import CERTIFICATE, CONF, api, write_credentials
 from service.cluster import Seen, Unknown
 from service.keeping import Keeping
@@ -31,13 +34,6 @@ from service.reporting import Marks
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
 from unit.kube.api_server import status
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from agent.host.port import Completed, Host
-    from sandbox.service.live_api import LiveApi
 
 __all__ = ["api"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
@@ -19,10 +19,6 @@ from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
 from sandbox.service.test_operated import ALL, DATA, PREFIX, VERSION, WRITABLE, Worker, restart, worker
 from service.telling import Event
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["worker"]
 

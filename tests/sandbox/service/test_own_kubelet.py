@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,16 +12,12 @@ from agent.engine.inventory import Inventory
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from sandbox.service.live_api import own
 from sandbox.service.test_cluster import CONF, write_credentials
 from service.cluster import Kubelet, Unknown, identity, kubelet_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
 
 KUBELET = PureWindowsPath(r"C:\k\kubelet.exe")
 RUNNER = PureWindowsPath(r"C:\k\wmcb-log.exe")

@@ -5,18 +5,20 @@ from __future__ import annotations
 import base64
 import os
 import ssl
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent import node_credentials, private_keys
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.state import FOLDER_NAME
 from agent.host.sddl import SecurityDescriptor
 from agent.kube import kubeconfig
+from agent.kube.access import Access
 from agent.kube.client import Client, node
 from agent.kube.failure import NotUsable
 from sandbox.service.live_api import own
@@ -24,12 +26,6 @@ from sandbox.service.test_cluster import CERTIFICATE, CONF, DATED, write_credent
 from unit.fetch.authority import serving
 from unit.kube.api_server import ROOT, ApiServer, ok
 from unit.kube.test_client import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Host
-    from agent.kube.access import Access
 
 NODE = node("win1")
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
+from collections.abc import Callable
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status
 from agent.host.errors import host_error
 from agent.host.networks import Route
+from agent.host.port import Host
 from agent.host.sandbox.machine import Machine
 from agent.sources.node_configuration import compile_node
 from agent.spec import Service, Specification
@@ -19,17 +22,11 @@ from sandbox.engine import nodes
 from sandbox.engine.world import picture
 from sandbox.service.follower import KUBECONFIG
 from sandbox.service.keeper import OWN, Keeper
+from service.cluster import Kubelet
 from service.routing import what_counts
 from service.signals import Signal, Source
 from service.telling import Event
 from unit.sources.node_configuration.examples import HEAD, documents, obtain
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable
-
-    from agent.host.port import Host
-    from service.cluster import Kubelet
 
 NODES = Signal(Source.NODES)
 POD_NETWORK = (

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
+from collections.abc import Callable
 
 import pytest
 
 from agent.cli.run_log import EventId, RunLog
 from agent.engine.state_folder import StateFolder
-from agent.host.port import EventLevel
+from agent.host.port import EventLevel, Host
 from agent.redaction import register
 from sandbox.service.follower import Follower
 from service import metrics, standing
 from service.reporting import Report
 from service.standing import Standing, State
 from service.telling import Event, Telling
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Callable
-
-    from agent.host.port import Host
 
 SECRET = "Geheim017wort"  # noqa: S105 - planted
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.host.errors import TimedOut
-from agent.host.port import Completed, SigningCertificate
+from agent.host.port import Completed, Host, SigningCertificate
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.release import RELEASE
 from sandbox.service.follower import HEAD, Follower
@@ -21,12 +23,6 @@ from service.program_folder import INTERNAL
 from service.standing import State
 from service.succession import Refusal, Stage, Succession
 from service.telling import Event
-
-if TYPE_CHECKING:
-    import pathlib
-    from collections.abc import Sequence
-
-    from agent.host.port import Host
 
 FILE = PureWindowsPath(r"C:\tools\settings.txt")
 SETTINGS = f"files: [{{path: '{FILE}', text: %s}}]\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -18,9 +19,6 @@ from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests 
     is_pending,
 )
 from unit.ansible.requests import CLIENT, SERVING, address, altered, dns, request_for
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAME = "system:node:win1"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"

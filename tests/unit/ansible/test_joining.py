@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -15,9 +16,6 @@ from cryptography.x509.oid import NameOID
 
 from ansible_collections.wmcb.windows.plugins.module_utils import joining, sources
 from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Unanswered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def authority() -> str:

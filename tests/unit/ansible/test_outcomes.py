@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ansible_collections.wmcb.windows.plugins.module_utils import logs, outcomes
 from ansible_collections.wmcb.windows.plugins.module_utils.machine import Ended
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SERVICE = {"action": "create", "resource": ["service", "kubelet"], "differences": []}
 FILE = {

@@ -6,15 +6,12 @@ import gzip
 import io
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.artifacts.archives import wanted
 from agent.artifacts.failure import Unusable
 from agent.spec import Unpacking
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Read(io.BytesIO):

@@ -7,9 +7,9 @@ import io
 import tarfile
 import tracemalloc
 import zipfile
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -19,9 +19,6 @@ from agent.artifacts import archives
 from agent.artifacts.failure import Unusable
 from agent.spec import Unpacking
 from unit.artifacts.archives_made import Read, refusal, special, tar, tar_gz, unpacked, zip_link, zipped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 FILES = (("tool/bin/tool.exe", b"MZ tool"), ("tool/LICENSE", b"free"), ("README", b""))
 BOTH = pytest.mark.parametrize("made", [tar_gz, zipped], ids=["tar.gz", "zip"])

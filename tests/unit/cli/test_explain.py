@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from agent.cli.dispatch import run
 from agent.sources.forms import Fields, Form, ListOf, MapOf
 from agent.sources.node_configuration.schema import SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _explained(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from agent.cli.arguments import Request
 from agent.cli.failure import BadInput
 from agent.cli.given import given_file
 from agent.host.sandbox import open_sandbox
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_file_is_read_and_hashed_once(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,12 +14,9 @@ from agent.cli.given import GivenFile, named_file
 from agent.cli.kubelet_program import kubelet_program, release_of
 from agent.cli.options import KUBELET, KUBELET_VERSION
 from agent.host.errors import HostError
-from agent.host.port import Completed
+from agent.host.port import Completed, Host
 from agent.host.sandbox import open_sandbox
 from sandbox.cli.given import program
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 RELEASES = [("1.12", "release 1.12"), ("1.16", ""), ("v1.36.3", ""), ("1.37", "release 1.37")]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from agent.cli import progress
 from agent.cli.arguments import Request
-
-if TYPE_CHECKING:
-    from agent.cli.progress import Display
+from agent.cli.progress import Display
 
 Stream = TypeVar("Stream", bound=io.StringIO)
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ntpath
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from agent.cli import restarting
 from agent.cli.arguments import Request
 from agent.host.sandbox import open_sandbox
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GIVEN = {
     "of the current folder": ("worker.ign", PureWindowsPath(r"C:\work\worker.ign")),

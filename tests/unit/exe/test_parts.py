@@ -5,18 +5,14 @@ from __future__ import annotations
 import importlib.util
 import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.backends.openssl import backend
 
 from exebuild import parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exebuild.parts import Part
+from exebuild.parts import Part
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PYTHONS_LICENSE = """PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2

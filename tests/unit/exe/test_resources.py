@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from exebuild import resources
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _entries(content: bytes) -> Iterator[tuple[int, int, bytes]]:

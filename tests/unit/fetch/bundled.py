@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import certifi
+import pytest
 import requests
 
 from unit.fetch.authority import issue
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 BUNDLED = issue("bundled-ca", authority=True)
 UNDER_BUNDLED = issue("server", BUNDLED, names=["127.0.0.1", "node.example"])

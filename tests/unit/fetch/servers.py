@@ -6,13 +6,11 @@ import contextlib
 import socket
 import ssl
 import threading
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-    Reply = bytes | Callable[["Server", socket.socket, str], None]
+Reply = bytes | Callable[["Server", socket.socket, str], None]
 
 PATIENCE = 20.0
 

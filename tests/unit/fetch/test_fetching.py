@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -17,10 +17,7 @@ from agent.fetch.failure import Failed
 from agent.fetch.fetching import BLOCK, Fetcher, Limits, Request
 from agent.fetch.proxies import Proxies
 from unit.fetch.quick_clock import QuickClock, StillClock
-from unit.fetch.servers import Server, after, answer, closed_port, ok, raw, reset, silent
-
-if TYPE_CHECKING:
-    from unit.fetch.servers import Reply
+from unit.fetch.servers import Reply, Server, after, answer, closed_port, ok, raw, reset, silent
 
 PASSES = True
 TELLTALE = "/worker/config?token=hidden-in-query#hidden-in-fragment"

@@ -6,8 +6,10 @@ import socket
 import ssl
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -15,16 +17,11 @@ from agent.fetch import address, connection, dialer, trust
 from agent.fetch.connection import Server as Asked
 from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
+from agent.fetch.dialer import Stream
 from agent.fetch.failure import Failed, NotTrusted
 from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, ok
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agent.fetch.dialer import Stream
 
 LEAF = issue("server")
 CERT_E_UNTRUSTEDROOT = 0x800B0109

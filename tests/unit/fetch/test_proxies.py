@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -13,9 +14,6 @@ from agent.fetch.proxies import Proxies
 from unit.fetch.authority import issue, serving
 from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, answer, closed_port, ok, tunnel_to
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IMPATIENT = Limits(patience=0)
 ROOT = issue("root-ca", authority=True)

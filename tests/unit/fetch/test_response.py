@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import socket
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,11 +18,6 @@ from agent.fetch.failure import Failed
 from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.servers import Server, ok, tunnel_to
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 ROOT = issue("root-ca", authority=True)
 LEAF = issue("server", ROOT, names=["127.0.0.1"])

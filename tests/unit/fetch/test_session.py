@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import certifi
 import pytest
 from requests.adapters import HTTPAdapter
+from urllib3.connectionpool import HTTPConnectionPool
 
 from agent.fetch import address, connection, dialer, trust
 from agent.fetch.connection import Server as Asked
 from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
+from agent.fetch.dialer import Stream
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
 from agent.fetch.proxies import Proxies
@@ -23,17 +28,7 @@ from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.bundled import BUNDLED, UNDER_BUNDLED, give_certifi
 from unit.fetch.quick_clock import QuickClock
-from unit.fetch.servers import Server, after, answer, ok, raw, silent, tunnel_to
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from urllib3.connectionpool import HTTPConnectionPool
-
-    from agent.fetch.dialer import Stream
-    from unit.fetch.servers import Reply
+from unit.fetch.servers import Reply, Server, after, answer, ok, raw, silent, tunnel_to
 
 IMPATIENT = Limits(patience=0)
 ROOT = issue("root-ca", authority=True)

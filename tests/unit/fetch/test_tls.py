@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 import ssl
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,10 +17,6 @@ from agent.fetch.fetching import Fetcher, Limits, Request
 from unit.fetch.authority import Issued, issue, serving
 from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, answer, ok
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 IMPATIENT = Limits(patience=0)
 ROOT = issue("root-ca", authority=True, unit="openshift")

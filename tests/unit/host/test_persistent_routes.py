@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pathlib
 
 import pytest
 
 from agent.host.networks import Route
 from agent.host.persistent_routes import KEY, forget, persist, persistent_routes
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Registry, RegistryKind, RegistryValue
 from agent.host.sandbox import open_sandbox
-
-if TYPE_CHECKING:
-    import pathlib
-
-    from agent.host.port import Registry
 
 
 @pytest.fixture

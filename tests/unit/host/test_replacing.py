@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,13 +16,10 @@ from agent.host.errors import (
     WrongKind,
     host_error,
 )
+from agent.host.port import PATIENCE_SECONDS
 from agent.host.protection import PRIVATE_FILE
-from agent.host.replacing import PATIENCE_SECONDS, patiently, put_in_place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agent.host.sddl import SecurityDescriptor
+from agent.host.replacing import patiently, put_in_place
+from agent.host.sddl import SecurityDescriptor
 
 TARGET = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 

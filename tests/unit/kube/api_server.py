@@ -5,20 +5,17 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import ssl
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Any, Self
 
 from unit.fetch.authority import Issued, issue
 from unit.fetch.servers import reset
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable
-    from types import TracebackType
-    from typing import Any
 
 CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 TOKEN = "abcdef.0123456789abcdef"  # noqa: S105 - what a token looks like

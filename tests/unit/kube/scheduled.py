@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
-from unit.kube.api_server import Answer, ok, status
-
-if TYPE_CHECKING:
-    from http.server import BaseHTTPRequestHandler
-
-    from unit.kube.api_server import ApiServer
+from unit.kube.api_server import Answer, ApiServer, ok, status
 
 REPLICAS = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "controller": True}
 DAEMONS = {"kind": "DaemonSet", "apiVersion": "apps/v1", "name": "proxy", "controller": True}

@@ -7,12 +7,14 @@ import os
 import ssl
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import (
@@ -23,6 +25,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent.fetch import address, connection, dialer
+from agent.fetch.address import Address
+from agent.fetch.dialer import Stream
 from agent.fetch.failure import Doubt
 from agent.fetch.proxies import Proxies
 from agent.kube import failure
@@ -35,14 +39,7 @@ from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, closed_port, tunnel_to
 from unit.kube.api_server import ROOT, TOKEN, Answer, ApiServer, cut_off, ok, silent, status
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agent.fetch.address import Address
-    from agent.fetch.dialer import Stream
-
-    Fault = Answer | Callable[[BaseHTTPRequestHandler], None]
+Fault = Answer | Callable[[BaseHTTPRequestHandler], None]
 
 NODE = node("win1")
 OTHER = issue("other", authority=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import TOKEN, ApiServer, status
 from unit.kube.scheduled import DAEMONS, REPLICAS, ScheduledNode
 from unit.kube.test_client import client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EMPTY_DIR = {"volumes": [{"name": "scratch", "emptyDir": {}}]}
 MIRROR = {"kubernetes.io/config.mirror": "hash"}

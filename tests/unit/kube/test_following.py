@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -18,11 +20,7 @@ from agent.kube.limits import Limits
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, ApiServer, cut_off, ok, silent, status
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from http.server import BaseHTTPRequestHandler
-
-    Reply = Callable[[BaseHTTPRequestHandler], None]
+Reply = Callable[[BaseHTTPRequestHandler], None]
 
 NODES = "/api/v1/nodes"
 ONE = "metadata.name=win1"

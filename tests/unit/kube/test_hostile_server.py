@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,7 @@ from agent.kube.access import Access
 from agent.kube.client import Client, node
 from agent.kube.limits import Limits
 from unit.fetch.quick_clock import QuickClock
-from unit.kube.api_server import ROOT, TOKEN, Answer, ok
-
-if TYPE_CHECKING:
-    from unit.kube.api_server import ApiServer
+from unit.kube.api_server import ROOT, TOKEN, Answer, ApiServer, ok
 
 NODE = node("win1")
 ONCE = Limits(patience=0)

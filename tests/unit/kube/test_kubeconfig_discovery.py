@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +17,6 @@ from unit.fetch.authority import issue, serving
 from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import closed_port
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, Answer, ApiServer, kubeconfig_of, ok, status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 OTHER = issue("other", authority=True)
 FILES = {"ca.crt": ROOT.pem, "token": b"in-a-file\n"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pytest
 from hypothesis import example, given
@@ -17,18 +18,12 @@ from agent.fetch.dialer import Stream
 from agent.fetch.proxies import DIRECT
 from agent.kube import kubeconfig, pins, tokens
 from agent.kube.access import Access
-from agent.kube.answers import at, items_at, of_status, refusal, text_at
+from agent.kube.answers import Json, at, items_at, of_status, refusal, text_at
 from agent.kube.discovery import Discovery
 from agent.kube.failure import Failed, NotUsable
 from agent.kube.limits import Limits
 from agent.kube.transport import Asked, Transport
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, signature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agent.kube.answers import Json
-
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

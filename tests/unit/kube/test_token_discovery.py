@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -26,9 +26,6 @@ from unit.kube.api_server import (
     signature,
     status,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OTHER = issue("other", authority=True)
 NAMESAKE = issue("kubernetes", authority=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,10 +20,6 @@ from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, tunnel_to
 from unit.kube.api_server import CLUSTER_INFO, ROOT, TOKEN, ApiServer, cluster_info, kubeconfig_of, ok
 from unit.kube.test_token_discovery import pinned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NODE = node("win1")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +12,9 @@ if sys.platform == "win32":
 import os
 import subprocess
 import time
+from pathlib import Path
 
 from lab import cache
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 if sys.platform == "win32":
     pytest.skip("the lab runs on Linux", allow_module_level=True)
 
+from collections.abc import Callable
+from pathlib import Path
+
 from lab.registry import Value
 from lab.snapshot import Entry, Snapshot, files_below
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KEY = r"HKEY_LOCAL_MACHINE\Software\Lab"
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 if sys.platform == "win32":
     pytest.skip("the lab runs on Linux", allow_module_level=True)
 
-from lab import toolchains
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from lab import toolchains
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from releasing import ReleaseError, collecting, installer, winget
 from unit.release.winget_rules import broken_rules
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RELEASE = winget.Published("1.2.3", "2030-01-02", "https://example.com/download/v1.2.3/")
 FILES = ("wmcb-1.2.3.msi", "wmcb-1.2.3.zip", "wmcb-log.exe", "wmcb.cdx.json", "wmcb.exe", "wmcb.licenses.txt")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from releasing import ReleaseError, installer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("release", ["1.2", "1.2.3.4", "1.2.3rc1", "v1.2.3", "256.0.0", "1.2.65536", ""])

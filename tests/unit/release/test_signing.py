@@ -6,14 +6,11 @@ import shlex
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from releasing import signing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _BODY = 200  # from where on nothing is a header
 

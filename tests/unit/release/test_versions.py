@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agent.release import RELEASE
 from exebuild import resources, shipping
 from releasing import ReleaseError, __main__, changelog, versions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = """# Changelog
 

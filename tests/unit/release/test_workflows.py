@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from releasing import __main__
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORKFLOWS = sorted((__main__.REPOSITORY / ".github" / "workflows").glob("*.yml"))
 PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")

@@ -7,12 +7,10 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from agent.host.windows.failure import Win32Error, code_of, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SYSTEM32_ONLY = 0x0800
 """LOAD_LIBRARY_SEARCH_SYSTEM32: a DLL planted beside the exe or in the current folder is never taken."""

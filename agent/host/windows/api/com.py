@@ -17,15 +17,13 @@ import queue
 import threading
 import traceback
 import types
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pywintypes
 
 from agent.host import winerror
 from agent.host.windows.failure import Win32Error, code_of, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Answer = TypeVar("Answer")
 

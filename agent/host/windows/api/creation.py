@@ -12,17 +12,14 @@ assert sys.platform == "win32"
 
 import ctypes
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import wintypes
-from typing import TYPE_CHECKING
 
 import win32file
 
 from agent.host.windows.api.binding import dll, judged, last_failure, succeeding
 from agent.host.windows.api.processes import Process
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 NO_CONSOLE = 0x0000_0008
 """DETACHED_PROCESS"""

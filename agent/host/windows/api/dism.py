@@ -7,16 +7,14 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged
 from agent.host.windows.failure import code_of, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ONLINE = "DISM_{53BFAE52-B167-4E2F-A258-0A37B57FF845}"
 _LOG_ERRORS = 0

@@ -13,8 +13,9 @@ assert sys.platform == "win32"
 
 import ctypes
 import struct
+from collections.abc import Iterator
 from ctypes import wintypes
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import win32file
 
@@ -22,9 +23,6 @@ from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import binary_descriptor
 from agent.host.windows.failure import failed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Access
 READ_DATA = LIST_DIRECTORY = 0x0001

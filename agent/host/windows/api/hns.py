@@ -9,16 +9,14 @@ assert sys.platform == "win32"
 import ctypes
 import json
 import uuid
+from collections.abc import Callable, Sequence
 from ctypes import wintypes
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.host import winerror
 from agent.host.windows.api.binding import dll, judged
 from agent.host.windows.failure import code_of, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 NETWORK, ENDPOINT, LOAD_BALANCER = "Network", "Endpoint", "LoadBalancer"
 

@@ -12,15 +12,13 @@ assert sys.platform == "win32"
 import ctypes
 import ipaddress
 import struct
+from collections.abc import Callable, Iterator
 from ctypes import wintypes
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agent.host import winerror
 from agent.host.windows.api.binding import coded, dll
 from agent.host.windows.failure import Win32Error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _ANY_FAMILY = 0
 _IPV4 = 2

@@ -9,16 +9,14 @@ assert sys.platform == "win32"
 import _winapi
 import math
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from typing import Self
 
 import win32event
 import win32file
 import win32process
 
 from agent.host.windows.failure import failed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # PROCESS_TERMINATE, PROCESS_QUERY_LIMITED_INFORMATION
 TERMINATE = 0x0001

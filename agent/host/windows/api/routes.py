@@ -8,13 +8,11 @@ assert sys.platform == "win32"
 
 import ctypes
 import ipaddress
+from collections.abc import Iterator
 from ctypes import wintypes
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agent.host.windows.api.binding import coded, dll, judged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _IPV4 = 2
 _MANAGED = 3

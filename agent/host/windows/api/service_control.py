@@ -6,6 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import win32service
@@ -15,9 +16,8 @@ from agent.host.windows.api.security import SHUTDOWN, enable_privileges
 from agent.host.windows.scm import RecoverySetting, Registration, Setting, SettingValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from _win32typing import PySC_HANDLE
+
 
 CONNECT = win32service.SC_MANAGER_CONNECT
 CREATE_SERVICE = win32service.SC_MANAGER_CREATE_SERVICE

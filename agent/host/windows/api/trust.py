@@ -7,15 +7,13 @@ import sys
 assert sys.platform == "win32"
 
 import ctypes
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.failure import code_of, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _DWORD = wintypes.DWORD
 _POINTER = ctypes.c_void_p

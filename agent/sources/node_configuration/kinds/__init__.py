@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent.sources.node_configuration.kinds.kind import Kind
 
+
 OF_THE_NODE = (
     "directories",
     "files",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.sources import urls
+from agent.sources.forms import Checking, ListOf, MapOf, Number, Text, mapping, number, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, MapOf, Number, Text, mapping, number, text
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import (
     MAX_SIZE,
     name_form,
@@ -17,13 +16,9 @@ from agent.sources.node_configuration.kinds.values import (
     protection,
     size_limit,
 )
+from agent.sources.report import Place
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Artifact, Signer, Unpacking
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _DIGESTS = ("sha256", "sha512")
 SOURCE = Text(

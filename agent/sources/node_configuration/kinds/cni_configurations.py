@@ -5,19 +5,15 @@ from __future__ import annotations
 import ipaddress
 import json
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agent.documents import Value
+from agent.sources.forms import Checking, Flag, ListOf, Text, items, text, texts
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Text, items, text, texts
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import own_path, path_form
+from agent.sources.report import Place
 from agent.spec import File, Inline, Protection
-
-if TYPE_CHECKING:
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _BRIDGE, _OVERLAY, _FLANNEL = "win-bridge", "win-overlay", "flannel"
 _LIST = ".conflist"

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.sources.forms import Checking, Flag, ListOf, Text, number, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Text, number, text
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
 from agent.sources.node_configuration.kinds.values import BASE64, content, name_form, seconds_form
+from agent.sources.report import Place
 from agent.spec import Command, Shell
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _SHELLS = {"cmd": Shell.CMD, "powershell": Shell.POWERSHELL}
 

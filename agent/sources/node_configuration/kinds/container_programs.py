@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
+from agent.sources.forms import Checking, ListOf, Text, items, mapping, text, texts
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, Text, items, mapping, text, texts
 from agent.sources.node_configuration.kinds.values import name_form
+from agent.sources.report import Place
+from agent.spec import Want
 from agent.spec.container_program import ContainerProgram
 from agent.spec.foreign_endpoint import ForeignEndpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.report import Place
-    from agent.spec import Want
 
 _MADE = Table(
     {

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
+from agent.sources.forms import Checking, Flag, Number, Text, mapping, number, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, Number, Text, mapping, number, text
-from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.node_configuration.kinds.kind import Fields, Single
 from agent.sources.node_configuration.kinds.values import own_path, path_form
+from agent.sources.report import Place
 from agent.spec.containerd_configuration import ContainerdConfiguration
-
-if TYPE_CHECKING:
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _PATH = r"C:\Program Files\containerd\config.toml"
 _PIPE = "npipe:////./pipe/"

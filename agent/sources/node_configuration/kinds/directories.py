@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.sources.forms import Checking, Flag, ListOf
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import PROTECTION, own_path, path_form, protection
+from agent.sources.report import Place
 from agent.spec import Directory
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _DIRECTORY = Table(
     {

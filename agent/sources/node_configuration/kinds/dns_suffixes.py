@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from agent.sources.forms import ListOf, Text, texts
+from agent.documents import Value
+from agent.sources.forms import Checking, ListOf, Text, texts
 from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.report import Place
 from agent.spec.dns_suffixes import DnsSuffixes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.report import Place
 
 _LONGEST = 1024
 """Of all together: what Windows keeps of it."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.sources.forms import Checking, Flag, ListOf, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, text
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import VALUE, VARIABLE
+from agent.sources.report import Place
 from agent.spec import EnvironmentVariable
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _PATH = "path"
 _VARIABLE = Table(

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.sources.forms import Checking, ListOf, Text, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, Text, text
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import path_form
+from agent.sources.report import Place
 from agent.spec import EventSource
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _EVENT_SOURCE = Table(
     {

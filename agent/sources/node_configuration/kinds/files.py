@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent.sources import urls
+from agent.sources.forms import Checking, Flag, ListOf, Text, mapping, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Text, mapping, text
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import (
     BASE64,
     MAX_SIZE,
@@ -20,12 +18,8 @@ from agent.sources.node_configuration.kinds.values import (
     size_limit,
 )
 from agent.sources.node_configuration.model import RemoteFile, Source
+from agent.sources.report import Place
 from agent.spec import File
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _SOURCE = Table(
     {

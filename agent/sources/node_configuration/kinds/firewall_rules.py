@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
 
+from agent.sources.forms import Checking, Flag, ListOf, Text, text, texts
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Text, text, texts
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import path_form, service_name_form
+from agent.sources.report import Place
 from agent.spec.firewall_rule import FirewallRule
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _WITH_PORTS = ("tcp", "udp")
 _NUMBERS = {"1": "icmpv4", "6": "tcp", "17": "udp", "58": "icmpv6"}

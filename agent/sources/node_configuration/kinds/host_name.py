@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from agent.sources.forms import Text, items, mapping, text
+from agent.documents import Value
+from agent.sources.forms import Checking, Text, items, mapping, text
 from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.report import Place
 from agent.spec import HostName
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.report import Place
 
 
 def _host_name(checking: Checking, given: Value, place: Place) -> Iterator[HostName]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from agent.documents import Value
 from agent.sources.forms import Checking, Form, ListOf, items, mapping, texts
+from agent.sources.node_configuration.model import RemoteFile
+from agent.sources.report import Place
+from agent.spec import Want
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from agent.documents import Value
-    from agent.sources.node_configuration.model import RemoteFile
-    from agent.sources.report import Place
-    from agent.spec import Want
-
-    Fields = dict[str, Value]
-    Wanted = Want | RemoteFile
+Fields = dict[str, Value]
+Wanted = Want | RemoteFile
 
 
 class Kind(Protocol):

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
+from agent.sources.forms import Checking, Flag, ListOf, Number, Text, items, mapping, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Number, Text, items, mapping, text
+from agent.sources.node_configuration.kinds.kind import Fields
 from agent.sources.node_configuration.kinds.values import address_form, name_form, prefix_form
+from agent.sources.report import Place
+from agent.spec import Key, Want
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
 from agent.spec.ip_forwarding import IpForwarding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
-    from agent.spec import Key, Want
 
 _TYPES = {
     "l2bridge": NetworkType.L2BRIDGE,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agent.sources.forms import Checking, number, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import number, text
 from agent.sources.node_configuration.kinds.artifacts import SHA256, SIGNER, SOURCE, signer, source
+from agent.sources.node_configuration.kinds.kind import Fields
 from agent.sources.node_configuration.kinds.values import seconds_form
-from agent.sources.node_configuration.model import OwnProgram
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.node_configuration.model import Origin
-    from agent.sources.report import Place
+from agent.sources.node_configuration.model import Origin, OwnProgram
+from agent.sources.report import Place
 
 _HOUR = 3600
 _WITHIN_SECONDS = 300.0

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.sources.forms import ListOf, Text
+from agent.sources.forms import Checking, ListOf, Text
 from agent.sources.node_configuration.kinds.kind import SeveralTexts
+from agent.sources.report import Place
 from agent.spec.path_entry import PathEntry
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.report import Place
 
 _FOLDER = Text(
     "A folder, which need not be there yet.",

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
+from agent.sources.forms import Checking, ListOf, Text, mapping, texts
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, Text, mapping, texts
 from agent.sources.node_configuration.kinds import cni_configurations
-from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.node_configuration.kinds.kind import Fields, Single, Wanted
 from agent.sources.node_configuration.kinds.values import name_form, prefix_form
+from agent.sources.report import Place
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields, Wanted
-    from agent.sources.report import Place
 
 BRIDGE, TRANSPARENT = "l2bridge", "transparent"
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from agent.documents import Value
+from agent.sources.forms import Checking, ListOf, Text, mapping, text, texts
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import ListOf, Text, mapping, text, texts
-from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.node_configuration.kinds.kind import Fields, Single, Wanted
+from agent.sources.report import Place
 from agent.spec import EnvironmentVariable
 from agent.spec.proxy import Proxy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields, Wanted
-    from agent.sources.report import Place
 
 _SCHEME = "http://"
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.documents import Value
 from agent.sources.forms import Fields, items, mapping, text
 from agent.sources.node_configuration.kinds.values import (
     FEATURE,
@@ -14,11 +15,6 @@ from agent.sources.node_configuration.kinds.values import (
     service_name_form,
 )
 from agent.spec import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
 
 _FORMS = {
     "file": path_form("The file of this path."),

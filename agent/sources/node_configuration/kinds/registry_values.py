@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from agent.sources.forms import Checking, Flag, ListOf, Number, Text, text, texts
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Number, Text, text, texts
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.report import Place
 from agent.spec.registry_value import RegistryType, RegistryValue
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _MOST_BYTES = 1 << 20
 _CONTROL = r"system\currentcontrolset"

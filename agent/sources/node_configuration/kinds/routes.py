@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
+from agent.sources.forms import Checking, Flag, ListOf, Number, text
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, Number, text
-from agent.sources.node_configuration.kinds.kind import Several
+from agent.sources.node_configuration.kinds.kind import Fields, Several
 from agent.sources.node_configuration.kinds.values import address_form, prefix_form
+from agent.sources.report import Place
 from agent.spec.route import Route
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 _ROUTE = Table(
     {

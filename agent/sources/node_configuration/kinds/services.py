@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent import log_runner
+from agent.documents import Value
+from agent.sources.forms import (
+    Checking,
+    Flag,
+    ListOf,
+    MapOf,
+    Number,
+    Text,
+    items,
+    mapping,
+    number,
+    text,
+    texts,
+)
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag, ListOf, MapOf, Number, Text, items, mapping, number, text, texts
+from agent.sources.node_configuration.kinds.kind import Fields
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
 from agent.sources.node_configuration.kinds.values import (
     ANY_TEXT,
@@ -23,17 +37,9 @@ from agent.sources.node_configuration.kinds.values import (
     service_name_form,
 )
 from agent.sources.node_configuration.model import LOG_RUNNER
-from agent.spec import HealthCheck, Restart, Service, StartType
+from agent.sources.report import Place
+from agent.spec import HealthCheck, Restart, Service, StartType, Want
 from agent.spec.foreign_endpoint import ForeignEndpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
-    from agent.spec import Want
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _ARGUMENTS_BEHIND = re.compile(r"\.exe\s", re.IGNORECASE)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from agent.documents import Value
+from agent.sources.forms import Checking, Flag
 from agent.sources.forms import Fields as Table
-from agent.sources.forms import Flag
 from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.report import Place
 from agent.spec.time_service import TimeService
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking
-    from agent.sources.report import Place
 
 _TIME_SERVICE = Table(
     {"running": Flag("It is started with Windows, and runs.", only_true=True)},

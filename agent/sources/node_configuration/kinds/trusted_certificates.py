@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from agent.sources.forms import ListOf, Text, texts
+from agent.documents import Value
+from agent.sources.forms import Checking, Form, ListOf, Text, texts
+from agent.sources.node_configuration.kinds.kind import Wanted
+from agent.sources.report import Place
 from agent.sources.trusted_certificates import trusted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
-    from agent.sources.forms import Checking, Form
-    from agent.sources.node_configuration.kinds.kind import Wanted
-    from agent.sources.report import Place
 
 _PEM = "PEM, as in a block of text that begins with -----BEGIN CERTIFICATE-----,"
 

@@ -6,18 +6,14 @@ import base64
 import binascii
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
-from agent.sources.forms import Number, Text, text
+from agent.sources.forms import Checking, Number, Text, text
 from agent.sources.kubelet.quantities import quantity
+from agent.sources.node_configuration.kinds.kind import Fields
+from agent.sources.report import Place
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Inline, Protection
 from agent.spec.artifact import SIZE_LIMIT
-
-if TYPE_CHECKING:
-    from agent.sources.forms import Checking
-    from agent.sources.node_configuration.kinds.kind import Fields
-    from agent.sources.report import Place
 
 DAY = 86_400
 """In seconds."""

@@ -4,15 +4,13 @@ import json
 import os
 import pathlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.host.sandbox.machine import Machine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 REPOSITORY = pathlib.Path(__file__).parents[4]
 

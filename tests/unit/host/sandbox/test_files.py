@@ -6,13 +6,13 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.errors import AccessDenied, BadName, NotFound
-from agent.host.port import Principal
+from agent.host.port import Host, Principal
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
@@ -20,12 +20,7 @@ from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sddl import FILE_ALL, FILE_READ, FILE_WRITE
 from contract.world import runs_under_wine
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.host.port import Host
-
-    from .conftest import Sandbox
+from .conftest import Sandbox
 
 C = PureWindowsPath("C:\\")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a mark on a file")

@@ -8,10 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -22,10 +22,7 @@ from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.programs import script_of_ours
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .conftest import Sandbox
+from .conftest import Sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its programs are scripts of a Unix shell")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,10 +15,7 @@ from agent.host.errors import HostError
 from agent.host.port import DiskSpace, EventLevel, ListeningPort
 from agent.host.sandbox.state import State
 
-if TYPE_CHECKING:
-    import pathlib
-
-    from .conftest import Sandbox
+from .conftest import Sandbox
 
 C = PureWindowsPath("C:\\")
 

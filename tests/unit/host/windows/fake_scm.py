@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 from agent.host.port import ServiceState, ServiceStatus
 from agent.host.windows.failure import failed
-from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agent.host.windows.scm import SettingValue
+from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting, SettingValue
 
 DOES_NOT_EXIST = 1060
 EXISTS = 1073

@@ -11,7 +11,8 @@ import os
 import pickle
 import subprocess
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import pywintypes
@@ -19,9 +20,6 @@ import pywintypes
 from agent.host import winerror
 from agent.host.windows.api import com
 from agent.host.windows.failure import Win32Error
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULE = "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}"  # HNetCfg.FWRule, which every Windows has
 MULTITHREADED = 1  # APTTYPE_MTA

@@ -6,18 +6,15 @@ import sys
 
 assert sys.platform == "win32"
 
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, reset
+from agent.host.port import Host
 from agent.host.windows import open_windows
 from agent.resources.own_folder import own_folder
 from agent.spec import Command, Inline, Specification
-
-if TYPE_CHECKING:
-    from agent.host.port import Host
 
 
 @pytest.fixture

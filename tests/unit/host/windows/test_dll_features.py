@@ -6,17 +6,14 @@ import sys
 
 assert sys.platform == "win32"
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.host.port import FeatureState
 from agent.host.windows.api import dism
 from agent.host.windows.features import WindowsFeatures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STAGED, INSTALLED = 2, 4
 

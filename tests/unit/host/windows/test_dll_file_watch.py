@@ -8,8 +8,9 @@ assert sys.platform == "win32"
 
 import gc
 import threading
+from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import win32event
@@ -20,9 +21,6 @@ from agent.host.port import FileChange
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import failed
 from agent.host.windows.file_watch import FileWatch, JointWatch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SOON = 20.0
 INCOMPLETE, ABORTED, ENUMERATE, DENIED = 996, 995, 1022, 5

@@ -12,9 +12,10 @@ import os
 import secrets
 import shutil
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import pywintypes
@@ -30,9 +31,6 @@ from agent.host.windows.api import security
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import failed, telling
 from agent.host.windows.files import WindowsFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 INVALID_PARAMETER = 0xC000_000D
 RENAME_EX, DISPOSITION_EX = 65, 64

@@ -8,19 +8,15 @@ assert sys.platform == "win32"
 
 import secrets
 import winreg
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from agent.host.port import ServiceDefinition, StartType
+from agent.host.port import ServiceDefinition, Services, StartType
 from agent.host.sddl import AUTHENTICATED_USERS, EVERYONE, USERS, SecurityDescriptor
 from agent.host.windows import open_windows
 from agent.host.windows.local_scm import LocalServiceControlManager
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.host.port import Services
 
 SERVICES = "SYSTEM\\CurrentControlSet\\Services"
 

@@ -9,9 +9,10 @@ assert sys.platform == "win32"
 import ast
 import os
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import servicemanager
@@ -21,9 +22,6 @@ from agent.host.errors import HostError, NotAService
 from agent.host.port import ENDING, Control, ServiceControls
 from agent.host.windows import service_program
 from agent.host.windows.failure import Win32Error, failed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 STOP, INTERROGATE, SHUTDOWN, PARAMETERS, PRESHUTDOWN = 1, 4, 5, 6, 15
 START_PENDING, STOP_PENDING, RUNNING, STOPPED = 2, 3, 4, 1

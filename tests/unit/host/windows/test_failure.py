@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from agent.host.errors import AccessDenied, HostError, InUse, MarkedForDeletion, NotFound
 from agent.host.windows.failure import failed, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KINDS = [
     (2, NotFound),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -38,9 +39,6 @@ from agent.host.port import (
 from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
 from agent.host.windows.services import DELETE_SECONDS, WindowsServices
 from unit.host.windows.fake_scm import FakeScm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KUBELET = ServiceDefinition(
     name="kubelet",

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from agent.sources import cloudconfig
-from agent.sources.cloudconfig import Command, UserData, WrittenFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from agent.sources.cloudconfig import Step
+from agent.sources.cloudconfig import Command, Step, UserData, WrittenFile
 
 
 def config(text: str) -> bytes:

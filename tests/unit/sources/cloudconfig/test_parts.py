@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +13,6 @@ from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import document
 from agent.spec import Effect
 from unit.sources.cloudconfig.loaded import config, error, made, multipart, notes, scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PLAIN = b"#cloud-config\nruncmd: [echo]\n"
 RUN = {"runcmd": b"echo\r\n"}

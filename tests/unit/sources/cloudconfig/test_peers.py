@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -14,9 +15,6 @@ from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import UserData, WrittenFile, instance_data
 from agent.spec import Protection
 from unit.sources.cloudconfig.loaded import files, notes, scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TESTS = Path(__file__).resolve().parents[3]
 _ROWS = yaml.safe_load((_TESTS / "data" / "peers" / "cloudinit.yaml").read_text())

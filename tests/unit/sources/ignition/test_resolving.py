@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from agent.sources import ignition
 from agent.sources.ignition import FetchFailed, Inline, Limits, Request
 from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.obtaining import Unobtainable, obtained
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _DATA = Path(__file__).parents[3] / "data" / "ignition"
 _WORKER = (_DATA / "worker-3.2.ign").read_bytes()

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent.sources import ignition
-
-if TYPE_CHECKING:
-    from agent.sources.report import Report
+from agent.sources.report import Report
 
 V2 = [f"2.{minor}.0" for minor in range(5)]
 V3 = [f"3.{minor}.0" for minor in range(7)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.compiling import Found, Join, compile_join
@@ -12,9 +12,6 @@ from agent.sources.kubeadm.reading import read
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.spec import File, Inline, Service, Specification
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 OF_KUBEADM = DATA.parent / "kubeadm-join-v1.36"

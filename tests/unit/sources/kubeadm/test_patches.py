@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from agent.documents import Value
 from agent.sources.kubeadm.patches import patched, read_patches
-
-if TYPE_CHECKING:
-    from agent.documents import Value
 
 BASE: dict[str, Value] = {
     "maxPods": 110,

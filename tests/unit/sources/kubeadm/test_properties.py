@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
@@ -25,10 +26,6 @@ from agent.sources.kubelet.node import Kubelet
 from agent.sources.report import Report
 from agent.sources.systemd.environment import read_file
 from unit.sources.kubeadm.joins import CA, DATA, HOST, JOIN, KUBELET_CONFIG, PLACEMENT, SERVER, TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 YAML_TEXT = st.text(alphabet="ab:-[]{}&*!<>|'\"%#,? \n\t01.~yné\0$", max_size=80)
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)

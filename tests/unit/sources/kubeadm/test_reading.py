@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +14,7 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
-
-if TYPE_CHECKING:
-    from agent.sources.kubeadm.reading import Outcome
+from agent.sources.kubeadm.reading import Outcome
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 HASH = "sha256:" + "0123456789abcdef" * 4

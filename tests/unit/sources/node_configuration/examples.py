@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from agent.sources import node_configuration
 from agent.sources.node_configuration import NodeConfiguration, compile_node
-from agent.spec import Inline
-
-if TYPE_CHECKING:
-    from agent.sources.report import Report
-    from agent.spec import Artifact, Content, Want
+from agent.sources.report import Report
+from agent.spec import Artifact, Content, Inline, Want
 
 DATA = Path(__file__).parents[3] / "data" / "node_configuration"
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

@@ -7,10 +7,8 @@ library for it would bring five more packages into the locked development tools,
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 Schema = dict[str, Any]
 

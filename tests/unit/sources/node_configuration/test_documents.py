@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,11 +17,8 @@ from agent.sources.node_configuration import (
     compile_node,
     maintenance,
 )
-from agent.spec import File, Key, Lying, Signer
+from agent.spec import Artifact, Content, File, Key, Lying, Signer
 from unit.sources.node_configuration.examples import HEAD, Obtaining, documents, obtain, told
-
-if TYPE_CHECKING:
-    from agent.spec import Artifact, Content
 
 SELF = f"""\
 self:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.documents import read_document
+from agent.documents import Value, read_document
 from agent.sources.forms import Checking, Fields, Flag, Form, ListOf, MapOf, Number, Text
 from agent.sources.kubelet.documents import Document
 from agent.sources.node_configuration import published
 from agent.sources.node_configuration.schema import SCHEMA
 from unit.sources.node_configuration.examples import DATA, expected, judged
 from unit.sources.node_configuration.json_schema import is_valid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.documents import Value
 
 PUBLISHED = Path(__file__).parents[4] / "packaging" / "schemas" / "nodeconfiguration-v1beta1.json"
 JSON_SCHEMA = json.loads(PUBLISHED.read_text())

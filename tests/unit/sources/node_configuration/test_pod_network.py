@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
 from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SETTINGS = json.dumps({"name": "cbr0"})
 MACHINE = [("Ethernet", "192.0.2.10/24"), ("Storage", "198.51.100.10/24"), ("Ethernet", "fe80::1/64")]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.sources import services_configmap
-
-if TYPE_CHECKING:
-    from agent.sources.services_configmap import Outcome, ServicesConfigMap
+from agent.sources.services_configmap import Outcome, ServicesConfigMap
 
 DATA = Path(__file__).parents[3] / "data" / "services_configmap"
 NAME = "ConfigMap windows-services-1"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.documents import Value
 from agent.sources.services_configmap.json_path import JsonPath, NoPath, NotThere
-
-if TYPE_CHECKING:
-    from agent.documents import Value
 
 DATA = Path(__file__).parents[3] / "data" / "services_configmap"
 NODE = json.loads((DATA / "node.json").read_text())

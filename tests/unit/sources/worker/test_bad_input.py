@@ -6,8 +6,9 @@ import base64
 import gzip
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from agent.sources import ignition, worker
 from agent.sources.ignition import FetchFailed
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.spec import Inline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 UNIT = "[Service]\nExecStart=/usr/bin/kubelet --bootstrap-kubeconfig=/etc/kubernetes/kubeconfig\n"
 _KUBECONFIG = {"path": "/etc/kubernetes/kubeconfig", "contents": {"source": "data:,users:%20%5B%5D"}}

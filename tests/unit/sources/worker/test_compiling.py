@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -12,12 +13,18 @@ import pytest
 from agent.sources import ignition, worker
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.worker.needed import ROWS
-from agent.spec import Directory, Effect, EnvironmentVariable, File, Inline, Key, Protection, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.spec import Note, Specification
+from agent.spec import (
+    Directory,
+    Effect,
+    EnvironmentVariable,
+    File,
+    Inline,
+    Key,
+    Note,
+    Protection,
+    Service,
+    Specification,
+)
 
 PLACEMENT = worker.Placement(Inline(b"MZ"))
 _KUBECONFIG = "/etc/kubernetes/kubeconfig"

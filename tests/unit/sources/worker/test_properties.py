@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from hypothesis import given
@@ -14,12 +15,7 @@ from hypothesis import strategies as st
 from agent.sources import ignition, worker
 from agent.sources.ignition import FetchFailed
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet, Node
-from agent.spec import Directory, File, Inline, Key, Protection, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from agent.spec import Want
+from agent.spec import Directory, File, Inline, Key, Protection, Service, Want
 
 _DATA = Path(__file__).parents[3] / "data" / "ignition"
 _WORKERS = [json.loads(path.read_bytes()) for path in sorted(_DATA.glob("worker-*.ign"))]

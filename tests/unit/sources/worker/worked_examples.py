@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.sources import ignition, worker
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
-from agent.spec import Directory, EnvironmentVariable, File, Inline, Service
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agent.spec import Note, Want
+from agent.spec import Directory, EnvironmentVariable, File, Inline, Note, Service, Want
 
 DATA = Path(__file__).parents[3] / "data" / "ignition"
 PROGRAM = Inline(b"MZ, as far as this matters")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import ntpath
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ansible_collections.wmcb.windows.plugins.module_utils import logs, outcomes, sources
 from ansible_collections.wmcb.windows.plugins.module_utils.acting import CLUSTER, NODE, Acting, expected
 from ansible_collections.wmcb.windows.plugins.module_utils.admission import Admission
 from ansible_collections.wmcb.windows.plugins.module_utils.joining import invitation
+from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine
+from ansible_collections.wmcb.windows.plugins.module_utils.outcomes import Outcome
 from ansible_collections.wmcb.windows.plugins.module_utils.restarting import restart
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine
-    from ansible_collections.wmcb.windows.plugins.module_utils.outcomes import Outcome
 
 _RESIDENT = "daemon"
 """Its commands tell nothing as JSON, and have no --dry-run."""

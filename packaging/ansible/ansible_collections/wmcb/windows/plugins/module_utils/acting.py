@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleError
@@ -16,9 +17,6 @@ from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluste
 from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine, Unfit
 from ansible_collections.wmcb.windows.plugins.module_utils.shells import Unquotable
 from ansible_collections.wmcb.windows.plugins.module_utils.sources import Unusable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 CLUSTER: dict[str, Any] = {
     "kubectl": {"type": "str", "default": "kubectl"},

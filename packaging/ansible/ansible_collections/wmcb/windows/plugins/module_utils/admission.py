@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import (
     API,
     CLIENT,
+    Expected,
     approved,
     fault_of,
     is_about,
     is_pending,
 )
-from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.certificate_requests import Expected
-    from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
+from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster, Unanswered
 
 _PAUSE = 1.0
 

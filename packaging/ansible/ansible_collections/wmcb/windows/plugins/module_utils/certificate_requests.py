@@ -5,15 +5,13 @@ from __future__ import annotations
 import base64
 import ipaddress
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.x509.oid import ExtensionOID, NameOID
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 API = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"

@@ -9,21 +9,17 @@ import re
 import secrets
 import string
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
+from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster, Unanswered
 
 _SYSTEM = "kube-system"
 # Longer than any join takes, in case that nobody is left to remove it.

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 WMCB_LOG = r"C:\ProgramData\wmcb\logs\wmcb.log"
 KUBELET_LOG = r"C:\var\log\kubelet\kubelet.log"

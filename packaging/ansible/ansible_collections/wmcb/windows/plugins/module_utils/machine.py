@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ntpath
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from ansible_collections.wmcb.windows.plugins.module_utils.shells import of_family
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 STAGING = ".wmcb"
 """Where things are brought to, in the folder of whoever logs in: others can neither read nor add to it."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _KEY, _SIGNATURE, _OF_COMMENT = (b"Ed", 42), (b"ED", 74), (b"", 64)
 """What each begins with and how long it is; a signature by the old way, of a text that is not hashed first,

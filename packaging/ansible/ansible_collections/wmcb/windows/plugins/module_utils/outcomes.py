@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.machine import Ended
+from ansible_collections.wmcb.windows.plugins.module_utils.machine import Ended
 
 _FORMAT = 1
 _FAILED = 1

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from ansible_collections.wmcb.windows.plugins.module_utils import minisign
+from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
 from ansible_collections.wmcb.windows.plugins.module_utils.joining import pins_of
 from ansible_collections.wmcb.windows.plugins.module_utils.sources import Unusable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
 
 _KEY = "node.yaml"
 _SIGNATURE = f"{_KEY}.minisig"

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
-from ansible_collections.wmcb.windows.plugins.module_utils.machine import Unfit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine
+from ansible_collections.wmcb.windows.plugins.module_utils.machine import Machine, Unfit
 
 # So that the answer to the command comes back; planned, for an operating system's reconfiguration.
 _SHUTDOWN = ("/r", "/t", "3", "/d", "p:2:4")

@@ -6,10 +6,7 @@ Six things are asked of a shell beside running a program. cmd.exe does them with
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 # cmd.exe looks for variables between these also inside of quotes, and nothing keeps it from that.
 _NOT_FOR_CMD = "%"

@@ -12,14 +12,12 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
+from ansible_collections.wmcb.windows.plugins.module_utils.cluster import Cluster
 
 # The newest that openshift's machine config servers know for sure; older ones serve what they have.
 _IGNITION = "3.1.0"
