@@ -91,7 +91,7 @@ def _make_programs() -> tuple[str, bytes]:
 
     zig = [str(toolchains.zig())]
     commit = shipping.commit_of(repository.ROOT)
-    launcher = shipping.make_launcher(repository.ROOT, commit, Compiler(WORK / "launcher", zig))
+    launcher = shipping.make_launcher(commit, Compiler(WORK / "launcher", zig))
     (WORK / LAUNCHER).write_bytes(launcher)
     log_runner = shipping.make_log_runner(Compiler(WORK / "log-runner", zig))
     FREEZING.mkdir(exist_ok=True)

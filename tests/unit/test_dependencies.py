@@ -9,7 +9,21 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"PyYAML": "yaml"}
+MODULES = {
+    "PyYAML": {"yaml"},
+    "pywin32": {
+        *("pythoncom", "pywintypes", "servicemanager", "win32api", "win32com", "win32crypt", "win32event"),
+        *(
+            "win32evtlog",
+            "win32file",
+            "win32job",
+            "win32pipe",
+            "win32process",
+            "win32security",
+            "win32service",
+        ),
+    },
+}
 """What a package is imported as, where that is not its own name."""
 
 USED_BY = {
@@ -22,7 +36,7 @@ USED_BY = {
         "agent.kube.pins",
         "agent.sources.signatures.minisign",
     },
-    "psutil": set[str](),
+    "psutil": {"agent.host.windows.facts", "agent.host.windows.processes"},
     "PyYAML": {
         "agent.documents",
         "agent.sources.cloudconfig.document",
@@ -30,10 +44,33 @@ USED_BY = {
         "agent.yaml_events",
         "agent.yaml_faults",
     },
+    "pywin32": {
+        "agent.host.windows.access",
+        "agent.host.windows.api.com",
+        "agent.host.windows.api.creation",
+        "agent.host.windows.api.directory_changes",
+        "agent.host.windows.api.files",
+        "agent.host.windows.api.jobs",
+        "agent.host.windows.api.processes",
+        "agent.host.windows.api.routing_changes",
+        "agent.host.windows.api.security",
+        "agent.host.windows.api.service_control",
+        "agent.host.windows.closing",
+        "agent.host.windows.events",
+        "agent.host.windows.facts",
+        "agent.host.windows.failure",
+        "agent.host.windows.firewall",
+        "agent.host.windows.key_watch",
+        "agent.host.windows.local_scm",
+        "agent.host.windows.registry",
+        "agent.host.windows.roots",
+        "agent.host.windows.service_program",
+    },
     "requests": {"agent.fetch.session"},
     "tomlkit": {"agent.resources.containerd_toml"},
     "truststore": {"agent.fetch.trust"},
     "urllib3": {"agent.fetch.connection", "agent.fetch.session"},
+    "wmi": {"agent.host.windows.api.com"},
 }
 """Outside the sandbox. A package that one more module uses may have to be imported later, or nearer."""
 
@@ -57,7 +94,8 @@ def test_the_packages_that_the_product_needs_are_used_where_it_is_said() -> None
     outside = {
         package: {
             module
-            for module in imported[MODULES.get(package, package)]
+            for name in MODULES.get(package, {package})
+            for module in imported[name]
             if not module.startswith("agent.host.sandbox")
         }
         for package in USED_BY

@@ -6,10 +6,10 @@ import hashlib
 import importlib
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
+from agent.release import RELEASE
 from exebuild import image, materials, parts, payload, resources
 from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler, files_of
 from releasing import signing
@@ -36,15 +36,9 @@ def commit_of(repository: Path) -> str:
     return git("rev-parse", "HEAD") + ("-modified" if changed else "")
 
 
-def release_of(repository: Path) -> str:
-    text = (repository / "agent" / "release.py").read_text("utf-8")
-    (release,) = re.findall(r'^RELEASE = "(.*)"$', text, re.MULTILINE)
-    return str(release)
-
-
-def make_launcher(repository: Path, commit: str, compiler: Compiler) -> bytes:
+def make_launcher(commit: str, compiler: Compiler) -> bytes:
     """Return the launcher for this commit, without a payload."""
-    return compiler.program(LAUNCHER, resources.build(release_of(repository), commit))
+    return compiler.program(LAUNCHER, resources.build(RELEASE, commit))
 
 
 def make_log_runner(compiler: Compiler) -> bytes:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from exebuild import shipping
+from agent.release import RELEASE
 from releasing import ReleaseError, signing
 
 REPOSITORY = Path(__file__).parents[3]
@@ -17,11 +17,10 @@ LOCKS = REPOSITORY / "packaging" / "locks"
 def _check(given: argparse.Namespace) -> str:
     from releasing import versions
 
-    release = shipping.release_of(REPOSITORY)
     tag = {f"the tag {given.tag}": versions.of_tag(given.tag)} if given.tag else {}
-    versions.agree(release, {**versions.of_sources(REPOSITORY), **tag})
-    versions.check_changelog(_changelog(), release, is_tagged=bool(given.tag))
-    return release
+    versions.agree(RELEASE, {**versions.of_sources(REPOSITORY), **tag})
+    versions.check_changelog(_changelog(), RELEASE, is_tagged=bool(given.tag))
+    return RELEASE
 
 
 def _changelog() -> str:
@@ -32,18 +31,17 @@ def _collect(given: argparse.Namespace) -> str:
     from releasing import changelog, collecting, versions
     from releasing.winget import Published
 
-    release, text = shipping.release_of(REPOSITORY), _changelog()
-    versions.agree(release, versions.of_built(DIST))
-    published = Published(release, changelog.day_of(text, release), given.address)
-    return "\n".join(collecting.collect(DIST, DIST / "release", published, changelog.notes(text, release)))
+    text = _changelog()
+    versions.agree(RELEASE, versions.of_built(DIST))
+    published = Published(RELEASE, changelog.day_of(text, RELEASE), given.address)
+    return "\n".join(collecting.collect(DIST, DIST / "release", published, changelog.notes(text, RELEASE)))
 
 
 def _installer(_: argparse.Namespace) -> str:
     from releasing import archive, installer
 
-    release = shipping.release_of(REPOSITORY)
-    target, zipped = DIST / installer.file_name(release), DIST / archive.file_name(release)
-    installer.build(DIST / "wmcb", target, release)
+    target, zipped = DIST / installer.file_name(RELEASE), DIST / archive.file_name(RELEASE)
+    installer.build(DIST / "wmcb", target, RELEASE)
     archive.build(DIST / "wmcb", zipped)
     return f"built {target.name} and {zipped.name}"
 
