@@ -10,12 +10,15 @@ import json
 import ntpath
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab import cache, toolchains, windows_python
-from lab.node import Node
 from lab.repository import LOCKS
 from lab.running import Result
 from lab.web import Page, Web
+
+if TYPE_CHECKING:  # a node's machine mounts what is here
+    from lab.node import Node
 
 PLACE = "/cloudbase-init"
 """Where it is mounted in the root."""
