@@ -201,7 +201,9 @@ class _Run:
         name = self._request.value(options.USER_DATA, "")
         fetch = IgnitionFetch(self._request, self._asking.notice)
         if raw.lstrip().startswith(b"{"):
-            outcome = _of_ignition(name, raw, fetch, values.largest_file(self._request))
+            outcome = _of_ignition(
+                name, raw, fetch, values.largest_file(self._request, ignition.LARGEST_FILE)
+            )
         else:
             outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
         tell_report(outcome.report, self._asking)

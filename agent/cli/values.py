@@ -12,7 +12,6 @@ from agent.cli.failure import BadUsage
 from agent.quoting import in_quotes
 from agent.redaction import register_name
 from agent.sources import node_names
-from agent.sources.ignition import LARGEST_FILE
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
 
@@ -34,7 +33,7 @@ def check(request: Request) -> None:
     for verbosity in (options.VERBOSITY, join_options.KUBEADM_VERBOSITY):
         number(request, verbosity, "")
     if request.has(options.MAX_FILE_SIZE):
-        largest_file(request)
+        largest_file(request, 0)
     node_addresses(request, options.NODE_IP)
     addresses(request, options.CLUSTER_DNS)
     endpoint(request, options.RUNTIME_ENDPOINT, "")
@@ -88,11 +87,11 @@ def node_name(request: Request, option: Option, otherwise: str) -> str:
     return name
 
 
-def largest_file(request: Request) -> int:
+def largest_file(request: Request, otherwise: int) -> int:
     """Of an Ignition, unpacked; in bytes."""
     option = options.MAX_FILE_SIZE
     if not request.has(option):
-        return LARGEST_FILE
+        return otherwise
     given = request.value(option, "")
     found = quantity(given)
     if found is None or found < 1:

@@ -82,7 +82,7 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
     document = given_file(request, asking.ignition, host)
     fetch = IgnitionFetch(request, asking.notice, asking.fetched)
     refuse_another_kind(document, options.IGNITION, host)
-    limits = ignition.Limits.of_files(values.largest_file(request))
+    limits = ignition.Limits.of_files(values.largest_file(request, ignition.LARGEST_FILE))
     outcome = ignition.load(document.shown, document.read(), fetch, limits)
     wished = wish()
     compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)

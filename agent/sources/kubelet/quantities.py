@@ -19,7 +19,6 @@ def quantity(text: str) -> Fraction | None:
     found = _QUANTITY.fullmatch(text)
     if found is None:
         return None
-    # It imports for longer than most documents take to be read, in which there is no amount.
     number = Fraction(found["number"].rstrip("."))
     suffix = found["suffix"] or ""
     if suffix.endswith("i"):

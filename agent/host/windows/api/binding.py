@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from agent.host import winerror
 from agent.host.windows.failure import Win32Error, code_of, failed
 
 _SYSTEM32_ONLY = 0x0800
@@ -17,7 +18,13 @@ _SYSTEM32_ONLY = 0x0800
 
 
 def dll(name: str) -> ctypes.WinDLL:
-    return ctypes.WinDLL(name, use_last_error=True, winmode=_SYSTEM32_ONLY)
+    try:
+        return ctypes.WinDLL(name, use_last_error=True, winmode=_SYSTEM32_ONLY)
+    except OSError as failure:
+        # Neither ctypes' error nor PyInstaller's, which in the exe is raised from that, has Windows' code.
+        if FileNotFoundError in (type(failure), type(failure.__cause__)):
+            raise failed(winerror.ERROR_MOD_NOT_FOUND, f"{name}.dll") from None
+        raise
 
 
 def succeeding(library: ctypes.WinDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:

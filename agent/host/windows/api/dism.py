@@ -41,14 +41,7 @@ class _Feature(ctypes.Structure):
     )
 
 
-def _library() -> ctypes.WinDLL:
-    try:
-        return dll("dismapi")
-    except FileNotFoundError:
-        raise failed(winerror.ERROR_MOD_NOT_FOUND, "dismapi.dll") from None
-
-
-_dismapi = _library()
+_dismapi = dll("dismapi")
 
 
 def _resulting(name: str, *arguments: Any) -> Any:

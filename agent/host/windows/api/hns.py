@@ -20,9 +20,6 @@ from agent.host.windows.failure import code_of, failed
 
 NETWORK, ENDPOINT, LOAD_BALANCER = "Network", "Endpoint", "LoadBalancer"
 
-NO_SUCH_MODULE = 126
-
-
 _RESULT = ctypes.c_uint32
 _TEXT = wintypes.LPCWSTR
 _GIVEN = ctypes.POINTER(ctypes.c_void_p)
@@ -84,7 +81,7 @@ def delete(kind: str, identifier: str) -> None:
 def attach_to_host(endpoint: str, settings: str) -> None:
     """By the API before: only its answer says whether it was done."""
     given = ctypes.c_void_p()
-    call = judged(_library("vmcompute"), "HNSCall", _RESULT, _TEXT, _TEXT, _TEXT, _GIVEN)
+    call = judged(dll("vmcompute"), "HNSCall", _RESULT, _TEXT, _TEXT, _TEXT, _GIVEN)
     _check(call("POST", f"/endpoints/{endpoint}/attach", settings, ctypes.byref(given)), "HNSCall")
     answer = json.loads(_taken(given) or "{}")
     if not answer.get("Success"):
@@ -116,15 +113,7 @@ def _check(result: int, name: str) -> None:
 
 @cache
 def _function(name: str, form: str) -> Callable[..., int]:
-    return judged(_library("computenetwork"), name, _RESULT, *_PARAMETERS[form])
-
-
-@cache
-def _library(name: str) -> ctypes.WinDLL:
-    try:
-        return dll(name)
-    except FileNotFoundError:  # ctypes has the code no more
-        raise failed(NO_SUCH_MODULE, name) from None
+    return judged(dll("computenetwork"), name, _RESULT, *_PARAMETERS[form])
 
 
 def _guid(identifier: str) -> bytes:

@@ -8,12 +8,14 @@ assert sys.platform == "win32"
 
 import ctypes
 from ctypes import wintypes
+from typing import Any
 
 import pytest
 
 from agent.host.errors import HostError, InUse, NotFound
 from agent.host.windows.api.binding import dll, last_failure, succeeding
 from agent.host.windows.failure import telling
+from agent.host.winerror import ERROR_MOD_NOT_FOUND
 
 CODES = {
     "of Win32": (32, InUse, 32),
@@ -44,3 +46,20 @@ def test_what_a_store_of_certificates_does_not_have_is_not_found() -> None:
     with pytest.raises(NotFound) as told, telling("find", "a certificate"):
         find(store, 1, 0, anything, None, None)
     assert "(Windows error 0x80092004)" in str(told.value)
+
+
+def test_a_library_that_is_not_there_is_known_by_its_code_in_the_exe_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = ctypes.WinDLL
+
+    def of_pyinstaller(name: str, **options: Any) -> ctypes.WinDLL:
+        try:
+            return system(name, **options)
+        except OSError as failure:
+            raise OSError("Failed to load dynlib/dll") from failure
+
+    monkeypatch.setattr(ctypes, "WinDLL", of_pyinstaller)
+    with pytest.raises(HostError) as told, telling("use", "it"):
+        dll("nosuchlibrary")
+    assert told.value.code == ERROR_MOD_NOT_FOUND
