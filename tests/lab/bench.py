@@ -211,7 +211,7 @@ def _service(node: Node) -> list[tuple[str, ...]]:
         ("start to RUNNING", f"{to_running:.3f} s", *judged(to_running, 0.4, "0.400 s")),
         ("stop to STOPPED", f"{to_stopped:.3f} s", "", ""),
         ("processes", f"{len(processes)}", *judged(len(processes), 1, "1")),
-        ("resident", megabytes(resident), *judged(resident, 36 * MEGABYTE, "36 MB")),
+        ("resident", megabytes(resident), *judged(resident, 40 * MEGABYTE, "40 MB")),
     ]
 
 
