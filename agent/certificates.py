@@ -26,10 +26,10 @@ _MAX_NAME = 300
 
 def load_der(der: bytes) -> Certificate:
     """Parse a certificate. Raises ValueError for what `cryptography` or OpenSSL cannot load."""
-    import ssl
+    import ssl  # noqa: PLC0415 - ssl, 5.4 MB of the resident service
 
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.x509 import InvalidVersion, load_der_x509_certificate
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - cryptography, 11 MB
+    from cryptography.x509 import InvalidVersion, load_der_x509_certificate  # noqa: PLC0415 - cryptography, 11 MB
 
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=der)
@@ -49,7 +49,7 @@ def load_pem(text: bytes) -> list[Certificate]:
 
     Raises ValueError for one that cannot be parsed, and where there is none.
     """
-    from cryptography.x509 import load_pem_x509_certificates
+    from cryptography.x509 import load_pem_x509_certificates  # noqa: PLC0415 - cryptography, 11 MB
 
     return [load_der(der_of(each)) for each in load_pem_x509_certificates(text)]
 
@@ -79,20 +79,20 @@ def _ordinal(number: int) -> str:
 
 
 def der_of(certificate: Certificate) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - cryptography, 11 MB
 
     return certificate.public_bytes(Encoding.DER)
 
 
 def pem_of(certificate: Certificate) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - cryptography, 11 MB
 
     return certificate.public_bytes(Encoding.PEM)
 
 
 def pin_of(certificate: Certificate) -> str:
     """Return the hash of its public key, as kubeadm prints it."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat  # noqa: PLC0415 - cryptography, 11 MB
 
     key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return f"sha256:{sha256(key).hexdigest()}"
@@ -105,7 +105,7 @@ def printable_name(name: Name) -> str:
 
 def common_name(certificate: Certificate) -> str:
     """Return the subject's common name; empty where it has none, or several."""
-    from cryptography.x509 import NameOID
+    from cryptography.x509 import NameOID  # noqa: PLC0415 - cryptography, 11 MB
 
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(names[0].value) if len(names) == 1 else ""
@@ -113,7 +113,7 @@ def common_name(certificate: Certificate) -> str:
 
 def host_names(certificate: Certificate) -> list[str]:
     """Return the DNS names and addresses that a server's certificate is for."""
-    from cryptography.x509 import DNSName, ExtensionNotFound, IPAddress, SubjectAlternativeName
+    from cryptography.x509 import DNSName, ExtensionNotFound, IPAddress, SubjectAlternativeName  # noqa: PLC0415 - cryptography, 11 MB
 
     try:
         names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value

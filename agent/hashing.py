@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def new_sha256(data: bytes = b"") -> _Hash:
-    import hashlib
+    import hashlib  # noqa: PLC0415 - OpenSSL's hashes, 3.9 MB
 
     return hashlib.sha256(data)
 
 
 def thumbprint(certificate: bytes) -> str:
     """By which Windows knows a certificate. SHA-1: it finds one, and proves nothing."""
-    import hashlib
+    import hashlib  # noqa: PLC0415 - OpenSSL's hashes, 3.9 MB
 
     return hashlib.sha1(certificate, usedforsecurity=False).hexdigest().upper()

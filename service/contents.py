@@ -8,15 +8,18 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
 from agent.artifacts.means import Means
-from agent.artifacts.stock import Stock
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.sources.node_configuration import Unobtainable
 from agent.spec import Artifact, Lying
 from service.signals import Signal, Signals, Source
+
+if TYPE_CHECKING:
+    from agent.artifacts.stock import Stock
 
 
 class _NotWanted(Exception):
@@ -68,7 +71,7 @@ class Contents:
     @cached_property
     def _stock(self) -> Stock:
         """Loaded for a document that has artifacts, and not for the others."""
-        from agent.artifacts.stock import Stock
+        from agent.artifacts.stock import Stock  # noqa: PLC0415 - 0.4 MB, for artifacts
 
         return Stock(self._host, self._folder, self._means)
 

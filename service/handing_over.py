@@ -18,6 +18,7 @@ from agent.redaction import redacted
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation, succession
+from service.program import SERVICE
 from service.program_folder import PROGRAM
 from service.succession import Refusal, Stage, Succession, Trial
 from service.telling import Event, Telling
@@ -106,7 +107,7 @@ class HandingOver:
 
     def _running(self) -> int | None:
         """Its process. Raises Unfit."""
-        status = self._host.services.status(installation.SERVICE)
+        status = self._host.services.status(SERVICE)
         if status.state is not ServiceState.RUNNING:
             raise Unfit(f"it ended (exit code {status.exit_code})")
         return status.pid
@@ -122,7 +123,7 @@ class HandingOver:
         place = installation.install(self._host, program, trial.arguments).place
         self._stop()  # the other one, where it had to be ended, and Windows has started it again meanwhile
         installation.have_it_run(self._host, _START_SECONDS)
-        remove_others(self._host, place, installation.SERVICE)
+        remove_others(self._host, place, SERVICE)
         why = f"wmcb {trial.version} was not well: {trial.why}"
         self._end(Succession(known.installed, refusal=Refusal(trial.sha256, trial.content, why)))
         text = (
@@ -131,7 +132,7 @@ class HandingOver:
         self._telling.tell(Event.WENT_BACK, text)
 
     def _stop(self) -> None:
-        stop(self._host, installation.SERVICE, _STOP_SECONDS)
+        stop(self._host, SERVICE, _STOP_SECONDS)
 
     def _write(self, known: Succession, trial: Trial) -> None:
         succession.write(self._host, replace(known, trial=trial))
@@ -140,7 +141,7 @@ class HandingOver:
         """It has happened. Who runs now is told, so that it goes by this."""
         succession.write(self._host, known)
         with suppress(HostError):
-            self._host.services.tell_of_parameters(installation.SERVICE)
+            self._host.services.tell_of_parameters(SERVICE)
 
     def _tidy(self) -> None:
         """The copy of the program that was stays: it is what runs here."""

@@ -27,11 +27,10 @@ from agent.host.port import (
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.resources.stopping import ask_to_stop
 from agent.resources.trees import inside
-from service.program import STOP_SECONDS
+from service.program import SERVICE, STOP_SECONDS
 from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place
 from service.versions import free_place, installed, switch_path
 
-SERVICE = "wmcb"
 _RUN = ("daemon", "run")
 
 _RESTART_AFTER_MILLISECONDS = (1_000, 5_000, 30_000)

@@ -310,7 +310,7 @@ class Keeping:
         if self._routing is None:
             if POD_NETWORK not in self._records and PART not in self._inventory.origins:
                 return
-            from service.routing import Nodes, Routing
+            from service.routing import Nodes, Routing  # noqa: PLC0415 - requests, 17 MB
 
             nodes = Nodes(self._host, self._signals)
             self._routing = Routing(self._host, nodes, self._telling, self._version)
@@ -487,7 +487,7 @@ class Keeping:
     def _note_bereft_containers(self) -> None:
         records = self._container_records()
         if records and self._containers is None:
-            from service.container_programs import ContainerPrograms  # few documents have one
+            from service.container_programs import ContainerPrograms  # noqa: PLC0415 - 3 ms, and few documents have one
 
             self._containers = ContainerPrograms(self._host)
         if self._containers is not None:

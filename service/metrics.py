@@ -136,8 +136,8 @@ class Metrics:
             yield _gauge("wmcb_last_apply_success", "Whether that came to its end.", applied == last)
 
     def _certificate(self) -> Iterator[Metric]:
-        from agent.kube.failure import Failed
-        from service.cluster import Unknown, access_of, kubelet_of
+        from agent.kube.failure import Failed  # noqa: PLC0415 - requests, 17 MB
+        from service.cluster import Unknown, access_of, kubelet_of  # noqa: PLC0415 - requests, 17 MB
 
         kubelet = kubelet_of(Inventory.load(StateFolder.of(self._host)))
         if kubelet is None:

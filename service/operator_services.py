@@ -19,13 +19,13 @@ from agent.host.errors import HostError, TimedOut
 from agent.host.port import Host
 from agent.sources.report import Place
 from agent.sources.services_configmap import compile_services, read, scripts, stages
+from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
 from agent.spec.trusted_certificate import TrustedCertificate
 from service.refusing import Refused, told
 
 if TYPE_CHECKING:
     from agent.sources.services_configmap import Script, ServicesConfigMap, WindowsService
-
 
 _SCRIPT_SECONDS = 600.0
 _LONGEST_OUTPUT = 1 << 16
@@ -104,8 +104,6 @@ def believed_by(host: Host, bundle: PureWindowsPath | None) -> Sequence[TrustedC
     """
     if bundle is None:
         return ()
-    from agent.sources.trusted_certificates import trusted
-
     try:
         return trusted(host.files.read(bundle, _LARGEST_BUNDLE).decode(errors="replace"))
     except HostError as fault:

@@ -374,7 +374,7 @@ _CLOSE = 0.62
 
 
 def _nearest(wrong: str, known: Iterable[str]) -> str | None:
-    import difflib
+    import difflib  # noqa: PLC0415 - difflib, 1 ms of each start
 
     # Without the dashes, which are alike in all options: --purge is not to lead to --forget.
     names = {each.lstrip("-"): each for each in known}

@@ -223,7 +223,7 @@ COMMANDS = (
     Command(
         "daemon run",
         "be the resident service; Windows calls this",
-        run="agent.cli.daemon:run",
+        run="agent.cli.service_process:run",
         options=(options.CONFIG_MAP, options.PUBLIC_KEY, options.METRICS_PORT, *options.OF_CONTENTS),
         examples=("sc.exe start wmcb",),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Command, Option, Request, parse
 from agent.cli.commands import COMMANDS, ELSEWHERE
@@ -23,12 +24,9 @@ def run(
     _register_secrets(arguments)
     try:
         if called == "kubeadm":
-            from agent.cli.kubeadm_commands import COMMANDS as OF_KUBEADM
-            from agent.cli.kubeadm_commands import COMMON as COMMON_OF_KUBEADM
-            from agent.cli.kubeadm_commands import kubeadm_request
+            from agent.cli import kubeadm_commands as kubeadm  # noqa: PLC0415 - 6 ms of each start
 
-            request = kubeadm_request(arguments)
-            return _run(request, OF_KUBEADM, called, COMMON_OF_KUBEADM)
+            return _run(kubeadm.kubeadm_request(arguments), kubeadm.COMMANDS, called, kubeadm.COMMON)
         return _run(parse(arguments, COMMANDS, elsewhere=ELSEWHERE), COMMANDS, called, COMMON)
     except Failure as failure:
         fault = failure
@@ -50,7 +48,7 @@ def _register_secrets(arguments: Sequence[str]) -> None:
 
 def _run(request: Request, commands: Sequence[Command], called: str, common: Sequence[Option]) -> int:
     if request.has(HELP):
-        from agent.cli import help as help_text
+        from agent.cli import help as help_text  # noqa: PLC0415 - 1 ms of each start
 
         # Text of this program alone: to look for secrets in it would load `re` for it.
         below = [each for each in commands if each.name.startswith(" ".join(request.words))]
@@ -76,7 +74,7 @@ def ended(failure: Failure, arguments: Sequence[str], called: str) -> int:
     for line in (*map(str, failure.others), failure.with_details()):
         tell(f"{'error' if called == 'kubeadm' else 'wmcb'}: {line}")
     if _wants_json(arguments):
-        from agent.cli.documents import error_document
+        from agent.cli.documents import error_document  # noqa: PLC0415 - seldom needed, as below
 
         try:  # noqa: SIM105 - contextlib would have to be imported at each start
             say(error_document(failure))
@@ -87,21 +85,19 @@ def ended(failure: Failure, arguments: Sequence[str], called: str) -> int:
 
 def _wants_json(arguments: Sequence[str]) -> bool:
     """Also if nothing else of the arguments can be understood."""
-    from itertools import pairwise
-
     names, value = (OUTPUT.name, OUTPUT.short), "json"
     in_one = {*(f"{name}={value}" for name in names), f"{OUTPUT.short}{value}"}
     return not in_one.isdisjoint(arguments) or any((name, value) in pairwise(arguments) for name in names)
 
 
 def _failure(error: Exception, arguments: Sequence[str]) -> Failure:
-    from agent.host.errors import HostError
+    from agent.host.errors import HostError  # noqa: PLC0415 - 2 ms of each start
 
     if isinstance(error, HostError):
         return Failure(str(error), where=error.subject)
     text = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
     if VERBOSE.name in arguments or VERBOSE.short in arguments:
-        import traceback
+        import traceback  # noqa: PLC0415 - traceback, 2 ms of each start
 
         trace = "".join(traceback.format_exception(error)).splitlines()
         return Unexpected(f"{text} (please report it, with what follows)", details=trace)

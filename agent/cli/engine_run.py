@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.cli import undoing
-from agent.cli.daemon import tell_of_change
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.progress import Display
+from agent.cli.resident_service import tell_of_change
 from agent.cli.run_log import EventId, RunLog
 from agent.engine.journal import Step
 from agent.engine.machine_lock import Busy

@@ -9,8 +9,11 @@ from functools import cached_property
 
 from agent.cli import options, values
 from agent.cli.arguments import Request
-from agent.fetch.fetching import Fetcher
-from agent.fetch.proxies import Proxies
+from agent.fetch import address
+from agent.fetch.failure import Failed
+from agent.fetch.fetching import Fetcher, Limits
+from agent.fetch.fetching import Request as FetchRequest
+from agent.fetch.proxies import Proxies, of_environment
 from agent.sources import ignition, urls
 from agent.sources.ignition import FetchFailed, FetchRefused
 
@@ -22,7 +25,7 @@ _TOTAL_SECONDS = 1800.0
 class IgnitionFetch:
     """Fetches all that an Ignition or user data refers to: documents, authorities, contents of files.
 
-    Most documents carry all that they need: nothing of the network is imported before it is used.
+    Most documents carry all that they need: nothing of the network is asked before it is used.
     """
 
     def __init__(
@@ -38,15 +41,9 @@ class IgnitionFetch:
 
     @cached_property
     def _fetcher(self) -> Fetcher:
-        from agent.fetch.fetching import Fetcher
-
         return Fetcher(notice=self._notice)
 
     def __call__(self, request: ignition.Request) -> Iterator[bytes]:
-        from agent.fetch import address
-        from agent.fetch.failure import Failed
-        from agent.fetch.fetching import Limits, Request
-
         self._fetched.append(request.url)
         network = request.network
         limits = Limits(
@@ -54,7 +51,7 @@ class IgnitionFetch:
             answer=min(network.response_timeout or _TOTAL_SECONDS, self._most),
             total=min(network.total_timeout or _TOTAL_SECONDS, self._most),
         )
-        asked = Request(
+        asked = FetchRequest(
             request.url, request.headers, proxies=_proxies(network), authorities=network.authorities
         )
         try:
@@ -79,8 +76,6 @@ class IgnitionFetch:
 
 
 def _proxies(network: ignition.Network) -> Proxies:
-    from agent.fetch.proxies import Proxies, of_environment
-
     if network.http_proxy or network.https_proxy:
         return Proxies(network.http_proxy, network.https_proxy, network.no_proxy)
     return of_environment(os.environ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
@@ -12,14 +13,22 @@ from agent.cli.asking import Notice
 from agent.cli.command_line import option_here
 from agent.cli.failure import BadInput, BadUsage, Failure, Refused
 from agent.cli.given import GivenFile, given_file
+from agent.cli.join_cluster import as_node, own_kubeconfig, pins_of
 from agent.cli.wording import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
+from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
 from agent.host.port import Host
-from agent.kube.client import Client
+from agent.kube import kubeconfig
+from agent.kube.client import Client, node
+from agent.kube.failure import Failed, Forbidden, NotUsable
+from agent.kube.failure import NotFound as NoSuchNode
 from agent.kube.kubeconfig import Kubeconfig
+from agent.kube.limits import Limits
+from agent.private_keys import key_files
 from agent.resources.container_processes import SHIM
+from agent.resources.hns_objects import delete_all
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
@@ -137,8 +146,6 @@ class Leaving:
 
     def _delete_networks(self) -> bool:
         """Delete what is in HNS, or warn; return whether that succeeded."""
-        from agent.resources.hns_objects import delete_all
-
         try:
             delete_all(self._host)
         except Unsupported:
@@ -203,9 +210,6 @@ class Leaving:
             ) from self._no_name
 
     def _has_credentials(self) -> bool:
-        from agent.cli.join_cluster import own_kubeconfig
-        from agent.kube.failure import NotUsable
-
         if self._request.has(options.DELETE_AS):
             return True
         try:
@@ -214,10 +218,6 @@ class Leaving:
             return False
 
     def _delete(self, *, only_try: bool) -> None:
-        from agent.kube.client import node
-        from agent.kube.failure import Failed, Forbidden
-        from agent.kube.failure import NotFound as NoSuchNode
-
         with self._client() as client:
             try:
                 client.delete(node(self._name), only_try=only_try)
@@ -237,8 +237,6 @@ class Leaving:
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
-        from agent.cli.join_cluster import as_node
-
         if self._request.has(options.DELETE_AS):
             with self._client_of_given() as client:
                 yield client
@@ -253,15 +251,6 @@ class Leaving:
 
     @contextmanager
     def _client_of_given(self) -> Iterator[Client]:
-        import os
-
-        from agent.fetch.proxies import of_environment
-        from agent.kube import kubeconfig
-        from agent.kube.client import Client
-        from agent.kube.failure import NotUsable
-        from agent.kube.limits import Limits
-        from agent.private_keys import key_files
-
         file = given_file(self._request, options.DELETE_AS, self._host)
         try:
             config = kubeconfig.read(file.read(), file.shown).embedded(file.from_here)
@@ -275,9 +264,6 @@ class Leaving:
 
     def _check_cluster(self, given: Kubeconfig, file: GivenFile) -> None:
         """Another cluster may have a Node of that name, too. Raises NotUsable, of what is given."""
-        from agent.cli.join_cluster import own_kubeconfig, pins_of
-        from agent.kube.failure import NotUsable
-
         try:
             own = own_kubeconfig(self._host)
             known = pins_of(own) if own else set()

@@ -6,16 +6,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
 from agent.cli.wording import many
 from agent.engine.planning import Action, Change, Difference, Plan, differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind, Host
-from agent.preflight import Finding
 from agent.resources.kind import field_in_words
 from agent.resources.trees import inside, of_others
 from agent.resources.windows_feature import TAKEN_BACK
 from agent.spec import Directory, File, Key
+
+if TYPE_CHECKING:
+    from agent.preflight import Finding
 
 _GOING = (Action.REMOVE, Action.GIVE_BACK)
 _MOST = 10_000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
@@ -33,13 +35,12 @@ def open_machine(request: Request) -> Host:
 
 def _take_over_state(host: Host) -> None:
     """A folder that a user made in the place of wmcb's own is moved aside. Raises CannotBeSo."""
-    # No other command needs these at this point, and each is to start soon.
-    from agent.engine.state_folder import StateFolder
+    from agent.engine.state_folder import StateFolder  # noqa: PLC0415 - 0.4 MB of a service without a node
 
     folder = StateFolder.of(host)
     aside = folder.take_over()
     if aside is not None:
-        from agent.cli.run_log import RunLog
+        from agent.cli.run_log import RunLog  # noqa: PLC0415 - 0.3 MB, seldom needed
 
         line = f"{folder.path} had been made by a user: it is {aside} now, and nothing in it was read"
         tell(f"wmcb: warning: {line}")
@@ -68,7 +69,7 @@ def open_or_imagine(request: Request) -> Host:
     """The same, for what can be shown anywhere: on another system a bare machine stands for Windows."""
     if not is_imagined(request):
         return open_to_look(request)
-    from agent.host.sandbox.imagined import open_imagined
+    from agent.host.sandbox.imagined import open_imagined  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
 
     return open_imagined(_passing_folder())
 
@@ -89,7 +90,7 @@ def is_imagined(request: Request) -> bool:
 
 def _this_windows(request: Request) -> Host:
     if sys.platform == "win32":
-        from agent.host.windows import open_windows
+        from agent.host.windows.machine import open_windows  # noqa: PLC0415 - 3 MB of a service without a node
 
         return open_windows()
     else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
@@ -105,29 +106,29 @@ def _called(request: Request) -> str:
 
 
 def _bare_machine() -> Host:
-    from agent.host.sandbox import open_sandbox
-
-    return open_sandbox(_passing_folder())
+    return _opened_sandbox(_passing_folder())
 
 
 def _passing_folder() -> Path:
     """Which is gone when this process ends."""
-    import atexit
-    import tempfile
-    from pathlib import Path
+    import tempfile  # noqa: PLC0415 - tempfile, 1.4 MB of the resident service
 
     folder = tempfile.TemporaryDirectory(prefix="wmcb-")
     atexit.register(folder.cleanup)
     return Path(folder.name)
 
 
-def _sandbox(request: Request) -> Host:
-    from agent.host.sandbox import open_sandbox
+def _opened_sandbox(directory: Path, *, run_services: bool = False) -> Host:
+    from agent.host.sandbox import open_sandbox  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
 
+    return open_sandbox(directory, run_services=run_services)
+
+
+def _sandbox(request: Request) -> Host:
     directory = _sandbox_folder(request)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        return _as_called(request, open_sandbox(directory, run_services=request.has(SANDBOX_RUN)))
+        return _as_called(request, _opened_sandbox(directory, run_services=request.has(SANDBOX_RUN)))
     except (FileExistsError, NotADirectoryError) as error:
         raise _is_a_file(directory) from error
     except PermissionError as error:
@@ -138,7 +139,7 @@ def _sandbox(request: Request) -> Host:
 
 
 def _sandbox_to_look(request: Request) -> Host:
-    from agent.host.sandbox import is_sandbox_folder
+    from agent.host.sandbox import is_sandbox_folder  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
 
     directory = _sandbox_folder(request)
     if is_sandbox_folder(directory):
@@ -158,9 +159,7 @@ def _sandbox_to_look(request: Request) -> Host:
 
 def _as_called(request: Request, host: Host) -> Host:
     """Who tells of a command elsewhere than here knows the machine alone."""
-    from dataclasses import replace
-
-    from agent.cli.command_line import called
+    from agent.cli.command_line import called  # noqa: PLC0415 - 0.1 MB of a service without a node
 
     return replace(host, called=called(request))
 
@@ -170,8 +169,6 @@ def _is_a_file(directory: Path) -> BadUsage:
 
 
 def _sandbox_folder(request: Request) -> Path:
-    from pathlib import Path
-
     given = request.value(SANDBOX, "")
     if not given.strip():
         text = f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 
 def console() -> NoReturn:
@@ -29,11 +32,11 @@ def called_by(word: str) -> str:
 def run(arguments: Sequence[str], called: str = "wmcb") -> int:
     """Does what the arguments ask for. Never raises."""
     try:
-        from agent.cli.dispatch import run
+        from agent.cli.dispatch import run  # noqa: PLC0415 - Ctrl-C meanwhile is answered in a line
 
         return run(arguments, called)
     except KeyboardInterrupt:
-        from agent.cli.dispatch import ended
-        from agent.cli.failure import Interrupted
+        from agent.cli.dispatch import ended  # noqa: PLC0415 - Ctrl-C meanwhile is answered in a line
+        from agent.cli.failure import Interrupted  # noqa: PLC0415 - Ctrl-C meanwhile is answered in a line
 
         return ended(Interrupted("interrupted"), arguments, called)

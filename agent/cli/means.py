@@ -6,6 +6,7 @@ import math
 import re
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage
 from agent.host.errors import HostError
 from agent.host.port import FileKind, Host
+from service.elsewhere import private_mirrors
 
 if TYPE_CHECKING:
     from agent.cli.engine_run import Told
@@ -31,6 +33,12 @@ def means_of(request: Request, host: Host, *, is_checked: bool = True) -> Means:
     most = values.seconds(request, options.MAX_TIME, math.inf)
     folder = _folder(request, host, is_checked=is_checked)
     return Means(_mirrors(request), folder, min(most, _PATIENCE_SECONDS), most)
+
+
+def means_of_service(request: Request, host: Host) -> Means:
+    """By which the resident service fetches: its command line says most, a private file the rest."""
+    found = means_of(request, host, is_checked=False)
+    return replace(found, mirrors=(*found.mirrors, *map(mirror, private_mirrors(host))))
 
 
 def _mirrors(request: Request) -> tuple[Mirror, ...]:

@@ -10,7 +10,6 @@ from pathlib import PureWindowsPath
 
 from agent.cli import options, values
 from agent.cli.arguments import Option, Request
-from agent.cli.daemon import served
 from agent.cli.engine_run import recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.leaving import end_pods
@@ -18,6 +17,7 @@ from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.progress import display
 from agent.cli.removing import remove_services
 from agent.cli.run_log import LARGEST_BYTES, RunLog
+from agent.cli.service_process import served
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.engine.machine_lock import Busy, held_by_command
@@ -34,6 +34,7 @@ from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIR
 from agent.spec import EnvironmentVariable, Service, Specification
 from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import Unknown
+from service.operated import Operated, OperatorCluster
 from service.operator_leftovers import remove_imported
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
@@ -42,8 +43,11 @@ from service.operator_services import (
     only_services,
     other_files,
 )
-from service.program import operated, resident
+from service.program import resident
 from service.refusing import Refused
+from service.reporting import Marks
+from service.signals import Signals
+from service.telling import Telling
 
 SERVICE = "windows-instance-config-daemon"
 """As the operator registers it."""
@@ -77,7 +81,12 @@ def controller(request: Request) -> int:
     """Keeps the machine as the operator's ConfigMap says, until it is stopped."""
     kubeconfig = _kubeconfig(request)
     bundle = PureWindowsPath(text) if (text := request.value(options.CA_BUNDLE, "")) else None
-    wishing = operated(kubeconfig, _needed(request, options.NAMESPACE), bundle)
+    namespace = _needed(request, options.NAMESPACE)
+
+    def wishing(host: Host, signals: Signals, telling: Telling) -> Operated:
+        cluster = OperatorCluster(host, kubeconfig, namespace, signals)
+        return Operated(host, cluster, Marks(cluster), telling, RELEASE, bundle)
+
     largest = _largest_log(request)
     for option in (options.CERT_DIR, options.CERT_DURATION):
         if request.has(option):

@@ -56,6 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
 from agent.cli.losses import Losses, Outlook
@@ -67,11 +68,13 @@ from agent.engine.repairing import Outlook as Repair
 from agent.engine.run import Done, Standing, Status, together
 from agent.engine.target import Target
 from agent.host.port import ServiceState
-from agent.preflight import Finding
 from agent.redaction import redacted_name
 from agent.resources.kind import Value
 from agent.spec import Key, Note
 from service.pausing import Pause
+
+if TYPE_CHECKING:
+    from agent.preflight import Finding
 
 
 def plan_document(plan: Plan, outlook: Outlook) -> str:

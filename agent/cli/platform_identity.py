@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.cli import options
 from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage, Failure
+from agent.fetch import metadata
 from agent.fetch.connection import Headers
 from agent.fetch.failure import Failed
 from agent.host.errors import NotFound
@@ -29,8 +30,6 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
 
 
 def _ask(url: str, headers: Headers, method: str) -> bytes:
-    from agent.fetch import metadata
-
     return metadata.get(url, headers, method)
 
 

@@ -9,12 +9,12 @@ from agent.cli import images, node_config, options, stages, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks, machine_findings, refuse_unfit
-from agent.cli.daemon import running_program
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
+from agent.cli.running_program import running_program
 from agent.cli.stages import Stage
 from agent.engine import run as engine
 from agent.engine.parts import PREPARED
@@ -25,6 +25,7 @@ from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration, Origin
 from agent.spec import Inline
 from service import continuing, installation
+from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, place
 from service.versions import remove_others
 
@@ -61,7 +62,7 @@ def run(request: Request) -> int:
     if request.has(options.KUBERNETES_VERSION):
         with running_program(request, host) as program:
             laid_out, _ = installation.lay_out(host, program, as_kubeadm=True)
-        remove_others(host, laid_out, installation.SERVICE, continuing.SERVICE)
+        remove_others(host, laid_out, SERVICE, continuing.SERVICE)
     is_asked = any(stage.specification.wants for stage in wanted)
     texts = (_PREPARED, _NOTHING) if is_asked else (_TAKEN_AWAY, _UNASKED)
     code = ended(request, host, engine.together(done), *texts)

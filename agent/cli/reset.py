@@ -31,7 +31,7 @@ from agent.resources.windows_feature import TAKEN_BACK
 from agent.spec import Command, Key, Specification
 from agent.spec.windows_feature import WindowsFeature
 from service import continuing
-from service.installation import SERVICE
+from service.program import SERVICE
 from service.program_folder import home
 
 

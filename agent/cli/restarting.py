@@ -11,11 +11,11 @@ from pathlib import PureWindowsPath
 
 from agent.cli import dispatch, join_options, options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
-from agent.cli.daemon import running_program
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.result import show_result
 from agent.cli.run_log import EventId, RunLog
+from agent.cli.running_program import running_program
 from agent.cli.streams import tell
 from agent.engine.run import Done
 from agent.engine.state_folder import StateFolder
@@ -25,6 +25,9 @@ from agent.host.port import EventLevel, Host, ServiceControls
 from agent.redaction import redacted
 from service import continuing
 from service.continuing import SERVICE, Put, put_by
+
+if sys.platform == "win32":
+    from agent.host.windows.service_program import serve
 
 _SECONDS = 10
 """For whoever is at work on the machine, and has `shutdown /a` to stop it."""
@@ -112,7 +115,6 @@ def go_on(request: Request) -> int:
     if is_sandbox(request):
         return _go_on(request)
     if sys.platform == "win32":
-        from agent.host.windows.service_program import serve
 
         def program(controls: ServiceControls) -> int:
             controls.running()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
 from agent.cli.colours import Colours
@@ -15,9 +16,11 @@ from agent.cli.wording import many
 from agent.engine.planning import Action, Change, Plan
 from agent.engine.run import Done, Standing, Status
 from agent.host.port import ServiceState
-from agent.preflight import Finding
 from agent.redaction import redacted
 from agent.spec import Effect, Note
+
+if TYPE_CHECKING:
+    from agent.preflight import Finding
 
 Logs = Mapping[PureWindowsPath, Sequence[str]]
 

@@ -11,12 +11,12 @@ from agent.cli import plan_documents, shown_following, shown_plan
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.colours import Colours
 from agent.cli.command_line import called, here
-from agent.cli.daemon import SERVICE, paused_until, resident_state
 from agent.cli.drift_advice import advice
 from agent.cli.failure import DONE, FAILED
 from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
 from agent.cli.outstanding import outstanding
+from agent.cli.resident_service import paused_until, resident_state
 from agent.cli.shown_following import Following
 from agent.cli.streams import say
 from agent.engine import run as engine
@@ -26,6 +26,7 @@ from agent.host.port import Host, ServiceState
 from agent.redaction import redacted
 from agent.spec import Key
 from service import pausing
+from service.program import SERVICE
 
 _RESIDENT = {
     ServiceState.RUNNING: "runs",

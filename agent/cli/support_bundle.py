@@ -6,6 +6,7 @@ import io
 import json
 import os
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
@@ -13,10 +14,10 @@ from pathlib import Path, PureWindowsPath
 from agent.cli import plan_documents, shown_following
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.bundled import Bundled
-from agent.cli.daemon import resident_state
 from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_to_look
+from agent.cli.resident_service import resident_state
 from agent.cli.streams import say, tell
 from agent.engine import repairing
 from agent.engine import run as engine
@@ -67,8 +68,6 @@ def _name(host: Host) -> str:
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:
-    import zipfile
-
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, content in files.items():

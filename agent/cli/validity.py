@@ -9,6 +9,7 @@ from typing import Any
 from agent.certificates import load_pem
 from agent.preflight import Validity
 from agent.release import NOT_BEFORE, RELEASE
+from agent.sources.kubelet.documents import NotReadable, read_document
 from agent.spec import File, Key, Service, Specification, Want
 
 _LARGEST = 4 << 20
@@ -43,8 +44,6 @@ def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
 
 
 def _clusters(wants: Mapping[Key, Want]) -> Iterator[Mapping[str, Any]]:
-    from agent.sources.kubelet.documents import NotReadable, read_document
-
     for want in wants.values():
         if not isinstance(want, Service):
             continue

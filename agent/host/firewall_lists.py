@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Iterator
 
 ANY = "*"
@@ -49,8 +50,6 @@ def _number(port: str) -> tuple[int, str]:
 
 
 def _address(text: str) -> str:
-    import ipaddress  # most rules are for any
-
     if word := _WORDS.get(text.lower()):
         return word
     try:

@@ -19,6 +19,8 @@ from agent.fetch import address
 from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
+from agent.fetch.fetching import Fetcher, Request
+from agent.fetch.fetching import Limits as FetchLimits
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.kube import kubeconfig, tokens
@@ -150,9 +152,7 @@ class Discovery:
         return self._seen(config.embedded(refuse), token, retries)
 
     def _fetched(self, url: str) -> tuple[str, bytes]:
-        from agent.fetch.fetching import Fetcher, Limits, Request
-
-        limits = Limits(patience=self._seconds, total=self._seconds, size=_LARGEST)
+        limits = FetchLimits(patience=self._seconds, total=self._seconds, size=_LARGEST)
         try:
             place = address.parse(url).place
             body = Fetcher(self._clock, self._notice).body(Request(url, proxies=self._proxies), limits)

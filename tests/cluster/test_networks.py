@@ -76,7 +76,7 @@ import sys
 sys.path.insert(0, "Z:/repo")
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
-from agent.host.windows import open_windows
+from agent.host.windows.machine import open_windows
 from agent.sources import node_configuration
 documents = node_configuration.read("node.yaml", sys.argv[1].encode()).documents
 made = node_configuration.compile_node(documents, None, "node.yaml")

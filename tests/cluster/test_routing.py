@@ -64,7 +64,7 @@ BY_A_PERSON = """
 import sys
 sys.path.insert(0, r"Z:\\repo")
 from agent.host.networks import Route
-from agent.host.windows import open_windows
+from agent.host.windows.machine import open_windows
 open_windows().routes.add(Route(*sys.argv[1:], 7))
 """
 MEGABYTE = 1 << 20

@@ -11,16 +11,17 @@ import pytest
 
 from contract.world import World, runs_under_wine
 
+if sys.platform == "win32":
+    from contract.windows_world import open_world
+else:
+    from contract.sandbox_world import open_world
+
 HERE = pathlib.Path(__file__).parent
 _cases: list[pytest.Item] = []
 
 
 @pytest.fixture
 def world(tmp_path: pathlib.Path) -> Iterator[World]:
-    if sys.platform == "win32":
-        from contract.windows_world import open_world
-    else:
-        from contract.sandbox_world import open_world
     with open_world(tmp_path) as opened:
         yield opened
 

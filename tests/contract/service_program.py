@@ -27,22 +27,20 @@ from typing import Any
 
 sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
 
-from agent.host.port import Host, ServiceControls
+from agent.host.port import Control, Host, ServiceControls
 
 if sys.platform == "win32":
+    from agent.host.windows.machine import open_windows
 
     def this_service() -> tuple[str, Host]:
-        from agent.host.windows import open_windows
-
         # A process that is one service alone need not know by what name.
         return "contract", open_windows()
 
 else:
+    from agent.host.sandbox import open_sandbox
+    from agent.host.sandbox.service_program import DIRECTORY_VARIABLE, SERVICE_VARIABLE
 
     def this_service() -> tuple[str, Host]:
-        from agent.host.sandbox import open_sandbox
-        from agent.host.sandbox.services import DIRECTORY_VARIABLE, SERVICE_VARIABLE
-
         return os.environ[SERVICE_VARIABLE], open_sandbox(Path(os.environ[DIRECTORY_VARIABLE]))
 
 
@@ -77,8 +75,6 @@ class _Program:
         return int(self._behaviour.get("exit", "0"))
 
     def _until_stopped(self) -> None:
-        from agent.host.port import Control
-
         stopped = False
         while not stopped:
             control = self._controls.next()

@@ -15,10 +15,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 
+import win32evtlog
+import win32service
+
 from agent.host.port import Control, EventLevel, Principal
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
-from agent.host.windows import open_windows
+from agent.host.windows.machine import open_windows
 from contract.world import Sharing, runs_under_wine
 from lab.waiting import until
 
@@ -49,9 +52,9 @@ class WindowsWorld:
 
     def granted(self, descriptor: SecurityDescriptor, principal: Principal) -> int:
         if self.under_wine:  # which does not have Authz
-            from contract.wine_access import granted
+            from contract.wine_access import granted  # noqa: PLC0415 - it binds what Wine alone has
         else:
-            from contract.windows_access import granted
+            from contract.windows_access import granted  # noqa: PLC0415 - it binds what Wine does not have
         return granted(descriptor, principal)
 
     def outside(self, path: PureWindowsPath) -> Path:
@@ -119,8 +122,6 @@ class WindowsWorld:
         _winapi.CreateJunction(str(target), str(path))
 
     def events(self, source: str) -> Sequence[tuple[EventLevel, int, str]]:
-        import win32evtlog
-
         log = win32evtlog.OpenEventLog(None, "Application")
         try:
             how = win32evtlog.EVENTLOG_BACKWARDS_READ | win32evtlog.EVENTLOG_SEQUENTIAL_READ
@@ -137,7 +138,7 @@ class WindowsWorld:
     def other_process(self, code: str) -> tuple[str, ...]:
         opening = (
             f"import sys; sys.path.insert(0, {str(REPOSITORY)!r})\n"
-            "from agent.host.windows import open_windows\n"
+            "from agent.host.windows.machine import open_windows\n"
             "host = open_windows()\n"
         )
         return (sys.executable, "-c", opening + code)
@@ -147,8 +148,6 @@ class WindowsWorld:
         return (sys.executable, str(program), *behaviour)
 
     def ask(self, service: str, control: Control) -> None:
-        import win32service
-
         manager = win32service.OpenSCManager(None, None, win32service.SC_MANAGER_CONNECT)
         handle = win32service.OpenService(manager, service, win32service.SERVICE_ALL_ACCESS)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import pathlib
 import sys
@@ -83,7 +84,5 @@ class World(Protocol):
 
 def runs_under_wine() -> bool:
     if sys.platform == "win32":
-        import ctypes
-
         return hasattr(ctypes.WinDLL("ntdll"), "wine_get_version")
     return False

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from mkdocs.commands.build import build
 
 from documentation.blocks import ROOT
 
@@ -20,8 +21,6 @@ LOADED = re.compile(r"<(?:script|link|img)\b[^>]*?\b(?:src|href)=\"(https?:[^\"]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built as `make docs` does; a warning ends it."""
-    from mkdocs.commands.build import build
-
     folder = tmp_path_factory.mktemp("site")
     said = logging.StreamHandler(io.StringIO())
     logging.getLogger("mkdocs").addHandler(said)

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lab import buildkit, cache, kubernetes, machine, means, workers
+from lab import bench, buildkit, cache, exe, kubernetes, machine, means, workers
+from lab.cluster import many
 
 COULD_NOT_RUN = 2
 
@@ -39,20 +40,14 @@ def _python(arguments: Sequence[str]) -> int:
 
 
 def _exe(arguments: Sequence[str]) -> int:
-    from lab import exe
-
     return exe.build_again() if "--again" in arguments else exe.build()
 
 
 def _bench(arguments: Sequence[str]) -> int:
-    from lab import bench
-
     return bench.run(arguments)
 
 
 def _many(arguments: Sequence[str]) -> int:
-    from lab.cluster import many
-
     return many.run(arguments)
 
 

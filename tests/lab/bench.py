@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.release import RELEASE
-from lab import cache, kubernetes, machine, namespace, repository, toolchains, windows_python, wine
+from lab import cache, kubernetes, machine, namespace, repository, routes, toolchains, windows_python, wine
 from lab import prefix as prefixes
-from lab.cluster import many
+from lab.cluster import bench as join_bench
+from lab.cluster import many, pod_routes, resident
 from lab.cluster.kubelet_node import KubeletNode
 from lab.figures import MEGABYTE, judged, megabytes, show
 from lab.means import Missing
@@ -116,9 +117,6 @@ def _build_empty() -> None:
 
 
 def _measure(small_go: Path, empty: Path, also: Sequence[Path]) -> None:
-    from lab.cluster import bench as cluster
-    from lab.node import Node
-
     node = Node()
     try:
         node.copy_in(SHIPPED, DOWNLOADED)
@@ -139,7 +137,7 @@ def _measure(small_go: Path, empty: Path, also: Sequence[Path]) -> None:
         show(_bootstrap(node))
         show(_artifacts(node))
         _succeeded(node, DOWNLOADED, "reset")
-        with cluster.with_a_cluster(node) as (control_plane, machine):
+        with join_bench.with_a_cluster(node) as (control_plane, machine):
             show(_joins(machine, control_plane.started_in))
             show(_resident(machine))
             show(_routes(machine))
@@ -300,11 +298,9 @@ def _succeeded(node: Node, *command: str) -> float:
 
 
 def _joins(machine: KubeletNode, begun: float) -> list[tuple[str, ...]]:
-    from lab.cluster import bench
-
-    joins = bench.measure(machine, DOWNLOADED, INSTALLED)
-    floor = joins.median(bench.BY_KUBEADM)
-    goals = {bench.DOWNLOADED: 1.5, bench.INSTALLED: 1.0}
+    joins = join_bench.measure(machine, DOWNLOADED, INSTALLED)
+    floor = joins.median(join_bench.BY_KUBEADM)
+    goals = {join_bench.DOWNLOADED: 1.5, join_bench.INSTALLED: 1.0}
     rows: list[tuple[str, ...]] = [("with a cluster", "median", "least", "to kubeadm's", "goal", "")]
     for what, seconds in joins.taken.items():
         times = joins.median(what) / floor
@@ -315,8 +311,6 @@ def _joins(machine: KubeletNode, begun: float) -> list[tuple[str, ...]]:
 
 
 def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
-    from lab.cluster import resident
-
     found = resident.measure(machine, INSTALLED)
     resident_goal = (40 * MEGABYTE, "40 MB")
     rows: list[tuple[str, ...]] = [
@@ -356,9 +350,6 @@ def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
 
 def _routes(machine: KubeletNode) -> list[tuple[str, ...]]:
     """With HNS and a table of routes, which are stand-ins."""
-    from lab import routes
-    from lab.cluster import pod_routes
-
     node, cluster = machine.machine, machine.cluster
     routes.install(node)
     cluster.kubectl("apply", "--server-side", "-k", pod_routes.RIGHTS)

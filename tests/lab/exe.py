@@ -28,8 +28,8 @@ def build(place: str = namespace.REPOSITORY.target) -> int:
     """Leave dist/wmcb.exe; `place` is where the root, and so Windows, sees the checkout."""
     started = time.monotonic()
     sys.path[:0] = [str(repository.ROOT / "packaging" / name) for name in ("exe", "release")]
-    from exebuild import shipping
-    from releasing import signing
+    from exebuild import shipping  # noqa: PLC0415 - found since the line before
+    from releasing import signing  # noqa: PLC0415 - found since the line before
 
     if signing.wanted():
         means.ensure("osslsigncode")
@@ -86,8 +86,8 @@ def _git(*arguments: str) -> str:
 
 def _make_programs() -> tuple[str, bytes]:
     """Compile what is written in C; return the commit, and the launcher for it."""
-    from exebuild import shipping
-    from exebuild.compiler import Compiler
+    from exebuild import shipping  # noqa: PLC0415 - found since `build`
+    from exebuild.compiler import Compiler  # noqa: PLC0415 - found since `build`
 
     zig = [str(toolchains.zig())]
     commit = shipping.commit_of(repository.ROOT)

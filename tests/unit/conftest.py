@@ -51,7 +51,7 @@ def _most_megabytes() -> float:
     """That this process ever held at once."""
     if sys.platform == "win32":
         return 0.0  # it is the same code
-    import resource
+    import resource  # noqa: PLC0415 - Windows has none
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

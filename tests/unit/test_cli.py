@@ -18,6 +18,7 @@ from agent.cli.arguments import Request
 from agent.cli.commands import COMMANDS
 from agent.cli.failure import Failure, Refused
 from agent.cli.version import FROM_SOURCE
+from agent.host.errors import AccessDenied
 from agent.release import RELEASE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,8 +270,6 @@ def test_before_that_next_to_nothing_is_imported() -> None:
 def test_what_the_host_refuses_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from agent.host.errors import AccessDenied
-
     monkeypatch.setattr(dispatch, "_function", lambda _: _ends_with(AccessDenied("write", r"C:\x", 5)))
     assert main.run(["version"]) == 1
     assert capsys.readouterr().err == "wmcb: cannot write C:\\x: access is denied (Windows error 5)\n"

@@ -23,6 +23,7 @@ from agent.release import RELEASE
 from agent.spec import Specification
 from agent.spec.path_entry import PathEntry
 from service import installation, program_folder, versions
+from service.program import SERVICE
 from service.program_folder import INTERNAL
 
 UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
@@ -260,7 +261,7 @@ def test_another_release_is_laid_out_beside_the_one_that_may_run(host: Host, new
     assert host.files.read(newer / "kubeadm.exe") == b"program 2"
     assert installation.program(host) == newer / "wmcb.exe"
     assert _texts(host) == str(newer / "wmcb.exe")
-    versions.remove_others(host, newer, installation.SERVICE)
+    versions.remove_others(host, newer, SERVICE)
     assert host.files.list(HOME) == ["9.9.9"]
 
 
@@ -278,15 +279,15 @@ def test_what_still_runs_stays_whole_until_it_has_ended(
     before = installed(host)
     with monkeypatch.context() as running:
         running.setattr(host.files, "remove", refused)
-        versions.remove_others(host, newer, installation.SERVICE)
+        versions.remove_others(host, newer, SERVICE)
         assert installed(host) == before
-    versions.remove_others(host, newer, installation.SERVICE)
+    versions.remove_others(host, newer, SERVICE)
     assert host.files.list(HOME) == [newer.name]
 
 
 def test_a_version_that_a_service_starts_stays(host: Host, newer: PureWindowsPath) -> None:
     assert installation.lay_out(host, PROGRAM) == (newer, True)
-    versions.remove_others(host, newer, installation.SERVICE)
+    versions.remove_others(host, newer, SERVICE)
     assert installation.program(host) == INSTALLED / "wmcb.exe"
     assert host.files.list(HOME) == [RELEASE, "9.9.9"]
 
@@ -310,5 +311,5 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
     inventory = Inventory.load(StateFolder.of(host))
     assert set(inventory.records) == {PathEntry(newer).key}, "or it would be put there again"
-    versions.remove_others(host, newer, installation.SERVICE)
+    versions.remove_others(host, newer, SERVICE)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"

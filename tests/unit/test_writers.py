@@ -42,7 +42,7 @@ WRITERS: dict[str, dict[str, str]] = {
     "a file of the machine": {
         "agent/cli/run_log.py": REDACTS,
         "agent/cli/support_bundle.py": "what agent.cli.bundled and agent.cli.scrubbing have redacted",
-        "agent/cli/daemon.py": "a script that stands for the program in a sandbox",
+        "agent/cli/running_program.py": "a script that stands for the program in a sandbox",
         "service/standing.py": REDACTS,
         "service/elsewhere.py": f"{PRIVATE}, sealed",
         "service/continuing.py": f"{PRIVATE}, sealed",

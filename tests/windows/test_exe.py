@@ -13,6 +13,7 @@ import pytest
 
 from agent.release import RELEASE
 from judges.bills import faults
+from lab import windows_python, wine
 from lab.fixtures import demand_the_lab
 from lab.node import Node
 from lab.repository import ROOT
@@ -456,8 +457,6 @@ def test_a_program_that_takes_no_care_would_have_loaded_one(node: Node) -> None:
 
 
 def _python_folder() -> Path:
-    from lab import windows_python, wine
-
     return wine.outside(windows_python.PLACE)
 
 

@@ -27,7 +27,7 @@ def on_the_host(node: Node, statements: str, *, traced: bool = False) -> Result:
     program = (
         "from pathlib import PureWindowsPath as P\n"
         "from agent.host import protection\n"
-        "from agent.host.windows import open_windows\n"
+        "from agent.host.windows.machine import open_windows\n"
         f"files = open_windows().files\n{statements}"
     )
     result = node.python("-c", program, folder=r"Z:\repo", traced=traced)

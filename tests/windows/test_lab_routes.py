@@ -7,7 +7,7 @@ from lab.node import Node
 
 KEY = r"HKLM\System\CurrentControlSet\Services\Tcpip\Parameters\PersistentRoutes"
 ADD = """
-from agent.host.windows import open_windows
+from agent.host.windows.machine import open_windows
 from agent.host.networks import Route
 routes = open_windows().routes
 routes.add(Route("10.244.3.0/24", "10.77.0.9", 5))
@@ -33,7 +33,9 @@ def test_a_start_of_windows_brings_what_is_persistent_and_nothing_else(node: Nod
     node.reboot()
     assert node.python("-c", "import psutil; psutil.net_if_addrs()").code == 0
     listed = node.python(
-        "-c", "from agent.host.windows import open_windows; open_windows().routes.list()", folder=r"Z:\repo"
+        "-c",
+        "from agent.host.windows.machine import open_windows; open_windows().routes.list()",
+        folder=r"Z:\repo",
     )
     assert listed.code == 0, listed.err
     assert routes.made(node) == {KEPT: 6}

@@ -69,7 +69,7 @@ for encoded, _, purposes in ssl.enum_certificates("ROOT"):
 PROXY_BY_WINHTTP = """
 import sys
 sys.path.insert(0, r"Z:\\repo")
-from agent.host.windows import open_windows
+from agent.host.windows.machine import open_windows
 print(open_windows().proxies.default())
 """
 

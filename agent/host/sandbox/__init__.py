@@ -9,12 +9,12 @@ from __future__ import annotations
 import pathlib
 
 from agent.host.port import Host
+from agent.host.sandbox.machine import Machine
+from agent.host.sandbox.state import FOLDER_NAME
 
 
 def is_sandbox_folder(directory: pathlib.Path) -> bool:
     """Whether there is a machine in it already."""
-    from agent.host.sandbox.state import FOLDER_NAME
-
     return (directory / FOLDER_NAME).is_dir()
 
 
@@ -24,6 +24,4 @@ def open_sandbox(directory: pathlib.Path, *, run_services: bool = False) -> Host
     With `run_services` the programs of services are started for real where this system can run them;
     otherwise services are only recorded as running.
     """
-    from agent.host.sandbox.machine import Machine
-
     return Machine(directory, run_services=run_services).host

@@ -9,6 +9,7 @@ record holds for whatever has its name.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pathlib
 import shutil
@@ -182,6 +183,4 @@ def _short(key: str) -> str:
     name = key.encode()
     if len(name) <= _LONGEST_NAME:
         return key
-    import hashlib
-
     return hashlib.sha256(name).hexdigest()

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import PureWindowsPath
 from typing import Any
 
+import psutil
+
 from agent.host import winerror
 from agent.host.errors import NotFound
 from agent.host.names import check_pipe
@@ -134,8 +136,6 @@ def _of_endpoint(address: str, document: Document) -> NetworkAddress:
 def _listening_ports(pids: Collection[int]) -> Sequence[ListeningPort]:
     if not pids:
         return []
-    import psutil
-
     return [
         ListeningPort(connection.laddr.ip, connection.laddr.port, connection.pid)
         for connection in psutil.net_connections("tcp")

@@ -11,6 +11,7 @@ from pathlib import Path, PureWindowsPath
 from agent.host import winerror
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
 from agent.host.names import check_path
+from agent.host.pending_moves import forget_removal
 from agent.host.port import (
     PATIENCE_SECONDS,
     Clock,
@@ -29,7 +30,9 @@ from agent.host.sandbox import held
 from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_DATA, SandboxAccess
 from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sandbox.failure import telling
+from agent.host.sandbox.file_watch import FileWatch, JointWatch
 from agent.host.sandbox.places import Drive, Place
+from agent.host.sandbox.power import remove_at_reboot
 from agent.host.sandbox.registry import SandboxRegistry
 from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.state import FOLDER_NAME
@@ -240,13 +243,9 @@ class SandboxFiles:
         self._descriptors.forget(place)
 
     def remove_at_reboot(self, path: PureWindowsPath) -> None:
-        from agent.host.sandbox.power import remove_at_reboot
-
         remove_at_reboot(self._registry, self._drive.existing("remove", path).path)
 
     def keep_at_reboot(self, path: PureWindowsPath) -> None:
-        from agent.host.pending_moves import forget_removal
-
         check_path("keep", path)
         forget_removal(self._registry, path)
 
@@ -269,15 +268,11 @@ class SandboxFiles:
             self._descriptors.set(place, descriptor)
 
     def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
-        from agent.host.sandbox.file_watch import FileWatch
-
         return FileWatch(self._folder("watch", path), recursive=recursive)
 
     def watch_all(
         self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = (), *, routing: bool = False
     ) -> Watch[FileChange | KeyChange | RoutingChange]:
-        from agent.host.sandbox.file_watch import JointWatch
-
         folders = [self._folder("watch", path) for path in paths]
         return JointWatch(folders, self._registry, keys, self._routes.in_force if routing else None)
 

@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import PureWindowsPath
 from typing import IO
 
+import psutil
+
 from agent.host import commandline, winerror
 from agent.host.errors import AccessDenied, BadName, NotFound, TimedOut, WrongKind
 from agent.host.port import Completed, ProcessInfo
@@ -35,8 +37,6 @@ class SandboxProcesses:
         self._services = services
 
     def list(self) -> Sequence[ProcessInfo]:
-        import psutil
-
         return [
             ProcessInfo(process.pid, process.info["ppid"] or 0, self._program(process.info["exe"]))
             for process in psutil.process_iter(["ppid", "exe"])
@@ -113,8 +113,6 @@ class SandboxProcesses:
         return next((code for code in codes if code is not None), 0)
 
     def end(self, pid: int) -> None:
-        import psutil
-
         try:
             psutil.Process(pid).kill()
         except psutil.NoSuchProcess as failure:
@@ -123,8 +121,6 @@ class SandboxProcesses:
             raise AccessDenied("end", f"process {pid}", winerror.ERROR_ACCESS_DENIED) from failure
 
     def started_at(self, pid: int) -> float:
-        import psutil
-
         try:
             return float(psutil.Process(pid).create_time())
         except psutil.NoSuchProcess as failure:
@@ -235,8 +231,6 @@ if sys.platform == "linux":
 else:
 
     def _wait(pid: int, seconds: float) -> int | None:
-        import psutil
-
         try:
             return psutil.Process(pid).wait(seconds)
         except psutil.TimeoutExpired as failure:

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
+import psutil
+
 from agent.host.sandbox.failure import telling
 from agent.host.sandbox.state import Document, State
 
@@ -179,8 +181,6 @@ else:
 
 
 def _birth(pid: int) -> float:
-    import psutil
-
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:
@@ -188,8 +188,6 @@ def _birth(pid: int) -> float:
 
 
 def _lives(process: Document) -> bool:
-    import psutil
-
     try:
         keeper = psutil.Process(process["keeper"])
         # A parent that never asks leaves a dead process in the table.

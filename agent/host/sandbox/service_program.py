@@ -15,8 +15,10 @@ from agent.host.sandbox.bell import Bell
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import run
-from agent.host.sandbox.services import SERVICE_VARIABLE
 
+DIRECTORY_VARIABLE = "WMCB_SANDBOX"
+SERVICE_VARIABLE = "WMCB_SANDBOX_SERVICE"
+"""How a program that the sandbox starts finds its sandbox, and knows that it is a service."""
 _FAILED = 1
 _START_HINT_SECONDS = 30.0
 _LONGEST_WAIT_SECONDS = 3600.0

@@ -34,6 +34,7 @@ from agent.host.sandbox.environment import SandboxEnvironment
 from agent.host.sandbox.places import Drive, name_key
 from agent.host.sandbox.programs import Programs, can_run, is_ours
 from agent.host.sandbox.service_document import ServiceDocument, existing, unmarked
+from agent.host.sandbox.service_program import DIRECTORY_VARIABLE, SERVICE_VARIABLE, serve
 from agent.host.sandbox.service_records import (
     definition_of,
     fresh,
@@ -42,14 +43,12 @@ from agent.host.sandbox.service_records import (
     state_of,
     status_of,
 )
+from agent.host.sandbox.service_watch import ServiceWatch, WatchedService
 from agent.host.sandbox.state import Document
 from agent.host.waiting import FIRST_WORD_SECONDS, wait_for
 
 DELETE_SECONDS = 10.0
 
-DIRECTORY_VARIABLE = "WMCB_SANDBOX"
-SERVICE_VARIABLE = "WMCB_SANDBOX_SERVICE"
-"""How a program that the sandbox starts finds its sandbox, and knows that it is a service."""
 _OF_THE_SYSTEM = ("HOME", "LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TMPDIR")
 """Variables without which this system's programs don't run."""
 
@@ -173,8 +172,6 @@ class SandboxServices:
             record["run"]["controls"].append(Control.PARAMETERS_CHANGED.value)
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
-        from agent.host.sandbox.service_watch import WatchedService
-
         try:
             with WatchedService(self._document, name) as service:
                 return wait_for(service, self._clock, name, state, seconds)
@@ -186,13 +183,9 @@ class SandboxServices:
             raise ServiceFailed(failure.action, failure.subject, failure.code, advice) from failure
 
     def watch(self, names: Iterable[str]) -> Watch[ServiceEvent]:
-        from agent.host.sandbox.service_watch import ServiceWatch
-
         return ServiceWatch(self._document, names, self._clock)
 
     def serve(self, name: str, program: ServiceProgram) -> int:
-        from agent.host.sandbox.service_program import serve
-
         return serve(self._document, name, program)
 
     def _start_dependency(self, document: Document, name: str, dependency: str) -> None:

@@ -24,13 +24,13 @@ class WindowsAccess:
             return security.account_of_this_process()
 
     def sealed(self, secret: bytes) -> bytes:
-        import win32crypt  # only a node with a secret in its documents has a use for it
+        import win32crypt  # noqa: PLC0415 - loads crypt32.dll, for secrets in documents
 
         with telling("seal", "a secret"):
             return win32crypt.CryptProtectData(secret, "", None, None, None, _HOW)
 
     def unsealed(self, sealed: bytes) -> bytes:
-        import win32crypt  # likewise
+        import win32crypt  # noqa: PLC0415 - loads crypt32.dll, for secrets in documents
 
         with telling("open", "a sealed secret", "only the machine that sealed it can"):
             _, secret = win32crypt.CryptUnprotectData(sealed, None, None, None, _HOW)

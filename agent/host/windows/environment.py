@@ -47,6 +47,6 @@ class WindowsEnvironment:
 
 
 def _tell() -> None:
-    from agent.host.windows.api.windows import tell_of_environment
+    from agent.host.windows.api.windows import tell_of_environment  # noqa: PLC0415 - loads user32.dll
 
     tell_of_environment()

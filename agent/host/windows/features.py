@@ -52,7 +52,7 @@ class WindowsFeatures:
 
     def _state(self, name: str) -> FeatureState | None:
         with _telling("read", name):
-            from agent.host.windows.api import dism
+            from agent.host.windows.api import dism  # noqa: PLC0415 - loads dismapi.dll, where there is one
 
             try:
                 with dism.session() as session:
@@ -65,7 +65,7 @@ class WindowsFeatures:
     def enable(self, name: str, *, with_parents: bool) -> bool:
         self._seen.clear()
         with _telling("enable", name):
-            from agent.host.windows.api import dism
+            from agent.host.windows.api import dism  # noqa: PLC0415 - loads dismapi.dll, where there is one
 
             with dism.session() as session:
                 return dism.enable(session, name, with_parents=with_parents)
@@ -73,7 +73,7 @@ class WindowsFeatures:
     def disable(self, name: str) -> bool:
         self._seen.clear()
         with _telling("disable", name):
-            from agent.host.windows.api import dism
+            from agent.host.windows.api import dism  # noqa: PLC0415 - loads dismapi.dll, where there is one
 
             with dism.session() as session:
                 return dism.disable(session, name)

@@ -9,16 +9,19 @@ assert sys.platform == "win32"
 
 from collections.abc import Iterator, Sequence
 from pathlib import PureWindowsPath
+from typing import TYPE_CHECKING
 
 from agent.host.port import Clock, FileChange, FileKind, KeyChange, RoutingChange
 from agent.host.windows.api import files as api
 from agent.host.windows.api.directory_changes import MOST_ROOM, Changes
 from agent.host.windows.api.processes import wait_for_any
-from agent.host.windows.api.routing_changes import RoutingChanges
 from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Error, telling
-from agent.host.windows.key_watch import KeyWatch
 from agent.host.windows.walking import expect, folder_of, kernel_name
+
+if TYPE_CHECKING:
+    from agent.host.windows.api.routing_changes import RoutingChanges
+    from agent.host.windows.key_watch import KeyWatch
 
 _LITTLE_ROOM = 0x1000
 """For each of many folders, in a process that stays."""
@@ -137,14 +140,14 @@ class JointWatch(Closing):
 
 
 def _routing_changes() -> RoutingChanges:
-    from agent.host.windows.api.routing_changes import RoutingChanges  # few have a route to watch
+    from agent.host.windows.api.routing_changes import RoutingChanges  # noqa: PLC0415 - loads iphlpapi.dll
 
     with telling("watch", "the routes"):
         return RoutingChanges()
 
 
 def _watch_of_key(key: str) -> KeyWatch:
-    from agent.host.windows.key_watch import KeyWatch  # few have one to watch
+    from agent.host.windows.key_watch import KeyWatch  # noqa: PLC0415 - loads shell32.dll, 1.2 MB
 
     return KeyWatch(key)
 

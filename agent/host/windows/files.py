@@ -16,6 +16,7 @@ from typing import TypeVar
 from agent.host import winerror
 from agent.host.errors import InUse, NotFound, ProgramRunning
 from agent.host.names import check_path
+from agent.host.pending_moves import forget_removal
 from agent.host.port import (
     PATIENCE_SECONDS,
     Clock,
@@ -36,6 +37,8 @@ from agent.host.windows.api import files as api
 from agent.host.windows.api import security
 from agent.host.windows.digests import Digests
 from agent.host.windows.failure import Win32Error, failed, telling
+from agent.host.windows.file_watch import FileWatch, JointWatch
+from agent.host.windows.registry import WindowsRegistry
 from agent.host.windows.walking import expect, folder_of, kind_of, opened, refuse_link
 
 Result = TypeVar("Result")
@@ -213,9 +216,6 @@ class WindowsFiles:
             api.remove_at_reboot(f"\\\\?\\{path}")
 
     def keep_at_reboot(self, path: PureWindowsPath) -> None:
-        from agent.host.pending_moves import forget_removal
-        from agent.host.windows.registry import WindowsRegistry
-
         check_path("keep", path)
         forget_removal(WindowsRegistry(), path)
 
@@ -230,15 +230,11 @@ class WindowsFiles:
             _by_right(lambda options: _set_descriptor(path, descriptor, options), _TO_MEND)
 
     def watch(self, path: PureWindowsPath, *, recursive: bool) -> Watch[FileChange]:
-        from agent.host.windows.file_watch import FileWatch
-
         return FileWatch(path, recursive, self._clock)
 
     def watch_all(
         self, paths: Sequence[PureWindowsPath], keys: Sequence[str] = (), *, routing: bool = False
     ) -> Watch[FileChange | KeyChange | RoutingChange]:
-        from agent.host.windows.file_watch import JointWatch
-
         return JointWatch(paths, self._clock, keys, routing=routing)
 
 

@@ -101,7 +101,7 @@ def _remove(rules: Any, rule: Any) -> None:
     """Windows removes by name, and does not say which of two: for a moment this one has another."""
     name = str(rule.Name)
     if len(_named(rules, name)) > 1:
-        import secrets
+        import secrets  # noqa: PLC0415 - secrets, 4.4 MB with OpenSSL's hashes
 
         name = f"{name} {secrets.token_hex(8)}"
         put(rule, "Name", name)

@@ -14,28 +14,23 @@ from agent.host.port import Clock, ServiceProgram
 from agent.host.windows.api.processes import Process
 from agent.host.windows.failure import Win32Error
 from agent.host.windows.local_scm import LocalServiceControlManager
+from agent.host.windows.service_program import serve
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
 from agent.host.windows.services import WindowsServices
 
 
 def local_services(clock: Clock) -> WindowsServices:
     def watch(names: Iterable[str]) -> ServiceWatch:
-        from agent.host.windows.service_watch import ServiceWatch
-
         return ServiceWatch(names, clock)
 
     return WindowsServices(LocalServiceControlManager(), clock, _lives, _view, watch, _serve)
 
 
 def _view(name: str) -> WatchedService:
-    from agent.host.windows.service_watch import WatchedService
-
     return WatchedService(name)
 
 
 def _serve(name: str, program: ServiceProgram) -> int:
-    from agent.host.windows.service_program import serve
-
     return serve(name, program)
 
 

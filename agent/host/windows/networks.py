@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from agent.host import winerror
+from agent.host import hcn_documents, winerror
 from agent.host.errors import HostError
 from agent.host.networks import ContainerNetwork, LoadBalancer, NetworkEndpoint
+from agent.host.windows.api import hns
 from agent.host.windows.failure import Win32Error, telling
 
 T = TypeVar("T")
@@ -38,68 +39,41 @@ class WindowsNetworks:
     """What it needs is loaded when it is asked: most machines' documents name no network."""
 
     def list(self) -> Sequence[ContainerNetwork]:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         return self._all(hns.NETWORK, hcn_documents.network)
 
     def endpoints(self) -> Sequence[NetworkEndpoint]:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         return self._all(hns.ENDPOINT, hcn_documents.endpoint)
 
     def load_balancers(self) -> Sequence[LoadBalancer]:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         return self._all(hns.LOAD_BALANCER, hcn_documents.load_balancer)
 
     def create(self, network: ContainerNetwork) -> None:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         advice = "" if network.adapter is None else f"is there an adapter {network.adapter}?"
         with _telling("create", f"network {network.name}", advice):
             hns.create(hns.NETWORK, network.id, json.dumps(hcn_documents.of_network(network)))
 
     def delete(self, network: str) -> None:
-        from agent.host.windows.api import hns
-
         with _telling("delete", f"network {network}"):
             hns.delete(hns.NETWORK, network)
 
     def create_endpoint(self, endpoint: NetworkEndpoint) -> None:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         with _telling("create", f"network endpoint {endpoint.name}"):
             settings = json.dumps(hcn_documents.of_endpoint(endpoint))
             hns.create_endpoint(endpoint.network, endpoint.id, settings)
 
     def attach(self, endpoint: str) -> None:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         with _telling("attach to this machine", f"network endpoint {endpoint}"):
             hns.attach_to_host(endpoint, hcn_documents.ATTACH_TO_HOST)
 
     def delete_endpoint(self, endpoint: str) -> None:
-        from agent.host.windows.api import hns
-
         with _telling("delete", f"network endpoint {endpoint}"):
             hns.delete(hns.ENDPOINT, endpoint)
 
     def delete_load_balancer(self, load_balancer: str) -> None:
-        from agent.host.windows.api import hns
-
         with _telling("delete", f"load balancer {load_balancer}"):
             hns.delete(hns.LOAD_BALANCER, load_balancer)
 
     def _all(self, kind: str, read: Callable[[str, dict[str, Any]], T]) -> Sequence[T]:
-        from agent.host import hcn_documents
-        from agent.host.windows.api import hns
-
         found = []
         with _telling("list", _PLURALS[kind]):
             for each in hns.identifiers(kind, hcn_documents.QUERY):

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from agent.host.port import Registry
 from agent.host.reboot_reasons import reboot_reasons
+from agent.host.windows.api import shutdown
+from agent.host.windows.api.machine import set_dns_host_name
 from agent.host.windows.failure import telling
 
 
@@ -22,13 +24,9 @@ class WindowsPower:
         return list(reboot_reasons(self._registry))
 
     def reboot(self, reason: str, seconds: int) -> None:
-        from agent.host.windows.api import shutdown
-
         with telling("reboot", "this machine"):
             shutdown.announce_reboot(reason, seconds)
 
     def rename(self, name: str) -> None:
-        from agent.host.windows.api.machine import set_dns_host_name
-
         with telling("rename", "this machine"):
             set_dns_host_name(name)

@@ -7,20 +7,17 @@ import sys
 assert sys.platform == "win32"
 
 from agent.host.port import DefaultProxy
+from agent.host.windows.api.winhttp import default_proxy, set_default_proxy
 from agent.host.windows.failure import telling
 
 
 class WindowsProxies:
     def default(self) -> DefaultProxy | None:
-        from agent.host.windows.api.winhttp import default_proxy
-
         with telling("ask for", "WinHTTP's default proxy"):
             found = default_proxy()
         return None if found is None else DefaultProxy(*found)
 
     def set_default(self, proxy: DefaultProxy | None) -> None:
-        from agent.host.windows.api.winhttp import set_default_proxy
-
         with telling("set", "WinHTTP's default proxy"):
             if proxy is None:
                 set_default_proxy("", "")

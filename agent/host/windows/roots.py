@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+import win32crypt
+
 from agent.hashing import thumbprint
 from agent.host import winerror
 from agent.host.windows.failure import Win32Error, failed, telling
@@ -57,8 +59,6 @@ class WindowsRoots:
 
 @contextmanager
 def _opened(how: int = 0) -> Iterator[PyCERTSTORE]:
-    import win32crypt  # only a node with a root certificate in its documents has a use for it
-
     store = win32crypt.CertOpenStore(_SYSTEM_STORE, 0, None, _MACHINES | how, _NAME)
     assert store is not None
     try:

@@ -8,11 +8,15 @@ assert sys.platform == "win32"
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from agent.host import winerror
 from agent.host.errors import NotFound, Unsupported
 from agent.host.networks import Route
+from agent.host.persistent_routes import forget, persist, persistent_route, persistent_routes, together
 from agent.host.port import Registry
+from agent.host.windows.api import interfaces, routes
+from agent.host.windows.api.network import addresses_by_index, index_of
 from agent.host.windows.api.routes import Row
 from agent.host.windows.failure import telling
 
@@ -24,11 +28,6 @@ class WindowsRoutes:
         self._registry = registry
 
     def list(self) -> Sequence[Route]:
-        from agent.host.networks import Route
-        from agent.host.persistent_routes import persistent_routes, together
-        from agent.host.windows.api import routes
-        from agent.host.windows.api.network import addresses_by_index
-
         with telling("list", "the routes"):
             interfaces = addresses_by_index()
             active = [
@@ -38,12 +37,6 @@ class WindowsRoutes:
         return list(together(active, persistent_routes(self._registry)))
 
     def find(self, destination: str, gateway: str) -> Route | None:
-        from dataclasses import replace
-
-        from agent.host.networks import Route
-        from agent.host.persistent_routes import persistent_route
-        from agent.host.windows.api import routes
-
         with telling("find", f"the route to {destination} over {gateway}"):
             row = next(routes.rows_of(destination, gateway), None)
         route = Route(destination, gateway, row.metric if row else 0)
@@ -51,9 +44,6 @@ class WindowsRoutes:
         return kept if row is None else replace(route, persistent=kept is not None)
 
     def add(self, route: Route) -> None:
-        from agent.host.persistent_routes import forget, persist
-        from agent.host.windows.api import routes
-
         subject = f"the route to {route.destination} over {route.gateway}"
         with telling("add", subject):
             try:
@@ -66,9 +56,6 @@ class WindowsRoutes:
             persist(self._registry, route)
 
     def remove(self, route: Route) -> None:
-        from agent.host.persistent_routes import forget
-        from agent.host.windows.api import routes
-
         subject = f"the route to {route.destination} over {route.gateway}"
         was_kept = forget(self._registry, route)
         with telling("remove", subject):
@@ -77,20 +64,14 @@ class WindowsRoutes:
             raise NotFound("remove", subject, winerror.ERROR_NOT_FOUND)
 
     def forwards(self, address: str) -> bool:
-        from agent.host.windows.api import interfaces
-
         with _forwarding("ask for", address):
             return interfaces.forwards(_index_of(address))
 
     def set_forwarding(self, address: str, *, forwards: bool) -> None:
-        from agent.host.windows.api import interfaces
-
         with _forwarding("set", address):
             interfaces.set_forwarding(_index_of(address), forwards=forwards)
 
     def _row(self, route: Route) -> Row:
-        from agent.host.windows.api import routes
-
         if route.interface is None:
             index = routes.best_interface(route.gateway)
         else:
@@ -109,8 +90,6 @@ def _forwarding(action: str, address: str) -> Iterator[None]:
 
 
 def _index_of(address: str) -> int:
-    from agent.host.windows.api.network import index_of
-
     index = index_of(address)
     if index is None:
         raise NotFound("find", f"the interface with address {address}", winerror.ERROR_NOT_FOUND)

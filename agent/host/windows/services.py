@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from threading import Thread
 from typing import Any
 
 from agent.host import commandline, winerror
@@ -209,8 +210,6 @@ class WindowsServices:
 
     def stop(self, name: str, seconds: float | None = None) -> None:
         # The SCM waits for a process that does not hear it: half a minute on Windows, and under Wine one.
-        from threading import Thread
-
         outcome: list[BaseException | None] = []
 
         def ask() -> None:

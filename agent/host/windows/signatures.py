@@ -13,7 +13,7 @@ from agent.hashing import new_sha256
 from agent.host.port import Clock, FileKind, SigningCertificate
 from agent.host.replacing import patiently
 from agent.host.windows.api import files
-from agent.host.windows.api.trust import Signing
+from agent.host.windows.api.trust import Signing, signing
 from agent.host.windows.failure import telling
 from agent.host.windows.walking import expect, opened
 
@@ -31,8 +31,6 @@ class WindowsSignatures:
 
 
 def _signing(path: PureWindowsPath) -> Signing:
-    from agent.host.windows.api.trust import signing
-
     with telling("verify", str(path)), opened(path, files.READ_DATA, share=_SHARE) as handle:
         expect(handle, FileKind.FILE)
         return signing(str(path), handle)

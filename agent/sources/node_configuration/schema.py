@@ -92,7 +92,7 @@ class _Forms(Mapping[str, Form]):
         if name in OF_THE_NODE:
             return kind_of(name).form
         if name == OWN_PROGRAM:
-            from agent.sources.node_configuration.kinds.own_program import FORM
+            from agent.sources.node_configuration.kinds.own_program import FORM  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
 
             return FORM
         return _OF_THE_DOCUMENT[name]

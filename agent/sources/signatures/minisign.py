@@ -106,8 +106,8 @@ def verifies(public_key: bytes, message: bytes, signature: bytes) -> bool:
     OpenSSL accepts public keys of small order, of which one signature fits many messages, and numbers beyond
     the field: both are refused before it is asked. All else it checks as strictly as the standard has it.
     """
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - cryptography, 11 MB
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - cryptography, 11 MB
 
     y = int.from_bytes(public_key, "little") % 2**255
     if y >= _FIELD or y in _SMALL_ORDER:

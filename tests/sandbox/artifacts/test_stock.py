@@ -8,6 +8,7 @@ import re
 import socket
 import ssl
 import threading
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PureWindowsPath
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from agent.artifacts import receiving
 from agent.artifacts.means import Means, mirror
 from agent.artifacts.room import Room
 from agent.artifacts.stock import Stock
@@ -317,8 +319,6 @@ def test_a_server_that_does_wrong_is_told_in_a_line(host: Host, case: tuple[Any,
 
 
 def test_a_slow_server_is_given_up(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agent.artifacts import receiving
-
     monkeypatch.setattr(receiving, "_LIMITS", replace(receiving._LIMITS, silence=0.2))
     with Server(after(part(BODY, 9))) as server:
         said = failure(host, tool(server.url()))
@@ -623,8 +623,6 @@ def test_a_sandbox_says_that_it_judges_no_signature(host: Host) -> None:
 
 
 def test_memory_stays_bounded(host: Host) -> None:
-    import tracemalloc
-
     large = bytes(64 << 20)
     with Server(ok(large)) as server:
         artifact = tool(server.url(), large)

@@ -11,7 +11,7 @@ from pathlib import PureWindowsPath
 
 import pytest
 
-from agent.cli import bootstrap, daemon, means
+from agent.cli import bootstrap, means
 from agent.cli.arguments import parse
 from agent.cli.commands import COMMANDS
 from agent.cli.progress import OneLine
@@ -240,7 +240,7 @@ def test_a_mirrors_secret_is_in_a_private_file_and_in_no_command_line_that_all_m
     place = PureWindowsPath(PRIVATE_MIRRORS)
     assert private_mirrors(machine.host) == (f"https://a/={secret}",)
     request = parse(service.definition.command[1:], COMMANDS)
-    used = [str(each) for each in daemon.means_of_service(request, machine.host).mirrors]
+    used = [str(each) for each in means.means_of_service(request, machine.host).mirrors]
     assert used == ["https://c/=https://d/", f"https://a/={secret}"]
     assert machine.host.files.descriptor(place) == PRIVATE_FILE
     for words in (("daemon", "install", "--metrics-port", "9182"), ("status", "-o", "json"), ("reset",)):

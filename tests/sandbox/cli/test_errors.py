@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from agent.cli import failure
 from agent.cli.failure import Failure
 from sandbox.cli.given import WORKER, Answer, Machine, program
 from sandbox.cli.test_bad_input import file, ignition
@@ -123,8 +124,6 @@ def test_whoever_asks_for_text_gets_no_document(machine: Machine) -> None:
 
 
 def test_every_kind_means_one_exit_code() -> None:
-    from agent.cli import failure
-
     def kinds(of: type[Failure]) -> list[tuple[str, int]]:
         return [(of.kind, of.exit_code), *(each for below in of.__subclasses__() for each in kinds(below))]
 

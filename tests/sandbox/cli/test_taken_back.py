@@ -10,6 +10,7 @@ from agent.cli import undoing
 from agent.engine.undoing import Undone
 from agent.host.port import ServiceDefinition, ServiceState
 from agent.host.protection import PROGRAM_FILE
+from agent.resources import service
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_artifacts import ARCHIVE, given
 from unit.fetch.servers import Server, ok
@@ -42,8 +43,6 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def failing_once() -> object:
-    from agent.resources import service
-
     start, calls = service._start, iter([True])
 
     def fails(*given: object) -> None:

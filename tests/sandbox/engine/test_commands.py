@@ -14,6 +14,7 @@ from agent.engine.run import TakenBack, make_so, preview, reset, status, take_ba
 from agent.host.errors import NotFound, TimedOut
 from agent.host.port import Host, Principal
 from agent.host.principals import SIDS
+from agent.host.sandbox import open_sandbox
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Command, File, Inline, Shell, Specification, Want
 from sandbox.engine.test_run import STATE
@@ -204,8 +205,6 @@ def test_killed_while_a_script_is_written_nothing_of_it_is_left(host: Host) -> N
 def test_killed_anywhere_no_command_is_forgotten_and_no_script_left(
     tmp_path_factory: pytest.TempPathFactory, exit_code: int
 ) -> None:
-    from agent.host.sandbox import open_sandbox
-
     wants = (replace(COMMAND, may_fail=True), File(C / "after", Inline(b"x")))
 
     def fresh() -> Host:

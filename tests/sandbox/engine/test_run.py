@@ -17,7 +17,7 @@ from agent.engine.run import TakenBack, make_so, preview, reset, status, take_ba
 from agent.host.port import PATIENCE_SECONDS, Host, Principal, ServiceDefinition, ServiceState
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
-from agent.host.sandbox import held
+from agent.host.sandbox import held, open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification, Want
@@ -488,8 +488,6 @@ BEFORE: dict[str, Callable[[Host], object]] = {
 def test_killed_anywhere_it_is_finished_by_the_next_run(
     tmp_path_factory: pytest.TempPathFactory, machine: str
 ) -> None:
-    from agent.host.sandbox import open_sandbox
-
     def fresh() -> Host:
         host = open_sandbox(tmp_path_factory.mktemp("c"))
         BEFORE[machine](host)
@@ -526,8 +524,6 @@ def test_killed_anywhere_it_is_finished_by_the_next_run(
 def test_killed_anywhere_in_a_reset_it_is_finished_by_the_next(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    from agent.host.sandbox import open_sandbox
-
     def fresh() -> Host:
         host = open_sandbox(tmp_path_factory.mktemp("c"))
         somebody_elses(host)

@@ -6,9 +6,12 @@ python another_release.py RELEASE FAULT --sandbox DIR --sandbox-run ARGUMENT...
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import agent.release
-from agent.host.port import ServiceControls
+from agent.cli.main import run
+from agent.host.port import ENDING, ServiceControls
+from agent.host.sandbox import open_sandbox, programs
 
 STAYS_DEAF = "stays deaf"
 ENDS = "ends"
@@ -20,9 +23,6 @@ NONE = "none"
 
 def main(release: str, fault: str, arguments: list[str]) -> int:
     agent.release.RELEASE = release
-    from agent.cli.main import run
-    from agent.host.sandbox import programs
-
     plain = programs.script_of_ours
     laid_out = [sys.executable, __file__, release, fault]
     programs.script_of_ours = lambda command: plain([*laid_out, *command[3:]])
@@ -41,11 +41,6 @@ def main(release: str, fault: str, arguments: list[str]) -> int:
 
 
 def serve(folder: str) -> int:
-    from pathlib import Path
-
-    from agent.host.port import ENDING
-    from agent.host.sandbox import open_sandbox
-
     def program(controls: ServiceControls) -> int:
         controls.running()
         while controls.next() not in ENDING:

@@ -30,8 +30,8 @@ from sandbox.service.live_api import own
 from sandbox.service.test_cluster import CONF, write_credentials
 from service import installation
 from service.metrics import Metric, Metrics, Sample, text
+from service.metrics_answers import answer_on
 from service.metrics_port import in_arguments
-from service.program import _answer_on
 from service.scraping import ADDRESS, Answer, Scraping, _listening, health
 from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
@@ -247,7 +247,7 @@ def test_what_keeps_it_from_answering_for_a_while_is_told_once_and_gone_on_after
     short_of_buffers(3)
     told: list[str] = []
     telling = Telling(keeper.host, told.append)
-    _answer_on(free_port, keeper.host, keeper.signals, telling, None)
+    answer_on(free_port, keeper.host, keeper.signals, telling, None)
     with urllib.request.urlopen(f"http://{ADDRESS}:{free_port}/healthz", timeout=10) as answer:
         assert answer.read() == b"ok\n"
     assert told == [f"daemon: who asks for metrics at port {free_port} has no answer for a while: no buffers"]
@@ -267,10 +267,10 @@ def test_it_is_closed_while_it_waits_for_better_times(short_of_buffers: Callable
 def test_a_port_that_somebody_has_is_told_and_waited_for(
     scraping: Scraping, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.program._PORT_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("service.metrics_answers._PORT_AGAIN_SECONDS", 0.01)
     told: list[str] = []
     telling, port = Telling(keeper.host, told.append), scraping.port
-    _answer_on(port, keeper.host, keeper.signals, telling, None)
+    answer_on(port, keeper.host, keeper.signals, telling, None)
     (line,) = told
     assert f"port {port} of 127.0.0.1 cannot be had" in line
     assert telling.counts[Event.TROUBLE] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from agent.artifacts.digests import Hashing, as_text, told_by
@@ -142,8 +144,6 @@ def test_checksums_that_name_several_files_are_refused(names: tuple[str, str]) -
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
 def test_what_is_hashed_is_known_by_sha256_whatever_is_wanted(algorithm: str) -> None:
-    import hashlib
-
     hashing = Hashing(f"{algorithm}:{hashlib.new(algorithm, b'abc').hexdigest()}")
     hashing.update(b"a")
     hashing.update(b"bc")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import struct
+import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -50,9 +52,6 @@ def reset(_server: Server, connection: socket.socket, _head: str) -> None:
 
 
 def _linger_not_at_all() -> bytes:
-    import struct
-    import sys
-
     return struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 

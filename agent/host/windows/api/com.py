@@ -61,15 +61,15 @@ def ask(question: Callable[[], Answer], seconds: float = _LIMIT_SECONDS) -> Answ
 
 def create(class_id: str) -> Any:
     """Return a new object of a class, bound late. Only within a question."""
-    import pythoncom
-    from win32com.client import dynamic
+    import pythoncom  # noqa: PLC0415 - after sys.coinit_flags is set
+    from win32com.client import dynamic  # noqa: PLC0415 - win32com, 11 MB
 
     return dynamic.Dispatch(class_id, clsctx=pythoncom.CLSCTX_INPROC_SERVER)
 
 
 def put(thing: Any, name: str, value: object) -> None:
     """Set a property. An assignment does the same, and says nothing of why it failed."""
-    import pythoncom
+    import pythoncom  # noqa: PLC0415 - after sys.coinit_flags is set
 
     number = thing._oleobj_.GetIDsOfNames(0, name)
     thing._oleobj_.Invoke(number, 0, pythoncom.DISPATCH_PROPERTYPUT, False, value)
@@ -77,7 +77,7 @@ def put(thing: Any, name: str, value: object) -> None:
 
 def management(namespace: str) -> Any:
     """Return wmi's object for a namespace of WMI. Only within a question."""
-    import wmi  # which asks WMI itself as it is imported
+    import wmi  # noqa: PLC0415 - wmi, 11 MB, and it asks WMI as it is imported
 
     return wmi.WMI(wmi=create(_LOCATOR).ConnectServer(".", namespace))
 
@@ -134,8 +134,8 @@ def _loaded() -> types.ModuleType:
     another account put there would run as this one.
     """
     sys.coinit_flags = _MULTITHREADED  # type: ignore[attr-defined]  # for pythoncom's import, in this thread
-    import pythoncom
-    import win32com
+    import pythoncom  # noqa: PLC0415 - after sys.coinit_flags is set
+    import win32com  # noqa: PLC0415 - win32com, 11 MB
 
     win32com.__gen_path__ = _NO_SUCH_FOLDER
     win32com.gen_py.__path__ = [_NO_SUCH_FOLDER]

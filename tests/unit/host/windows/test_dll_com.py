@@ -74,7 +74,7 @@ def test_code_planted_below_temp_is_not_loaded_and_none_is_written_there(tmp_pat
 
 def test_the_cache_of_generated_code_is_read_only() -> None:
     def look() -> tuple[bool, bool]:
-        from win32com.client import gencache
+        from win32com.client import gencache  # noqa: PLC0415 - in the thread for COM, which readies it
 
         return gencache.is_readonly, gencache.clsidToTypelib == {}
 

@@ -12,7 +12,7 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, reset
 from agent.host.port import Host
-from agent.host.windows import open_windows
+from agent.host.windows.machine import open_windows
 from agent.resources.own_folder import own_folder
 from agent.spec import Command, Inline, Specification
 

@@ -18,6 +18,7 @@ import win32file
 
 from agent.host.errors import AccessDenied
 from agent.host.port import FileChange
+from agent.host.windows.api.processes import wait_for_any
 from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import failed
 from agent.host.windows.file_watch import FileWatch, JointWatch
@@ -133,6 +134,4 @@ def test_one_of_several_folders_that_is_gone_is_told_and_let_go(
 
 
 def _wait_for_the_result(watch: FileWatch) -> None:
-    from agent.host.windows.api.processes import wait_for_any
-
     assert wait_for_any([watch._changes.event], SOON) == 0

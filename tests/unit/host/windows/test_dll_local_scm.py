@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import win32security
+import win32service as ws
 
 from agent.host.port import ServiceDefinition, Services, StartType
 from agent.host.sddl import AUTHENTICATED_USERS, EVERYONE, USERS, SecurityDescriptor
-from agent.host.windows import open_windows
 from agent.host.windows.local_scm import LocalServiceControlManager
+from agent.host.windows.machine import open_windows
 
 SERVICES = "SYSTEM\\CurrentControlSet\\Services"
 
@@ -94,8 +96,6 @@ def test_what_somebody_else_put_in_their_place_is_none(
 
 
 def test_what_a_definition_does_not_name_stays_as_somebody_made_it(services: Services, name: str) -> None:
-    import win32service as ws
-
     theirs = (ws.SERVICE_WIN32_SHARE_PROCESS, ws.SERVICE_DEMAND_START, ws.SERVICE_ERROR_SEVERE)
     manager = ws.OpenSCManager(None, None, ws.SC_MANAGER_ALL_ACCESS)
     path = r"C:\Program Files\nssm.exe"
@@ -134,8 +134,12 @@ def _value(name: str) -> tuple[object, int]:
 
 
 def _descriptor(name: str) -> str:
-    import win32security as ws
-
-    parts = ws.OWNER_SECURITY_INFORMATION | ws.DACL_SECURITY_INFORMATION
-    found = ws.GetNamedSecurityInfo(f"MACHINE\\{SERVICES}\\{name}", ws.SE_REGISTRY_KEY, parts)
-    return str(ws.ConvertSecurityDescriptorToStringSecurityDescriptor(found, ws.SDDL_REVISION_1, parts))
+    parts = win32security.OWNER_SECURITY_INFORMATION | win32security.DACL_SECURITY_INFORMATION
+    found = win32security.GetNamedSecurityInfo(
+        f"MACHINE\\{SERVICES}\\{name}", win32security.SE_REGISTRY_KEY, parts
+    )
+    return str(
+        win32security.ConvertSecurityDescriptorToStringSecurityDescriptor(
+            found, win32security.SDDL_REVISION_1, parts
+        )
+    )

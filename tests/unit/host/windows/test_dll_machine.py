@@ -20,9 +20,9 @@ import win32security as ws
 
 from agent.host.errors import AccessDenied, HostError, Unsupported
 from agent.host.port import EventLevel
-from agent.host.windows import open_windows
 from agent.host.windows.api import machine, shutdown, windows
 from agent.host.windows.failure import failed
+from agent.host.windows.machine import open_windows
 from agent.host.windows.walking import opened
 
 IN_PROGRESS, DENIED = 1115, 5

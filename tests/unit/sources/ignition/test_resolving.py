@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -425,8 +426,6 @@ def test_contents_that_are_not_what_they_should_be(fields: dict[str, Any], path:
     ],
 )
 def test_bombs_among_the_files(limits: Limits, sizes: list[int], words: str) -> None:
-    from base64 import b64encode
-
     files = [
         {
             "path": f"/{index}",

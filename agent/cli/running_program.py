@@ -1,0 +1,49 @@
+"""The program that runs, as what is laid out under Program Files."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PureWindowsPath
+
+from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
+from agent.cli.failure import BadUsage
+from agent.cli.machine import is_sandbox
+from agent.host.port import Host
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from service.program_folder import INTERNAL, PROGRAM
+
+
+@contextmanager
+def running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
+    """What is to be laid out under Program Files: this exe, with the folder of what it loads beside it."""
+    if is_sandbox(request):
+        with _program_of_the_sandbox(request, host) as program:
+            yield program
+    elif getattr(sys, "frozen", False):  # set by PyInstaller's loader
+        yield PureWindowsPath(sys.executable)
+    else:
+        raise BadUsage("what is laid out is the exe that is called; this is Python from source")
+
+
+@contextmanager
+def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindowsPath]:
+    """A script that starts this Python stands for the exe: the sandbox runs what its system can run."""
+    from agent.host.sandbox.programs import script_of_ours  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
+
+    start = "import agent.cli.main as main; main.console()"
+    words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
+    words += [SANDBOX_RUN.name] * request.has(SANDBOX_RUN)
+    unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
+    program, internal = unpacked / PROGRAM, unpacked / INTERNAL
+    for folder in (unpacked, internal):
+        host.files.make_directory(folder, PROGRAM_DIRECTORY)
+    host.files.write(program, script_of_ours(words), PROGRAM_FILE)
+    try:
+        yield program
+    finally:
+        host.files.remove(program)
+        for folder in (internal, unpacked):
+            host.files.remove_directory(folder)
