@@ -74,7 +74,7 @@ def ended(failure: Failure, arguments: Sequence[str], called: str) -> int:
     for line in (*map(str, failure.others), failure.with_details()):
         tell(f"{'error' if called == 'kubeadm' else 'wmcb'}: {line}")
     if _wants_json(arguments):
-        from agent.cli.documents import error_document  # noqa: PLC0415 - seldom needed, as below
+        from agent.cli.documents import error_document  # noqa: PLC0415 - 0.1 ms of each start
 
         try:  # noqa: SIM105 - contextlib would have to be imported at each start
             say(error_document(failure))

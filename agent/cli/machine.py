@@ -5,13 +5,16 @@ from __future__ import annotations
 import atexit
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.options import DRY_RUN
 from agent.cli.streams import tell
 from agent.host.port import Host
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def is_sandbox(request: Request) -> bool:
@@ -112,6 +115,7 @@ def _bare_machine() -> Host:
 def _passing_folder() -> Path:
     """Which is gone when this process ends."""
     import tempfile  # noqa: PLC0415 - tempfile, 1.4 MB of the resident service
+    from pathlib import Path  # noqa: PLC0415 - pathlib, 0.3 MB of a service without a node
 
     folder = tempfile.TemporaryDirectory(prefix="wmcb-")
     atexit.register(folder.cleanup)
@@ -169,6 +173,8 @@ def _is_a_file(directory: Path) -> BadUsage:
 
 
 def _sandbox_folder(request: Request) -> Path:
+    from pathlib import Path  # noqa: PLC0415 - pathlib, 0.3 MB of a service without a node
+
     given = request.value(SANDBOX, "")
     if not given.strip():
         text = f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty"
