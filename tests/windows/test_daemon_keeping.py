@@ -24,7 +24,7 @@ MEGABYTE = 1_000_000
 METRICS_PORT = 9182
 KEEPING_MEGABYTES = 50
 AFTER_REPAIRS_MEGABYTES = 53
-"""Against growth; seen are 52.4. Wine writes to a megabyte of each thread's stack, and a stop takes one more."""
+"""Against growth: a stop takes one more thread, and Wine writes to a megabyte of each one's stack."""
 CONFIG = r"C:\etc\kubernetes\kubelet.conf"
 CA = r"C:\etc\kubernetes\ca.crt"
 MADE = r"C:\ProgramData\wmcb\made"
