@@ -29,11 +29,7 @@ from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
 from service.failing import why
 from service.health import Hung
-from service.operator_leftovers import (
-    OVERLAY_CERTIFICATES,
-    remove_imported,
-    remove_old_overlay_certificates,
-)
+from service.operator_leftovers import OVERLAY_CERTIFICATES, remove_imported, remove_old_overlay_certificates
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
     believed_by,

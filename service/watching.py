@@ -124,11 +124,7 @@ def _is_hindered(change: Change) -> bool:
 class _Follower:
     """One watch, and the thread that waits at it."""
 
-    def __init__(
-        self,
-        watch: Callable[[Sequence[Any]], Watch[Any]],
-        tell: Callable[[Any], None],
-    ) -> None:
+    def __init__(self, watch: Callable[[Sequence[Any]], Watch[Any]], tell: Callable[[Any], None]) -> None:
         self._open = watch
         self._tell = tell
         self._followed: Sequence[Any] = ()

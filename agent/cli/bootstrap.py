@@ -7,22 +7,11 @@ from dataclasses import replace
 from agent.cli import node_config, options, stages, user_data
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.asking import Asking
-from agent.cli.checking import (
-    errors_beforehand,
-    hindrances,
-    refuse_unfit,
-)
+from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
 from agent.cli.command_line import called, command_line
 from agent.cli.engine_run import Foreseen, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.inputs import (
-    asking_for,
-    confirmation,
-    first_look,
-    given_document,
-    is_said,
-    require_document,
-)
+from agent.cli.inputs import asking_for, confirmation, first_look, given_document, is_said, require_document
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.notices import Notices
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
@@ -122,10 +111,7 @@ def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Don
             notices.tell_the_rest()
         return foreseen_of(host, plan)
 
-    with (
-        recorded(host, MAKE_A_NODE, display(request), foresee) as told,
-        asking.aside(told.remark) as prepare,
-    ):
+    with recorded(host, MAKE_A_NODE, display(request), foresee) as told, asking.aside(told.remark) as prepare:
         told.found(notices.lines)
         confirm = confirmation(request, host, replace(asking, notice=told.remark))
         known = "" if asking.fetched else recipe

@@ -18,13 +18,7 @@ from agent.sources.kubeadm.validation import ignored_checks_fault
 
 _BESIDE_CONFIG = {
     option.name
-    for option in (
-        join_options.CONFIG,
-        join_options.SKIP_PHASES,
-        options.DRY_RUN,
-        options.IGNORE,
-        KUBECONFIG,
-    )
+    for option in (join_options.CONFIG, join_options.SKIP_PHASES, options.DRY_RUN, options.IGNORE, KUBECONFIG)
 }
 """What kubeadm takes beside --config; all else its file has to say."""
 

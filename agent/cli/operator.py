@@ -37,12 +37,7 @@ from service.cluster import Unknown
 from service.operated import Operated, OperatorCluster
 from service.operator_leftovers import remove_imported
 from service.operator_node import access_by, client_of, find_node, name_of
-from service.operator_services import (
-    configuration_of,
-    make_services,
-    only_services,
-    other_files,
-)
+from service.operator_services import configuration_of, make_services, only_services, other_files
 from service.program import resident
 from service.refusing import Refused
 from service.reporting import Marks

@@ -101,10 +101,7 @@ def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
 
 
 def _of_restart(done: Done) -> Mapping[str, Value]:
-    return {
-        "awaiting": list(done.awaiting.values()),
-        "put_off": [_key_document(key) for key in done.put_off],
-    }
+    return {"awaiting": list(done.awaiting.values()), "put_off": [_key_document(key) for key in done.put_off]}
 
 
 def user_data_document(

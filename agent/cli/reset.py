@@ -65,11 +65,7 @@ def run(request: Request) -> int:
         told.log.remove()
     if done.plan.changes:
         done = _without_commands_not_run(request, done)
-        elsewhere = (
-            *_unread(host, done),
-            *leaving.left(),
-            *_resident(request, host),
-        )
+        elsewhere = (*_unread(host, done), *leaving.left(), *_resident(request, host))
         done = replace(done, left=(*done.left, *elsewhere))
     elif staying:
         done = replace(done, left=(*done.left, *leaving.pods_left()))

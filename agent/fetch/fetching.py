@@ -114,12 +114,7 @@ class _Fetching:
     """One body on its way."""
 
     def __init__(
-        self,
-        request: Request,
-        limits: Limits,
-        clock: Clock,
-        notice: Callable[[str], None],
-        begun: Begun,
+        self, request: Request, limits: Limits, clock: Clock, notice: Callable[[str], None], begun: Begun
     ) -> None:
         self._request = request
         self._limits = limits

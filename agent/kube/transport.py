@@ -130,12 +130,7 @@ class Transport:
         return Waits(Deadline(self._clock), answer, limits.silence, share(limits.attempt))
 
     def _once(
-        self,
-        asked: Asked,
-        limits: Limits,
-        share: Callable[[float], float],
-        session: Session,
-        waits: Waits,
+        self, asked: Asked, limits: Limits, share: Callable[[float], float], session: Session, waits: Waits
     ) -> Reply:
         seconds = waits.connect + share(limits.attempt_at(asked.method))
         whole = waits.deadline.within(seconds, f"no whole answer from {self.place}")

@@ -34,12 +34,7 @@ class Event:
 
 class Watch:
     def __init__(
-        self,
-        transport: Transport,
-        limits: Limits,
-        path: str,
-        version: str,
-        selectors: Mapping[str, str],
+        self, transport: Transport, limits: Limits, path: str, version: str, selectors: Mapping[str, str]
     ) -> None:
         self._transport = transport
         self._limits = limits
