@@ -7,7 +7,7 @@ the rest of `wmcb version`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent.cli.failure import BadUsage, without_secret
 
@@ -15,77 +15,40 @@ if TYPE_CHECKING:
     from agent.cli.given import GivenFile
 
 
-class Option:
+class Option(NamedTuple):
     """`--name VALUE`, or a switch where there is no placeholder."""
 
-    __slots__ = (
-        "choices",
-        "ended_by_none",
-        "name",
-        "numbered",
-        "placeholder",
-        "repeated",
-        "short",
-        "summary",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        summary: str,
-        *,
-        placeholder: str = "",
-        choices: Sequence[str] = (),
-        short: str = "",
-        repeated: bool = False,
-        numbered: bool = False,
-        ended_by_none: bool = False,
-    ) -> None:
-        """`repeated`: given several times it is as if given once, with commas between.
-
-        `numbered`: a switch that takes a number as well, which makes no difference. `ended_by_none`: an empty
-        value ends what was given before.
-        """
-        self.ended_by_none = ended_by_none
-        self.repeated = repeated
-        self.numbered = numbered
-        self.name = name
-        self.summary = summary
-        self.placeholder = placeholder or "|".join(choices)
-        self.choices = choices
-        self.short = short
+    name: str
+    summary: str
+    placeholder: str = ""
+    choices: Sequence[str] = ()
+    short: str = ""
+    repeated: bool = False
+    """Given several times it is as if given once, with commas between."""
+    numbered: bool = False
+    """A switch that takes a number as well, which makes no difference."""
+    ended_by_none: bool = False
+    """An empty value ends what was given before."""
 
 
-class Command:
-    """Something to do. `run` names its function as module:function, imported only when it is called."""
+class Command(NamedTuple):
+    """Something to do."""
 
-    __slots__ = ("examples", "name", "operand", "options", "run", "shown", "summary", "unlisted")
+    name: str
+    summary: str
+    run: str
+    """Its function, as module:function, imported only when it is called."""
+    options: Sequence[Option] = ()
+    examples: Sequence[str] = ()
+    operand: str = ""
+    """A word may follow the command's name; this is what help calls it."""
+    unlisted: Sequence[Option] = ()
+    """Options that help does not name: it takes them in order to refuse or ignore them, and to say why."""
 
-    def __init__(
-        self,
-        name: str,
-        summary: str,
-        *,
-        run: str,
-        options: Sequence[Option] = (),
-        examples: Sequence[str] = (),
-        shown: str = "",
-        operand: str = "",
-        unlisted: Sequence[Option] = (),
-    ) -> None:
-        """`shown` is the name for people: the default command has none that could be typed.
-
-        `operand`: a word may follow the command's name; this is what help calls it. `unlisted` are options
-        that help does not name: it takes them in order to refuse or ignore them, and to say why.
-        """
-        self.unlisted = unlisted
-        self.operand = operand
-        self.name = name
-        self.shown = shown or name
-        self.summary = summary
-        self.run = run
-        self.options = options
-        self.examples = examples
+    @property
+    def shown(self) -> str:
+        """The name for people: the default command has none that could be typed."""
+        return self.name or "(none)"
 
 
 class Request:
@@ -131,7 +94,7 @@ class Request:
 HELP = Option("--help", "show this, or what a command does", short="-h")
 VERBOSE = Option("--verbose", "say more, and where we failed", short="-v", numbered=True)
 """Kubeadm's -v=5 is in many people's scripts."""
-OUTPUT = Option("--output", "for people, or for programs", choices=("text", "json"), short="-o")
+OUTPUT = Option("--output", "for people, or for programs", "text|json", ("text", "json"), short="-o")
 SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder="DIR")
 SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)

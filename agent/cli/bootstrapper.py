@@ -17,7 +17,7 @@ from agent.cli.failure import DONE, Failure
 from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.outlook import stays
-from agent.cli.progress import Nothing
+from agent.cli.progress import Display
 from agent.cli.removing import remove_services
 from agent.cli.streams import say, tell
 from agent.cli.wanted import fit_for
@@ -42,7 +42,7 @@ def initialize_kubelet(request: Request) -> int:
         is_openshift_layout=True,
     )
     specification = _wanted(request, host, asking, notices)
-    with recorded(host, MAKE_A_NODE, Nothing()) as told:
+    with recorded(host, MAKE_A_NODE, Display()) as told:
         told.found(notices)
         engine.make_so(host, specification, RELEASE, told, command=command_line(request))
     say("Bootstrapping completed successfully")
@@ -65,7 +65,7 @@ def uninstall_kubelet(request: Request) -> int:
     host = open_as_administrator(request)
     if not _made_by_wmcb(host) and host.services.read(_KUBELET) is None:
         raise Failure("kubelet service is not present")
-    with recorded(host, "uninstall the kubelet", Nothing()) as told:
+    with recorded(host, "uninstall the kubelet", Display()) as told:
         done = engine.reset(host, RELEASE, told, but=LASTING)
         if staying := stays(done.plan):
             raise Failure("; ".join(staying))

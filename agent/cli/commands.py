@@ -9,7 +9,6 @@ COMMANDS = (
     Command(
         "",
         "make this machine a node, by --ignition and --kubelet",
-        shown="(none)",
         run="agent.cli.bootstrap:run",
         options=(
             *options.NODE,

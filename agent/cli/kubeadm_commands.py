@@ -18,7 +18,7 @@ CERTIFICATES = Option("--cert-dir", "is always C:\\etc\\kubernetes\\pki", placeh
 KUBECONFIG = Option("--kubeconfig", "is always the node's own", placeholder="FILE")
 RENEWAL = Option("--certificate-renewal", "of a control plane")
 ETCD = Option("--etcd-upgrade", "of a control plane")
-FORMAT = Option("--output", "short, yaml or json", choices=("short", "yaml", "json"), short="-o")
+FORMAT = Option("--output", "short, yaml or json", "short|yaml|json", ("short", "yaml", "json"), short="-o")
 IGNORE = Option(
     options.IGNORE.name, "go on in spite of these checks, or all", placeholder="IDS", repeated=True
 )
@@ -58,42 +58,34 @@ _JOIN = (
     join_options.CERTIFICATE_KEY,
 )
 
+
+def _join(name: str, summary: str, *examples: str, run: str = "agent.cli.under_kubeadm:join") -> Command:
+    """Return a command that takes all that kubeadm join takes."""
+    return Command(name, summary, run, _JOIN, examples, "HOST:PORT", join_options.UNLISTED)
+
+
 COMMANDS = (
-    Command(
+    _join(
         "join",
         "make this machine a node of the cluster",
-        run="agent.cli.under_kubeadm:join",
-        options=_JOIN,
-        unlisted=join_options.UNLISTED,
-        operand="HOST:PORT",
-        examples=("kubeadm join --config join.yaml", "kubeadm join 10.0.0.1:6443 --token T"),
+        "kubeadm join --config join.yaml",
+        "kubeadm join 10.0.0.1:6443 --token T",
     ),
-    Command(
+    _join(
         "join phase preflight",
         "whether this machine and the cluster are fit for it",
+        "kubeadm join phase preflight --config join.yaml",
         run="agent.cli.under_kubeadm:preflight_phase",
-        options=_JOIN,
-        unlisted=join_options.UNLISTED,
-        operand="HOST:PORT",
-        examples=("kubeadm join phase preflight --config join.yaml",),
     ),
-    Command(
+    _join(
         "join phase kubelet-start",
         "write what the kubelet needs, and start it",
-        run="agent.cli.under_kubeadm:join",
-        options=_JOIN,
-        unlisted=join_options.UNLISTED,
-        operand="HOST:PORT",
-        examples=("kubeadm join phase kubelet-start --config join.yaml",),
+        "kubeadm join phase kubelet-start --config join.yaml",
     ),
-    Command(
+    _join(
         "join phase kubelet-wait-bootstrap",
         "the same, until the node is there",
-        run="agent.cli.under_kubeadm:join",
-        options=_JOIN,
-        unlisted=join_options.UNLISTED,
-        operand="HOST:PORT",
-        examples=("kubeadm join phase kubelet-wait-bootstrap --config join.yaml",),
+        "kubeadm join phase kubelet-wait-bootstrap --config join.yaml",
     ),
     Command(
         "reset",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import Protocol
 
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.streams import overwrite, tell
@@ -16,7 +15,9 @@ _NAMED_AT_MOST = 3
 _USUAL_COLUMNS = 80
 
 
-class Display(Protocol):
+class Display:
+    """Shows nothing: for commands whose callers take a word on standard error for a failure."""
+
     def expect(self, steps: int) -> None:
         """So many will come."""
 
@@ -39,22 +40,7 @@ def display(request: Request) -> Display:
     return OneLine() if _is_console() else FewLines()
 
 
-class Nothing:
-    """For commands whose callers take a word on standard error for a failure."""
-
-    def expect(self, steps: int) -> None: ...
-    def step(self, verb: str, kind: str, name: str) -> None: ...
-    def undo(self, kind: str, name: str) -> None: ...
-    def meanwhile(self, line: str) -> None: ...
-    def remark(self, line: str) -> None: ...
-    def end(self) -> None: ...
-
-
-class EachStep:
-    def expect(self, steps: int) -> None: ...
-    def meanwhile(self, line: str) -> None: ...
-    def end(self) -> None: ...
-
+class EachStep(Display):
     def step(self, verb: str, kind: str, name: str) -> None:
         tell(f"{verb} {kind} {name}")
 
@@ -65,16 +51,12 @@ class EachStep:
         tell(line)
 
 
-class FewLines:
+class FewLines(Display):
     """Files and folders in a row are counted: there may be hundreds."""
 
     def __init__(self) -> None:
         self._verb = ""
         self._waiting: list[tuple[str, str]] = []
-
-    def expect(self, steps: int) -> None: ...
-    def undo(self, kind: str, name: str) -> None: ...
-    def meanwhile(self, line: str) -> None: ...
 
     def step(self, verb: str, kind: str, name: str) -> None:
         if verb != self._verb:
@@ -98,7 +80,7 @@ class FewLines:
         self._waiting = []
 
 
-class OneLine:
+class OneLine(Display):
     def __init__(self) -> None:
         self._expected = 0
         self._done = 0
