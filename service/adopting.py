@@ -6,9 +6,8 @@ What cannot be read, is not signed, or cannot be made leaves all as it is. Only 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from agent.engine.inventory import Inventory
@@ -28,6 +27,7 @@ from service.failing import why
 from service.followed import PART, Followed
 from service.hand_over_folder import hand_over_folder
 from service.health import Hung, Soundness
+from service.keeping import Wishes
 from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State
@@ -57,7 +57,7 @@ _ASK_AGAIN_SECONDS = 1.0
 _UNREACHABLE, _NOT_DONE = "unreachable", "not done"
 
 
-class Adopting:
+class Adopting(Wishes):
     """Works in the one thread that decides."""
 
     def __init__(
@@ -104,8 +104,6 @@ class Adopting:
         self._made: Desired | None = None
         """What all of the part was made of last, as far as this process has seen that."""
         self._trial: Trial | None = None
-        self.again_seconds: float | None = None
-        """When there is something to do though nothing has happened."""
 
     @property
     def pause(self) -> str | None:
@@ -115,10 +113,6 @@ class Adopting:
         if (reason := self._standing.paused_by_document) is not None:
             return _because(str(self._followed), reason)
         return None
-
-    @property
-    def files(self) -> Sequence[PureWindowsPath]:
-        return ()
 
     @property
     def trouble(self) -> str | None:

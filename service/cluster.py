@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent import node_credentials
 from agent.certificates import common_name
@@ -22,8 +23,8 @@ from agent.fetch.proxies import of_environment
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.kube.access import Access
-from agent.kube.answers import at, text_at
-from agent.kube.client import Client, whole
+from agent.kube.answers import text_at, texts_at
+from agent.kube.client import NODES, Client, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following
 from agent.kube.pins import pins_in
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     Take = Callable[[str, State], None]
 
 
-NODES = "/api/v1/nodes"
 SAME_CREDENTIALS_SECONDS = 600.0
 """The kubelet gets new ones long before the old ones are over."""
 _LOOK_AGAIN_SECONDS = 120.0
@@ -54,6 +54,7 @@ _LONGEST_PAUSE_SECONDS = 60.0
 _RIGHTS = "packaging/manifests/following, with its namespace and name in it,"
 _OVERRIDE, _CLOUD = "hostname-override", "cloud-provider"
 _NODE = "system:node:"
+_LABELS, _ANNOTATIONS = ("metadata", "labels"), ("metadata", "annotations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,19 @@ def identity(host: Host, kubelet: Kubelet) -> tuple[str, Access]:
 def access_of(host: Host, kubelet: Kubelet) -> Access:
     """Return how this machine asks as the kubelet. Raises Failed, HostError, Unknown."""
     path = kubelet.kubeconfig
+    return access_by(host, path, f"{path} is not there yet: the kubelet has no credentials")
+
+
+def access_by(host: Host, path: PureWindowsPath, missing: str) -> Access:
+    """Return how a kubeconfig lets it ask; `missing` says that it cannot yet. Raises Failed, HostError,
+    Unknown.
+    """
     try:
         own = node_credentials.own_kubeconfig(host, path)
     except node_credentials.OpenToUsers as fault:
         raise Unknown(str(fault)) from fault
     if own is None:
-        raise Unknown(f"{path} is not there yet: the kubelet has no credentials")
+        raise Unknown(missing)
     return node_credentials.access(host, own, path)
 
 
@@ -173,36 +181,35 @@ def proxies_of(host: Host) -> Proxies:
     return of_environment({**os.environ, **host.environment.list()})
 
 
-class Asking(Protocol):
-    """As whom somebody asks, and whom he tells that there is something new."""
-
-    def identity(self) -> tuple[str, Access]:
-        """The Node's name, and how to ask. Raises Failed, HostError, Unknown."""
-
-    def proxies(self) -> Proxies: ...
-    def tell(self) -> None: ...
-
-
-class AsKubelet:
-    """Asks by the kubelet's kubeconfig, as soon as there is one, and tells by a signal what is new."""
+class Asking(ABC):
+    """As whom somebody asks, and whom he tells, by a signal, that there is something new."""
 
     def __init__(self, host: Host, signals: Signals, source: Source) -> None:
         self._host = host
         self._signals = signals
         self._source = source
-        self._kubelet: Kubelet | None = None
 
+    @abstractmethod
     def identity(self) -> tuple[str, Access]:
-        """Raises Failed, HostError, Unknown."""
-        if self._kubelet is None:
-            raise Unknown("this machine is no node")
-        return identity(self._host, self._kubelet)
+        """The Node's name, and how to ask. Raises Failed, HostError, Unknown."""
 
     def proxies(self) -> Proxies:
         return proxies_of(self._host)
 
     def tell(self) -> None:
         self._signals.put(Signal(self._source))
+
+
+class AsKubelet(Asking):
+    """Asks by the kubelet's kubeconfig, as soon as there is one."""
+
+    _kubelet: Kubelet | None = None
+
+    def identity(self) -> tuple[str, Access]:
+        """Raises Failed, HostError, Unknown."""
+        if self._kubelet is None:
+            raise Unknown("this machine is no node")
+        return identity(self._host, self._kubelet)
 
 
 class Cluster(AsKubelet):
@@ -253,18 +260,13 @@ class Cluster(AsKubelet):
         """One that is deleted says nothing: its kubelet makes it anew, and until then it is as it was."""
         if thing is not None:
             uid = text_at(thing, "metadata", "uid")
-            self._changed(node=Node(name, uid, _texts(thing, "labels"), _texts(thing, "annotations")))
+            self._changed(node=Node(name, uid, texts_at(thing, *_LABELS), texts_at(thing, *_ANNOTATIONS)))
 
     def _changed(self, **seen: Seen | Node) -> None:
         for name, value in seen.items():
             if getattr(self, name) != value:
                 setattr(self, name, value)
                 self.tell()
-
-
-def _texts(thing: Object, name: str) -> Mapping[str, str]:
-    found = at(thing, "metadata", name)
-    return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def only(take: Callable[[str, Object | None], None]) -> Take:

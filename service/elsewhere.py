@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import PureWindowsPath
 
@@ -44,10 +45,8 @@ def keep_private(host: Host, mirrors: Iterable[str]) -> None:
     if content != "[]":
         host.files.write(_private(host), host.access.sealed(content.encode()), PRIVATE_FILE)
         return
-    try:
+    with suppress(NotFound):
         host.files.remove(_private(host))
-    except NotFound:
-        return
 
 
 def _private(host: Host) -> PureWindowsPath:

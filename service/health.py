@@ -170,17 +170,20 @@ def _runs(host: Host, name: str) -> bool:
 
 
 def _state(host: Host, name: str) -> ServiceState:
-    try:
-        return host.services.status(name).state
-    except HostError:
-        return ServiceState.STOPPED
+    return state_and_process(host, name)[0]
 
 
 def _process(host: Host, name: str) -> int | None:
+    return state_and_process(host, name)[1]
+
+
+def state_and_process(host: Host, name: str) -> tuple[ServiceState, int | None]:
+    """Of a service; one that cannot be asked counts as stopped."""
     try:
-        return host.services.status(name).pid
+        status = host.services.status(name)
     except HostError:
-        return None
+        return ServiceState.STOPPED, None
+    return status.state, status.pid
 
 
 def _lack(host: Host, check: HealthCheck) -> str | None:

@@ -7,9 +7,10 @@ is signalled or a time has come.
 from __future__ import annotations
 
 import enum
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
 from agent.engine.inventory import Inventory
@@ -71,41 +72,47 @@ class Errand(enum.Enum):
     NETWORKS = "see whether there is a network that containers wait for"
 
 
-class Wishes(Protocol):
+class Wishes(ABC):
     """What a cluster wants of the machine, and what is done about it."""
 
-    again_seconds: float | None
+    again_seconds: float | None = None
     """When there is something to do though nothing has happened."""
 
     @property
     def pause(self) -> str | None:
         """Who wants nothing to be changed or repaired, and why; None for nobody."""
+        return None
 
     @property
     def files(self) -> Sequence[PureWindowsPath]:
         """What it goes by beside the cluster: a change of one is a reason to adopt."""
+        return ()
 
     @property
+    @abstractmethod
     def trouble(self) -> str | None:
         """Why nothing is heard of the cluster just now; None where it is."""
 
+    @abstractmethod
     def look(self, inventory: Inventory) -> None:
         """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
 
+    @abstractmethod
     def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
         """Makes it so, if it is time for that; whether that was begun. `let_go` is called before a change
         that watches hinder. Raises Busy, Unfinished and HostError before that.
         """
 
-    def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:
+    def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:  # noqa: ARG002
         """What was made so shortly before these became ill that it may be why; whether that was begun.
         Raises Busy, Unfinished and HostError before that.
         """
+        return False
 
-    def cut_off(self, part: str) -> None:
+    def cut_off(self, part: str) -> None:  # noqa: B027 - not everything that is wanted is tried again by it
         """A run about this part never came to its end, and was taken back."""
 
-    def report(self, *, is_paused: bool) -> None:
+    def report(self, *, is_paused: bool) -> None:  # noqa: B027 - not everything is told
         """What became of it, to the cluster."""
 
 

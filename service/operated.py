@@ -18,17 +18,17 @@ from agent.engine.machine_lock import Busy, held_by_service
 from agent.engine.planning import Action, Plan
 from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
-from agent.fetch.proxies import Proxies
 from agent.host.errors import HostError
 from agent.host.port import FileState, Host
 from agent.kube.access import Access
-from agent.kube.answers import Json, Object, at, items_at, text_at
+from agent.kube.answers import Json, Object, at, is_ready, text_at, texts_at
+from agent.kube.client import NODES
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from agent.spec import EnvironmentVariable, Key
 from agent.spec.trusted_certificate import TrustedCertificate
-from service.cluster import NODES, Seen, Unknown, Watcher, only, proxies_of
+from service.cluster import Asking, Seen, Unknown, Watcher, only
 from service.failing import why
-from service.health import Hung
+from service.keeping import Wishes
 from service.operator_leftovers import OVERLAY_CERTIFICATES, remove_imported, remove_old_overlay_certificates
 from service.operator_node import access_by, client_of, find_node, name_of
 from service.operator_services import (
@@ -40,7 +40,7 @@ from service.operator_services import (
 )
 from service.refusing import Refused
 from service.reporting import Marks
-from service.signals import Signal, Signals, Source
+from service.signals import Signals, Source
 from service.telling import Event, Telling
 from service.watching import LettingGo
 
@@ -75,14 +75,13 @@ class Asked:
     """None until anything is known of it."""
 
 
-class OperatorCluster:
+class OperatorCluster(Asking):
     """The machine's Node, and the ConfigMap of the version that it asks for."""
 
     def __init__(self, host: Host, kubeconfig: PureWindowsPath, namespace: str, signals: Signals) -> None:
-        self._host = host
+        super().__init__(host, signals, Source.CLUSTER)
         self._kubeconfig = kubeconfig
         self._namespace = namespace
-        self._signals = signals
         self._name = ""
         self._of_node: Watcher | None = None
         self._of_config_map: Watcher | None = None
@@ -113,12 +112,6 @@ class OperatorCluster:
             self._name = name_of(there)
         return self._name, access
 
-    def proxies(self) -> Proxies:
-        return proxies_of(self._host)
-
-    def tell(self) -> None:
-        self._signals.put(Signal(Source.CLUSTER))
-
     def _take_restricted(self, line: str) -> None:
         self.restricted = line
         self.tell()
@@ -129,7 +122,7 @@ class OperatorCluster:
         version = text_at(thing, "metadata", "annotations", DESIRED_VERSION)
         if version != self.asked.version:
             self._follow_version(version)
-        seen = (_lasting(thing), _is_ready(thing))
+        seen = (_lasting(thing), is_ready(thing))
         if seen != (self.node, self.is_ready):
             self.node, self.is_ready = seen
             self.tell()
@@ -163,13 +156,12 @@ def _lasting(thing: Object) -> dict[str, Json]:
     return lasting
 
 
-def _is_ready(thing: Object) -> bool:
-    conditions = items_at(thing, "status", "conditions")
-    return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in conditions)
+class Operated(Wishes):
+    """Works in the one thread that decides.
 
-
-class Operated:
-    """Works in the one thread that decides."""
+    The operator knows no pause, and says what there is to be, also of a kubelet that is ill. A run that was
+    cut off is tried again, ever more seldom; all is told when it is done.
+    """
 
     def __init__(
         self,
@@ -198,12 +190,6 @@ class Operated:
         self._not_before = 0.0
         self._needs_restart = False
         """Before services are made."""
-        self.again_seconds: float | None = None
-
-    @property
-    def pause(self) -> str | None:
-        """Nobody's: the operator knows no pause."""
-        return None
 
     @property
     def trouble(self) -> str | None:
@@ -212,21 +198,6 @@ class Operated:
     @property
     def files(self) -> Sequence[PureWindowsPath]:
         return () if self._bundle is None else (self._bundle,)
-
-    def take_back(
-        self,
-        hung: Mapping[Key, Hung],  # noqa: ARG002
-        inventory: Inventory,  # noqa: ARG002
-        let_go: Callable[[], None],  # noqa: ARG002
-    ) -> bool:
-        """The operator says what there is to be, also of a kubelet that is ill."""
-        return False
-
-    def cut_off(self, part: str) -> None:
-        """It is tried again, ever more seldom."""
-
-    def report(self, *, is_paused: bool) -> None:
-        """All is told when it is done."""
 
     def look(self, inventory: Inventory) -> None:  # noqa: ARG002 - the operator says it without that
         self._cluster.follow()
@@ -387,9 +358,7 @@ class Operated:
 def _configuration(asked: Asked) -> ServicesConfigMap:
     if asked.config_map is None or asked.config_map.thing is None:
         raise Refused(f"there is no ConfigMap {asked.place}")
-    data = at(asked.config_map.thing, "data")
-    texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
-    return configuration_of(f"ConfigMap {asked.place}", texts)
+    return configuration_of(f"ConfigMap {asked.place}", texts_at(asked.config_map.thing, "data"))
 
 
 class _Changes(LettingGo):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import PureWindowsPath
 
-from agent import node_credentials
 from agent.host.port import Host
 from agent.kube.access import Access
 from agent.kube.answers import Json, Object, at, items_at, text_at
-from agent.kube.client import Client, node
+from agent.kube.client import NODES, Client, node
 from agent.kube.limits import Limits
-from service.cluster import NODES, Unknown, proxies_of
+from service import cluster
 from service.operator_leftovers import restrict
 
 
@@ -25,19 +24,13 @@ def access_by(host: Host, path: PureWindowsPath, notice: Callable[[str], None]) 
             f"{path}: users could change the operator's kubeconfig; it is restricted to SYSTEM and "
             f"administrators now; remove their right to write to {path.parent} as well"
         )
-    try:
-        own = node_credentials.own_kubeconfig(host, path)
-    except node_credentials.OpenToUsers as fault:
-        raise Unknown(str(fault)) from fault
-    if own is None:
-        raise Unknown(f"{path} is not there, or names a certificate that is not")
-    return node_credentials.access(host, own, path)
+    return cluster.access_by(host, path, f"{path} is not there, or names a certificate that is not")
 
 
 def client_of(
     host: Host, access: Access, seconds: float, notice: Callable[[str], None] = lambda _: None
 ) -> Client:
-    return Client(access, proxies=proxies_of(host), limits=Limits(patience=seconds), notice=notice)
+    return Client(access, proxies=cluster.proxies_of(host), limits=Limits(patience=seconds), notice=notice)
 
 
 def find_node(host: Host, client: Client) -> Object | None:

@@ -50,9 +50,8 @@ def make_environment(
     """Its variables alone, and whom the machine believes: what runs goes by them with the next start of
     Windows. For the resident service. Raises as `make_so` does.
     """
-    return _made(
-        host, configuration, (), {}, {}, version, progress, believed, is_whole=False, is_resident=True
-    )
+    wanted = _wanted(configuration, (), {}, {}, believed)
+    return make_so(host, wanted, version, progress, part=OF_OPERATOR, beside=True, is_resident=True)
 
 
 def make_services(
@@ -81,20 +80,11 @@ def make_services(
         for script in found.scripts:
             outputs[script.place] = _printed(host, configuration, script)
         so_far = tuple(service for row in rows[:number] for service in row)
-        is_last = is_whole and number == len(rows)
-        one = _made(
-            host,
-            configuration,
-            so_far,
-            node,
-            outputs,
-            version,
-            progress,
-            believed,
-            is_whole=is_last,
-            is_resident=is_resident,
+        wanted = _wanted(configuration, so_far, node, outputs, believed)
+        beside = not (is_whole and number == len(rows))
+        made.append(
+            make_so(host, wanted, version, progress, part=OF_OPERATOR, beside=beside, is_resident=is_resident)
         )
-        made.append(one)
     return made
 
 
@@ -127,27 +117,19 @@ def other_files(host: Host, configuration: ServicesConfigMap) -> Iterator[str]:
             yield f"{file.path} is not the one that is wanted; the operator is to put that there"
 
 
-def _made(
-    host: Host,
+def _wanted(
     configuration: ServicesConfigMap,
     services: Sequence[WindowsService],
     node: Mapping[str, Value],
     outputs: Mapping[Place, str],
-    version: str,
-    progress: Progress,
     believed: Sequence[TrustedCertificate],
-    *,
-    is_whole: bool,
-    is_resident: bool,
-) -> Done:
+) -> Specification:
+    """Raises Refused."""
     compiled = compile_services(configuration, services, node, outputs)
     if compiled.desired is None:
         raise Refused(told(compiled.report.errors))
     wanted = compiled.desired.specification
-    whole = Specification.of((*believed, *wanted.wants), wanted.notes, wanted.title)
-    return make_so(
-        host, whole, version, progress, part=OF_OPERATOR, beside=not is_whole, is_resident=is_resident
-    )
+    return Specification.of((*believed, *wanted.wants), wanted.notes, wanted.title)
 
 
 def _printed(host: Host, configuration: ServicesConfigMap, script: Script) -> str:

@@ -14,6 +14,7 @@ from agent.host.errors import HostError
 from agent.host.port import Host, ServiceState
 from agent.resources import kind_named
 from agent.spec import Key
+from service.health import state_and_process
 
 _MAY_HAVE_STARTED_IT_SECONDS = 5.0
 """Windows starts such a service when a program asks it for the first time, soon after that began itself."""
@@ -114,11 +115,8 @@ class Renewals:
 
     def _now(self, name: str) -> tuple[bool, int | None]:
         """Whether it runs, and in which process."""
-        try:
-            status = self._host.services.status(name)
-        except HostError:
-            return (False, None)
-        return (status.state is ServiceState.RUNNING, status.pid)
+        state, pid = state_and_process(self._host, name)
+        return state is ServiceState.RUNNING, pid
 
 
 def _restarts_with(record: Record) -> Sequence[str]:

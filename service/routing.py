@@ -14,13 +14,14 @@ from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.port import Host
 from agent.kube.answers import Object, at, items_at, text_at
+from agent.kube.client import NODES
 from agent.kube.following import State
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
 from agent.spec import Key, Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
-from service.cluster import NODES, AsKubelet, Kubelet, Watcher, kubelet_of
+from service.cluster import AsKubelet, Kubelet, Watcher, kubelet_of
 from service.failing import why
 from service.routed import PART
 from service.signals import Signals, Source

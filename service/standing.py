@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agent.engine.state_folder import StateFolder
@@ -97,7 +98,5 @@ def write(host: Host, standing: Standing) -> None:
 
 def forget(host: Host) -> None:
     folder = StateFolder.of(host)
-    try:
+    with suppress(NotFound):
         host.files.remove(folder.following)
-    except NotFound:
-        return

@@ -30,6 +30,10 @@ class Option(NamedTuple):
     ended_by_none: bool = False
     """An empty value ends what was given before."""
 
+    def misused(self, fault: str) -> BadUsage:
+        """Return what to raise where it cannot be meant; `fault` goes on behind its name."""
+        return BadUsage(f"{self.name}{fault}", where=self.name)
+
 
 class Command(NamedTuple):
     """Something to do."""
@@ -173,7 +177,7 @@ def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str
 def _add(values: dict[str, str], option: Option, value: str) -> None:
     if option.name in values and option.placeholder:
         if not option.repeated:
-            raise BadUsage(f"{option.name} is given twice", where=option.name)
+            raise option.misused(" is given twice")
         value = f"{values[option.name]},{value}"
     values[option.name] = value
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from agent.cli import options
+from agent.cli import options, streams
 from agent.cli.arguments import Option
 from agent.cli.failure import BadInput, BadUsage, Failure
-from agent.cli.streams import tell
 from agent.sources.kubeadm.model import JoinConfiguration
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.placement import Placement
 from agent.sources.report import Report
 
+T = TypeVar("T")
 Notice = Callable[[str], None]
 Aside = Callable[[Notice], AbstractContextManager[Callable[[], None] | None]]
 
 MOST_LINES = 20
-
-
-def _tell(line: str) -> None:
-    tell(f"wmcb: {line}")
 
 
 def _nothing(notice: Notice) -> AbstractContextManager[None]:  # noqa: ARG001 - there is nothing to say
@@ -35,7 +32,7 @@ class Asking:
     """Ids of checks whose errors are no more than warnings."""
     ignition: Option = options.IGNITION
     kubelet: Option = options.KUBELET
-    notice: Notice = _tell
+    notice: Notice = streams.notice
     """Takes a line for a person."""
     fetched: list[str] = field(default_factory=list, compare=False)
     """What was asked for over a network while a document was read: each time it may be something else."""
@@ -62,14 +59,10 @@ class Asking:
 class Wishes:
     """What is wanted whatever a document says."""
 
-    ask: Callable[[], Kubelet]
+    release: Callable[[], Kubelet]
+    """Of the kubelet, which is asked once. Raises BadUsage."""
     node: Node
     placement: Placement
-
-    @property
-    def release(self) -> Kubelet:
-        """Of the kubelet; waited for where it has not answered yet. Raises BadUsage."""
-        return self.ask()
 
 
 def last_of(failures: Sequence[Failure]) -> Failure:
@@ -93,3 +86,10 @@ def tell_report(report: Report, asking: Asking) -> None:
         raise last_of(
             [kind(str(error).removeprefix("error: "), where=error.where) for error in report.errors]
         )
+
+
+def usable(found: T | None, report: Report, asking: Asking) -> T:
+    """Return what was read of a document, once its report was told. Raises as `tell_report` does."""
+    tell_report(report, asking)
+    assert found is not None, "a report without errors comes with what it is about"
+    return found

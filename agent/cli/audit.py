@@ -18,7 +18,7 @@ from agent.cli.arguments import Request
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.engine_run import recorded
-from agent.cli.failure import DONE, FAILED, BadUsage, Failure
+from agent.cli.failure import DONE, FAILED, Failure
 from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_to_look
 from agent.cli.outlook import show_plan
@@ -50,8 +50,7 @@ def show(request: Request) -> int:
     is_look = request.has(options.DRY_RUN)
     fixes = request.has(options.FIX)
     if is_look and not fixes:
-        text = f"{options.DRY_RUN.name} goes with {options.FIX.name}: without that, nothing is changed"
-        raise BadUsage(text, where=options.DRY_RUN.name)
+        raise options.DRY_RUN.misused(f" goes with {options.FIX.name}: without that, nothing is changed")
     host = open_as_administrator(request) if fixes and not is_look else open_to_look(request)
     found, mended, known = _audited(request, host), frozenset[str](), _NOTHING_KNOWN
     wrong = [each for each in found if each.wants]

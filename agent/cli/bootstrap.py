@@ -83,8 +83,7 @@ def _configured(request: Request, host: Host) -> int:
 def _refuse_with_user_data(request: Request) -> None:
     if request.has(options.NODE_CONFIG):
         before = f"give it to {called(request)} prepare before that"
-        text = f"{options.NODE_CONFIG.name} does not go with user data: {before}"
-        raise BadUsage(text, where=options.NODE_CONFIG.name)
+        raise options.NODE_CONFIG.misused(f" does not go with user data: {before}")
 
 
 def _is_to_tell_more(request: Request) -> bool:

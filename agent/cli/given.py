@@ -174,7 +174,7 @@ def given_file(request: Request, option: Option, host: Host, *, otherwise: str =
 def _found(request: Request, option: Option, host: Host, otherwise: str) -> GivenFile:
     name = request.value(option, otherwise)
     if not name and not request.has(option):
-        raise BadUsage(f"{option.name} {option.placeholder} is needed", where=option.name)
+        raise option.misused(f" {option.placeholder} is needed")
     return named_file(request, option.name, name, host)
 
 

@@ -34,10 +34,8 @@ def asking_for(request: Request, host: Host) -> Asking:
     """Raises BadUsage for what cannot be meant, and for more than one document."""
     values.check(request)
     if request.has(options.META_DATA):
-        text = (
-            f"{options.META_DATA.name} goes with {options.USER_DATA.name} alone: nothing else has templates"
-        )
-        raise BadUsage(text, where=options.META_DATA.name)
+        why = "nothing else has templates"
+        raise options.META_DATA.misused(f" goes with {options.USER_DATA.name} alone: {why}")
     given_document(request)
     if join_options.upgrades(request):
         return asking_to_upgrade(request, host)

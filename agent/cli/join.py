@@ -8,7 +8,7 @@ from functools import partial
 
 from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
 from agent.cli.arguments import Request
-from agent.cli.asking import Asking, Wishes, tell_report
+from agent.cli.asking import Asking, Wishes, usable
 from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm, ignored_checks
 from agent.cli.command_line import called
 from agent.cli.current_node import refuse_node_of_ignition, title_of
@@ -85,12 +85,10 @@ def node_to_join(
     found = _found(cluster, asking)
     _check(cluster, found, wished, asking)
     node = replace(wished.node, runtime_endpoint=endpoint)
-    made = compile_join(configuration, found, patches, node, wished.release, wished.placement)
-    tell_report(made.report, asking)
-    assert made.specification is not None, "a report without errors comes with a specification"
-    specification = (
-        made.specification if _waits(request, configuration) else _without_waiting(made.specification)
-    )
+    made = compile_join(configuration, found, patches, node, wished.release(), wished.placement)
+    specification = usable(made.specification, made.report, asking)
+    if not _waits(request, configuration):
+        specification = _without_waiting(specification)
     if not runs_programs(request):
         specification = _without(Credentials, specification)
     return specification, wished
@@ -120,13 +118,11 @@ def _of(asking: Asking) -> JoinConfiguration:
 
 def _found(cluster: JoinCluster, asking: Asking) -> Found:
     outcome = read_cluster(cluster.cluster_configuration.encode())
-    tell_report(outcome.report, asking)
-    assert outcome.cluster is not None, "a report without errors comes with a cluster"
     return Found(
         cluster.server,
         cluster.authority,
         cluster.kubelet_configuration.encode(),
-        outcome.cluster,
+        usable(outcome.cluster, outcome.report, asking),
         cluster.bootstrap_user,
         cluster.on_the_way,
     )
@@ -135,11 +131,8 @@ def _found(cluster: JoinCluster, asking: Asking) -> Found:
 def _refuse_two_addresses(request: Request, configuration: JoinConfiguration) -> None:
     given = {each.name.replace("_", "-") for each in configuration.node_registration.kubelet_extra_args}
     if request.has(options.NODE_IP) and _NODE_IP in given:
-        raise BadUsage(
-            f"{options.NODE_IP.name}: nodeRegistration.kubeletExtraArgs of the JoinConfiguration says "
-            f"{_NODE_IP}, too; leave one of them out",
-            where=options.NODE_IP.name,
-        )
+        place = "nodeRegistration.kubeletExtraArgs of the JoinConfiguration"
+        raise options.NODE_IP.misused(f": {place} says {_NODE_IP}, too; leave one of them out")
 
 
 def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:
@@ -181,7 +174,7 @@ def _check(cluster: JoinCluster, found: Found, wished: Wishes, asking: Asking) -
             where=options.NODE_NAME.name,
         )
     if fault := version_skew.fault(
-        f"1.{wished.release.minor}", cluster.version, found.cluster.kubernetes_version
+        f"1.{wished.release().minor}", cluster.version, found.cluster.kubernetes_version
     ):
         asking.object_to(SKEW_CHECK, BadUsage(fault, where=asking.kubelet.name))
 

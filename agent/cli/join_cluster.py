@@ -16,8 +16,8 @@ from agent.documents import Value
 from agent.fetch.proxies import of_environment
 from agent.host.port import Host
 from agent.kube import kubeconfig
-from agent.kube.answers import Object, at, items_at, text_at
-from agent.kube.client import Client, config_map, node
+from agent.kube.answers import Object, is_ready, text_at
+from agent.kube.client import NODES, Client, config_map, node
 from agent.kube.connection_pool import ConnectionPool
 from agent.kube.discovery import Discovery
 from agent.kube.draining import is_marked, uncordon
@@ -33,8 +33,6 @@ from agent.sources.kubeadm.places import KUBELET_CONF
 
 Notice = Callable[[str], None]
 Given = Callable[[str], GivenFile]
-
-NODES = "/api/v1/nodes"
 
 _CLOCKS_AGREE_SECONDS = 60.0
 _SYSTEM = "kube-system"
@@ -177,7 +175,7 @@ def _asked(client: Client, used: Kubeconfig, name: str, *, joins: bool) -> JoinC
     there = client.find(node(name)) if joins else None
     return JoinCluster(
         name,
-        there is not None and _is_ready(there),
+        there is not None and is_ready(there),
         used.cluster().server,
         used.cluster().authority,
         text_at(client.get("/version"), "gitVersion"),
@@ -275,11 +273,6 @@ def _waited_for(client: Client, name: str, seconds: float) -> Object:
     there = Following(client, NODES, fields=f"metadata.name={name}")
     failing = f"the kubelet has its certificate, but no Node {name} came up at {client.place}"
     return until(there, lambda nodes: name in nodes, seconds, failing)[name]
-
-
-def _is_ready(there: Object) -> bool:
-    conditions = items_at(there, "status", "conditions")
-    return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in conditions)
 
 
 @contextmanager

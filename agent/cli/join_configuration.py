@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from agent.cli import join_options, options
 from agent.cli.arguments import Option, Request
-from agent.cli.asking import Asking, Notice, tell_report
+from agent.cli.asking import Asking, Notice, tell_report, usable
 from agent.cli.failure import BadUsage
 from agent.cli.given import GivenFile, given_file, named_file
 from agent.cli.kinds_of_document import refuse_another_kind
@@ -38,10 +38,9 @@ def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfig
         if outcome.configuration is not None:
             tell_report(outcome.report, asking)
             outcome = with_options(outcome.configuration, given)
-    tell_report(outcome.report, asking)
-    assert outcome.configuration is not None, "a report without errors comes with a configuration"
-    _refuse_without_start(request, outcome.configuration)
-    return outcome.configuration
+    configuration = usable(outcome.configuration, outcome.report, asking)
+    _refuse_without_start(request, configuration)
+    return configuration
 
 
 def _refuse_without_start(request: Request, configuration: JoinConfiguration) -> None:
@@ -56,9 +55,7 @@ def check_options(request: Request) -> None:
     given = _join_options(request)
     of_file = JoinConfiguration(Discovery(), NodeRegistration())
     outcome = from_options(given) if _file_option(request) is None else with_options(of_file, given)
-    tell_report(outcome.report, Asking())
-    assert outcome.configuration is not None, "a report without errors comes with a configuration"
-    _refuse_without_start(request, outcome.configuration)
+    _refuse_without_start(request, usable(outcome.configuration, outcome.report, Asking()))
 
 
 def name_of(configuration: JoinConfiguration, host: Host) -> str:
@@ -119,11 +116,8 @@ def as_worker(request: Request, notice: Notice) -> Request:
     Raises BadUsage for --control-plane itself, and for such options beside --config, as kubeadm does.
     """
     if request.has(join_options.CONTROL_PLANE):
-        raise BadUsage(
-            f"{join_options.CONTROL_PLANE.name}: a Windows machine cannot be part of the control plane; "
-            "leave it out",
-            where=join_options.CONTROL_PLANE.name,
-        )
+        fault = "a Windows machine cannot be part of the control plane; leave it out"
+        raise join_options.CONTROL_PLANE.misused(f": {fault}")
     for option in join_options.OF_CONTROL_PLANE:
         if request.has(option):
             _check_of_control_plane(request, option)
@@ -138,7 +132,6 @@ def _check_of_control_plane(request: Request, option: Option) -> None:
     """Raises BadUsage."""
     value = request.value(option, "")
     if request.has(join_options.CONFIG):
-        fault = f"it cannot stand beside {join_options.CONFIG.name}, whose file says this"
-        raise BadUsage(f"{option.name}: {fault}", where=option.name)
+        raise option.misused(f": it cannot stand beside {join_options.CONFIG.name}, whose file says this")
     if option is join_options.BIND_PORT and not re.fullmatch("[0-9]{1,9}", value):
         raise BadUsage.of(option.name, value, "expected the number of a port, such as 6443")

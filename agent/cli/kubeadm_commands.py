@@ -192,7 +192,7 @@ def kubeadm_request(arguments: Sequence[str]) -> Request:
 def _without_unlisted(request: Request) -> Request:
     """Return the request without the options of kubeadm's log. Raises BadUsage for what cannot be meant."""
     if request.value(_ROOTFS, ""):
-        raise BadUsage(f"{_ROOTFS.name}: Windows has no other root for a program", where=_ROOTFS.name)
+        raise _ROOTFS.misused(": Windows has no other root for a program")
     level = request.value(VERBOSITY, "0")
     if not level.removeprefix("-").isdecimal():
         raise BadUsage.of(VERBOSITY.name, level, "expected a number, such as 5")

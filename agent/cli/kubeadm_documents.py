@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.cli import join_options, options
 from agent.cli.arguments import Request
-from agent.cli.asking import Asking, last_of, tell_report
+from agent.cli.asking import Asking, last_of, usable
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.kubeadm_commands import KUBECONFIG
@@ -36,9 +36,7 @@ def reset_configuration(request: Request, host: Host, asking: Asking = QUIETLY) 
         return ResetConfiguration()
     document = given_file(request, join_options.CONFIG, host)
     outcome = read_reset(document.shown, document.read())
-    tell_report(outcome.report, asking)
-    assert outcome.configuration is not None, "a report without errors comes with a configuration"
-    return outcome.configuration
+    return usable(outcome.configuration, outcome.report, asking)
 
 
 def upgrade_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> UpgradeConfiguration:
@@ -47,9 +45,7 @@ def upgrade_configuration(request: Request, host: Host, asking: Asking = QUIETLY
         return UpgradeConfiguration()
     document = given_file(request, join_options.CONFIG, host)
     outcome = read_upgrade(document.shown, document.read())
-    tell_report(outcome.report, asking)
-    assert outcome.configuration is not None, "a report without errors comes with a configuration"
-    return outcome.configuration
+    return usable(outcome.configuration, outcome.report, asking)
 
 
 def refuse_beside_config(request: Request) -> None:
@@ -58,10 +54,7 @@ def refuse_beside_config(request: Request) -> None:
         return
     given = {*request.values, *request.off}
     faults = [
-        BadUsage(
-            f"{option.name}: it cannot stand beside {join_options.CONFIG.name}, whose file says this",
-            where=option.name,
-        )
+        option.misused(f": it cannot stand beside {join_options.CONFIG.name}, whose file says this")
         for option in request.command.options
         if option.name in given and option.name not in _BESIDE_CONFIG
     ]
@@ -82,9 +75,8 @@ def ignored_names(request: Request, of_file: Sequence[str], field: str) -> Seque
     given = [name for word in request.value(options.IGNORE, "").split(",") if (name := word.strip())]
     names = (*of_file, *given)
     if fault := ignored_checks_fault(names):
-        option = options.IGNORE.name
         raise (
-            BadUsage(f"{option}: {fault}", where=option)
+            options.IGNORE.misused(f": {fault}")
             if given
             else BadInput(f"{_at(request, field)}: {fault}", where=_at(request, field))
         )

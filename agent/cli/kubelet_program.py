@@ -31,12 +31,8 @@ CHECK = "kubelet"
 @dataclass(frozen=True, slots=True)
 class KubeletProgram:
     file: GivenFile
-    ask: Callable[[], Kubelet]
-
-    @property
-    def release(self) -> Kubelet:
-        """As it says itself. Raises BadUsage."""
-        return self.ask()
+    release: Callable[[], Kubelet]
+    """As it says itself. Raises BadUsage."""
 
 
 def kubelet_program(request: Request, host: Host, asking: Asking) -> KubeletProgram:

@@ -34,7 +34,7 @@ def log_runner(
     if fault := fault_of_program(given.head(HEAD), of_this_system=is_sandbox(request)):
         asking.object_to(CHECK, given.objection(fault))
     content = None if given.is_at(directory / runners.OF_KUBERNETES) else given
-    arguments = runners.arguments_of_kubernetes(KUBELET_LOG, program.release.minor)
+    arguments = runners.arguments_of_kubernetes(KUBELET_LOG, program.release().minor)
     return LogRunner(runners.OF_KUBERNETES, content, arguments)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.cli import options, values
 from agent.cli.arguments import Request
-from agent.cli.asking import Asking, tell_report
+from agent.cli.asking import Asking, tell_report, usable
 from agent.cli.contents import Contents
 from agent.cli.given import GivenFile, given_file
 from agent.cli.join_configuration import name_of
@@ -55,12 +55,11 @@ def compiled(
 
     def again() -> Stage:
         found = compile_node(documents, contents, title)
-        tell_report(found.report, asking)
+        specification = usable(found.specification, found.report, asking)
         if found.unwritten and not _brings_log_runner(host, first):
             _tell_unwritten(request, asking, found.unwritten)
-        assert found.specification is not None, "a report without errors comes with a specification"
         what = f"make what {title} wants"
-        return Stage(part, what, found.specification, contents, found.origins, found.artifacts, again)
+        return Stage(part, what, specification, contents, found.origins, found.artifacts, again)
 
     return again()
 

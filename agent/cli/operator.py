@@ -18,7 +18,7 @@ from agent.cli.progress import display
 from agent.cli.removing import remove_services
 from agent.cli.run_log import LARGEST_BYTES, RunLog
 from agent.cli.service_process import served
-from agent.cli.streams import say, tell
+from agent.cli.streams import notice, say, tell
 from agent.cli.wording import many
 from agent.engine.machine_lock import Busy, held_by_command
 from agent.engine.parts import OF_OPERATOR
@@ -26,7 +26,7 @@ from agent.engine.progress import Progress
 from agent.engine.run import make_so
 from agent.host.errors import HostError
 from agent.host.port import Control, Host
-from agent.kube.answers import Object, at, text_at
+from agent.kube.answers import Object, text_at, texts_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.failure import Failed, NotFound
 from agent.release import RELEASE
@@ -170,7 +170,7 @@ def _client(request: Request, host: Host) -> Iterator[Client]:
     path = _kubeconfig(request)
     try:
         access = access_by(host, path, lambda line: tell(f"wmcb: warning: {line}"))
-        with client_of(host, access, _PATIENCE, lambda line: tell(f"wmcb: {line}")) as client:
+        with client_of(host, access, _PATIENCE, notice) as client:
             yield client
     except (Failed, Unknown) as fault:
         raise Failure(str(fault)) from fault
@@ -188,10 +188,8 @@ def _configuration(client: Client, namespace: str, version: str) -> ServicesConf
 
 
 def _read(namespace: str, config_map: Object) -> ServicesConfigMap:
-    data = at(config_map, "data")
-    texts = {key: str(text) for key, text in data.items()} if isinstance(data, dict) else {}
     with _refusals():
-        return configuration_of(f"ConfigMap {namespace}/{_name(config_map)}", texts)
+        return configuration_of(f"ConfigMap {namespace}/{_name(config_map)}", texts_at(config_map, "data"))
 
 
 @contextmanager

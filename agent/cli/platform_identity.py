@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.cli import options
 from agent.cli.arguments import Request
-from agent.cli.failure import BadUsage, Failure
+from agent.cli.failure import Failure
 from agent.fetch import metadata
 from agent.fetch.connection import Headers
 from agent.fetch.failure import Failed
@@ -22,7 +22,7 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
     try:
         return platforms.identity(platform, machine, _ask)
     except platforms.UnknownPlatform as fault:
-        raise BadUsage(f"{options.PLATFORM.name}: {fault}", where=options.PLATFORM.name) from fault
+        raise options.PLATFORM.misused(f": {fault}") from fault
     except (Failed, platforms.BadAnswer) as fault:
         advice = f"or leave it out and name the node with {options.NODE_NAME.name}"
         text = f"{options.PLATFORM.name} {platform}: {fault}; {advice}"

@@ -58,10 +58,9 @@ def show(request: Request) -> int:
 
 def _show_image(request: Request, host: Host) -> int:
     """Of what it might become nothing is asked: each copy may become another."""
-    given = [each.name for each in options.FORESEEABLE if each is not OUTPUT and request.has(each)]
-    if given:
-        text = "an image is looked at as it is; ask for a node without --image"
-        raise BadUsage(f"{given[0]}: {text}", where=given[0])
+    for option in options.FORESEEABLE:
+        if option is not OUTPUT and request.has(option):
+            raise option.misused(": an image is looked at as it is; ask for a node without --image")
     found = images.findings(request, host, ignored_checks(request, image.IDS))
     return _told(request, found, "to be an image")
 
@@ -82,7 +81,7 @@ def _program(request: Request, host: Host, asking: Asking) -> tuple[KubeletProgr
         program = kubelet_program(request, host, replace(asking, ignored=()))
         is_for_windows = fault_of_program(program.file.head(HEAD), of_this_system=False) is None
         kind = "a Windows program for x86-64" if is_for_windows else "a program of this system"
-        told = f"{kind}, Kubernetes 1.{program.release.minor}"
+        told = f"{kind}, Kubernetes 1.{program.release().minor}"
     except BadUsage as fault:
         return _forgiven(request, host, asking, Finding(programs.CHECK, Verdict.ERROR, str(fault)))
     return program, Finding(programs.CHECK, Verdict.GOOD, told)

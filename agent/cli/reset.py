@@ -18,7 +18,7 @@ from agent.cli.looking import looking
 from agent.cli.machine import is_sandbox, open_as_administrator, open_or_imagine
 from agent.cli.outlook import foreseen_of, show_preview, stays
 from agent.cli.progress import display
-from agent.cli.streams import say, tell
+from agent.cli.streams import notice, say
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
 from agent.engine.run import Done
@@ -46,7 +46,7 @@ def run(request: Request) -> int:
     if request.has(options.DRY_RUN):
         host = open_or_imagine(request)
         with looking(host):
-            leaving = Leaving(request, host, lambda line: tell(f"wmcb: {line}"))
+            leaving = Leaving(request, host, notice)
         also = [*leaving.foreseen(), *_resident(request, host)]
         manners, but = _manners(request), _stays(request)
         anyhow = [*leaving.foreseen_anyhow()]

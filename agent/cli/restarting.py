@@ -42,10 +42,8 @@ def check(request: Request, host: Host) -> None:
     if not request.has(options.ALLOW_REBOOT):
         return
     if _STANDARD_INPUT in request.values.values():
-        text = (
-            f"{options.ALLOW_REBOOT.name} runs this again after the restart: give files, not standard input"
-        )
-        raise BadUsage(text, where=options.ALLOW_REBOOT.name)
+        text = " runs this again after the restart: give files, not standard input"
+        raise options.ALLOW_REBOOT.misused(text)
     for option in (
         *(options.IGNITION, options.KUBEADM_CONFIG, options.NODE_CONFIG, options.KUBELET, options.LOG_RUNNER),
         *(options.ARTIFACTS, join_options.CONFIG, join_options.DISCOVERY_FILE, join_options.PATCHES),

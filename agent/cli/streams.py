@@ -30,6 +30,11 @@ def tell(text: str) -> None:
         pass  # there is nowhere left to tell it
 
 
+def notice(line: str) -> None:
+    """A line of wmcb's own for a person, to standard error."""
+    tell(f"wmcb: {line}")
+
+
 def overwrite(text: str) -> None:
     """A part of a line, to a console on standard error."""
     try:  # noqa: SIM105 - contextlib would have to be imported at each start

@@ -11,12 +11,12 @@ from agent.cli import kubeadm_documents as documents
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import checks_of_kubeadm
-from agent.cli.failure import DONE, BadUsage
+from agent.cli.failure import DONE
 from agent.cli.given import given_file
 from agent.cli.join_configuration import as_worker
 from agent.cli.kubeadm_commands import CERTIFICATES, ETCD, FORMAT, KUBECONFIG, RENEWAL
 from agent.cli.machine import open_or_imagine, runs_programs
-from agent.cli.streams import say, tell
+from agent.cli.streams import notice, say
 from agent.host.errors import HostError
 from agent.sources.kubeadm import phases
 from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_warning
@@ -29,11 +29,11 @@ _SECONDS = 60.0
 
 
 def join(request: Request) -> int:
-    return bootstrap.run(as_worker(request, _tell))
+    return bootstrap.run(as_worker(request, notice))
 
 
 def preflight_phase(request: Request) -> int:
-    return preflight.show(as_worker(request, _tell))
+    return preflight.show(as_worker(request, notice))
 
 
 def reset_node(request: Request) -> int:
@@ -120,7 +120,7 @@ def _check_endpoint(request: Request, asking: Asking) -> None:
     """Raises BadUsage for --cri-socket that is no URL; a configuration's has been checked before."""
     option, given = join_options.CRI_SOCKET, request.value(join_options.CRI_SOCKET, "")
     if given and (fault := endpoint_fault(given)):
-        raise BadUsage(f"{option.name}: {fault}", where=option.name)
+        raise option.misused(f": {fault}")
     if warning := endpoint_warning(given):
         asking.warn(f"{option.name}: {warning}")
 
@@ -128,8 +128,4 @@ def _check_endpoint(request: Request, asking: Asking) -> None:
 def _tell_without_effect(request: Request, ignored: Sequence[Option]) -> None:
     for option in ignored:
         if request.has(option):
-            _tell(f"warning: {option.name} has no effect here: it is not looked at")
-
-
-def _tell(line: str) -> None:
-    tell(f"wmcb: {line}")
+            notice(f"warning: {option.name} has no effect here: it is not looked at")

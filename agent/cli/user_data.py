@@ -15,7 +15,7 @@ from pathlib import PureWindowsPath
 
 from agent.cli import options, values
 from agent.cli.arguments import Request
-from agent.cli.asking import Asking, tell_report
+from agent.cli.asking import Asking, usable
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
 from agent.cli.current_node import refuse_node_of_ignition
 from agent.cli.engine_run import Told, recorded
@@ -206,12 +206,11 @@ class _Run:
             )
         else:
             outcome = cloudconfig.load(name, raw, self._metadata(), fetch, included)
-        tell_report(outcome.report, self._asking)
-        assert outcome.user_data is not None, "a report without errors comes with user data"
-        self._notes = outcome.user_data.notes
+        data = usable(outcome.user_data, outcome.report, self._asking)
+        self._notes = data.notes
         for note in self._notes:
             self._asking.warn(f"{note.subject}: {note.reason}")
-        return outcome.user_data
+        return data
 
     def _metadata(self) -> Mapping[str, object]:
         name = self._host.facts.host_name()

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from agent.cli import join_options, values
+from agent.cli import join_options, streams, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Notice
-from agent.cli.failure import BadUsage, Failure
+from agent.cli.failure import Failure
 from agent.cli.join_cluster import as_node
-from agent.cli.streams import tell
 from agent.engine import run as engine
 from agent.engine.machine_lock import Busy
 from agent.host.errors import HostError
@@ -35,7 +34,7 @@ def is_asked(request: Request) -> bool:
     drains = request.has(join_options.DRAIN)
     for option in (join_options.DRAIN_TIMEOUT, join_options.EMPTY_DIRS):
         if request.has(option) and not drains:
-            raise BadUsage(f"{option.name} goes with {join_options.DRAIN.name}", where=option.name)
+            raise option.misused(f" goes with {join_options.DRAIN.name}")
     return drains or request.has(join_options.CORDON)
 
 
@@ -65,10 +64,10 @@ def tell_what_would_go(request: Request, host: Host, name: str) -> None:
     """Raises Failure for what stands in the way of draining."""
     if not request.has(join_options.DRAIN):
         return
-    with as_node(host, _PATIENCE, _notice) as client, _explained(name):
+    with as_node(host, _PATIENCE, streams.notice) as client, _explained(name):
         if client is not None:
             pods = _pods(request, client, name)
-            _notice(f"{len(pods)} pods would be evicted from the Node {name}")
+            streams.notice(f"{len(pods)} pods would be evicted from the Node {name}")
 
 
 def give_back(host: Host, name: str, notice: Notice) -> None:
@@ -135,7 +134,3 @@ def _explained(name: str) -> Iterator[None]:
         ) from fault
     except Failed as fault:
         raise Failure(f"{fault}; nothing was changed on this machine") from fault
-
-
-def _notice(line: str) -> None:
-    tell(f"wmcb: {line}")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from agent import log_runner as log_runner_program
 from agent.cli import options, values
 from agent.cli.arguments import Request
-from agent.cli.asking import Asking, Wishes, tell_report
+from agent.cli.asking import Asking, Wishes, usable
 from agent.cli.checking import (
     ADMINISTRATOR_CHECK,
     errors_beforehand,
@@ -38,12 +38,12 @@ _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
 
 def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Wishes:
     """Raises BadUsage. Without a program one is taken for granted where programs go."""
-    ask = program.ask if program else lambda: said_release(request) or Kubelet()
+    release = program.release if program else lambda: said_release(request) or Kubelet()
     node, placement = _node(request, host), _placement(request, host, asking, program)
     if asking.is_openshift_layout:
         node = replace(node, install_directory=str(placement.install_directory))
         placement = replace(placement, description=_OPENSHIFT_DESCRIPTION)
-    return Wishes(ask, node, placement)
+    return Wishes(release, node, placement)
 
 
 def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
@@ -85,10 +85,8 @@ def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[],
     limits = ignition.Limits.of_files(values.largest_file(request, ignition.LARGEST_FILE))
     outcome = ignition.load(document.shown, document.read(), fetch, limits)
     wished = wish()
-    compiled = worker.compiled(outcome, wished.node, wished.release, wished.placement, fetch)
-    tell_report(compiled.report, asking)
-    assert compiled.specification is not None, "a report without errors comes with a specification"
-    return with_event_source(compiled.specification, wished.placement)
+    compiled = worker.compiled(outcome, wished.node, wished.release(), wished.placement, fetch)
+    return with_event_source(usable(compiled.specification, compiled.report, asking), wished.placement)
 
 
 def _node(request: Request, host: Host) -> Node:

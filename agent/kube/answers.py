@@ -54,6 +54,18 @@ def items_at(value: Json | Object, *path: str | int) -> list[Json]:
     return found if isinstance(found, list) else []
 
 
+def texts_at(value: Json | Object, *path: str | int) -> dict[str, str]:
+    """The same where it is a mapping, each value as text, and else an empty one."""
+    found = at(value, *path)
+    return {name: str(each) for name, each in found.items()} if isinstance(found, dict) else {}
+
+
+def is_ready(node: Object) -> bool:
+    """Whether the kubelet of this Node is well."""
+    conditions = items_at(node, "status", "conditions")
+    return any(at(each, "type") == "Ready" and at(each, "status") == "True" for each in conditions)
+
+
 def read_object(body: bytes, place: str) -> dict[str, Json]:
     # Where one of these stands in a text, it is counted as well: no answer of use has so many.
     if sum(map(body.count, (b",", b"{", b"["))) > _MOST_VALUES:

@@ -22,6 +22,7 @@ from agent.kube.watch import Watch
 
 _ERRORS = 300
 _TOO_MANY_REQUESTS = 429
+NODES = "/api/v1/nodes"
 _PAGE = "100"
 """Objects in an answer. A Node has some ten kilobytes."""
 
@@ -47,7 +48,7 @@ def whole(thing: Object) -> Object:
 
 
 def node(name: str) -> str:
-    return f"/api/v1/nodes/{name}"
+    return f"{NODES}/{name}"
 
 
 def config_map(namespace: str, name: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 from agent.cli import join_cluster
 from agent.host.protection import PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
+from agent.kube.client import NODES
 from sandbox.cli.given import Machine
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from unit.kube.api_server import ROOT, kubeconfig_of, ok
@@ -65,6 +66,6 @@ def test_one_that_is_just_being_written(
     monkeypatch.setattr(type(host.clock), "sleep", lambda *_: host.files.write(path, whole, PRIVATE_FILE))
     annotations = {"kubeadm.alpha.kubernetes.io/cri-socket": "npipe:////./pipe/x"}
     node = {"metadata": {"name": "win1", "annotations": annotations}}
-    cluster.server.at(join_cluster.NODES, ok({"metadata": {"resourceVersion": "1"}, "items": [node]}))
+    cluster.server.at(NODES, ok({"metadata": {"resourceVersion": "1"}, "items": [node]}))
     join_cluster.admitted(host, "win1", "npipe:////./pipe/x", 10.0, lambda _: None)
-    assert [target.partition("?")[0] for target in cluster.server.targets] == [f"GET {join_cluster.NODES}"]
+    assert [target.partition("?")[0] for target in cluster.server.targets] == [f"GET {NODES}"]
