@@ -583,7 +583,8 @@ class Keeping:
                 self._repeats.repaired(drift.key, mended, now)
                 self._attempts.repaired(drift.key, remaining, now)
                 if mended:
-                    text = f"{drift.key} {_was(drift)}, and was put right ({_named(mended)})"
+                    was = "was gone" if drift.is_missing else "had been changed"
+                    text = f"{drift.key} {was}, and was put right ({_named(mended)})"
                     self._telling.tell(Event.REPAIRED, text)
             if drift.is_missing:
                 self._watches.renew()
@@ -613,7 +614,3 @@ class Keeping:
 
 def _named(fields: Sequence[str]) -> str:
     return ", ".join(map(field_in_words, fields))
-
-
-def _was(drift: Drift) -> str:
-    return "was gone" if drift.is_missing else "had been changed"

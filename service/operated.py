@@ -216,7 +216,7 @@ class Operated(Wishes):
         node, asked = self._cluster.node, self._cluster.asked
         if node is None or asked.config_map is None:
             return False
-        if self._awaits_restart():
+        if at(node, "metadata", "annotations", REBOOT_REQUIRED) is not None:
             self._made_of = None  # when that is over all is looked at anew
             return False
         sight, now = (node, asked, self._sight_of_bundle()), self._host.clock.monotonic()
@@ -333,9 +333,6 @@ class Operated(Wishes):
             folder.ensure()
             folder.write(folder.certificates, boot)
         return folder.read(folder.certificates) == boot
-
-    def _awaits_restart(self) -> bool:
-        return at(self._cluster.node, "metadata", "annotations", REBOOT_REQUIRED) is not None
 
     def _tell_version(self, asked: Asked) -> None:
         told = text_at(self._cluster.node or {}, "metadata", "annotations", VERSION)

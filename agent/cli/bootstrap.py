@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+from agent import log_runner
 from agent.cli import node_config, options, stages, user_data
-from agent.cli.arguments import VERBOSE, Request
+from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
 from agent.cli.command_line import called, command_line
 from agent.cli.engine_run import Foreseen, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
+from agent.cli.given import given_file
 from agent.cli.inputs import asking_for, confirmation, first_look, given_document, is_said, require_document
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
-from agent.cli.notices import Notices
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
 from agent.cli.progress import display
-from agent.cli.recipe import recipe_of
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
+from agent.cli.run_log import Notices
 from agent.cli.streams import say
 from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import asked_for, fit_for
@@ -26,11 +28,15 @@ from agent.engine import run as engine
 from agent.engine.planning import Plan
 from agent.engine.run import Done
 from agent.engine.target import NODE
+from agent.hashing import new_sha256
 from agent.host.port import Host
-from agent.release import RELEASE
+from agent.release import RELEASE, build
 
 MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""
+
+_SHOWN_ONLY = (OUTPUT.name, VERBOSE.name, options.IGNORE.name)
+"""Options that make no difference to a node."""
 
 
 def run(request: Request) -> int:
@@ -167,3 +173,33 @@ def _take_back(request: Request) -> int:
     else:
         say("\n  ".join(["the machine is as it was before the interrupted run", *lines]))
     return DONE
+
+
+def recipe_of(request: Request, host: Host, document: str) -> str:
+    """All that a node is made of, in one hash: what was made of the same before need not be read to know it.
+
+    An Ignition of some size takes longer to decode than a machine to be looked at.
+
+    `document` is the Ignition's hash. Empty where something of it is only known by asking others.
+    """
+    if request.value(options.PLATFORM, "none") != "none" or not request.has(options.KUBELET):
+        return ""
+    facts = host.facts
+    parts = {
+        "program": [RELEASE, build().commit],
+        "log runner": new_sha256(log_runner.program() or b"").hexdigest(),
+        "document": document,
+        "kubelet": given_file(request, options.KUBELET, host).sha256,
+        "beside it": _beside(request, host),
+        "options": sorted(item for item in request.values.items() if item[0] not in _SHOWN_ONLY),
+        "machine": [facts.host_name(), str(facts.windows_version()), *map(str, facts.addresses())],
+    }
+    return new_sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _beside(request: Request, host: Host) -> str:
+    """kube-log-runner.exe, wherever it is taken from."""
+    if request.has(options.LOG_RUNNER):
+        return given_file(request, options.LOG_RUNNER, host).sha256
+    beside = given_file(request, options.KUBELET, host).beside(log_runner.OF_KUBERNETES)
+    return beside.sha256 if beside else ""

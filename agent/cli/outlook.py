@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import PureWindowsPath
 
 from agent.cli import plan_documents, shown_plan
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.colours import Colours
-from agent.cli.credentials import missing_credentials
 from agent.cli.engine_run import WARNING, Foreseen
 from agent.cli.looking import ELEVATE, looking
 from agent.cli.losses import Outlook, losses
@@ -16,12 +16,14 @@ from agent.cli.machine import tell_of_imagined
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.engine.machine_lock import LOCK
-from agent.engine.planning import Action, Plan, hidden_fields, together
+from agent.engine.planning import Action, Change, Match, Plan, hidden_fields, together
 from agent.engine.target import NODE
-from agent.host.port import Host
+from agent.host.port import Host, ServiceState
 from agent.preflight import Finding
 from agent.resources.kind import State, field_in_words
-from agent.spec import Key, Specification
+from agent.spec import File, Key, Service, Specification
+
+_KUBECONFIG, _BOOTSTRAP = "--kubeconfig=", "--bootstrap-kubeconfig="
 
 
 def foreseen_of(host: Host, plan: Plan) -> Foreseen:
@@ -113,3 +115,37 @@ def show_plan(
         say(plan_documents.plan_document(planned, outlook))
     else:
         say(shown_plan.of_plan(planned, outlook, Colours(sys.stdout), details=request.has(VERBOSE)))
+
+
+def missing_credentials(host: Host, plan: Plan) -> Iterator[str]:
+    """Lines for a person about a node, there before this run, that has lost what its cluster knows it by."""
+    all_of_it: list[Change | Match] = [*plan.changes, *plan.unchanged]
+    for each in all_of_it:
+        key, found = each.target.key, each.found
+        if key.kind != Service.kind or each.target.want is None or found is None:
+            continue
+        if _runs_on_paper(host, key.name, found):
+            continue
+        path = _kubeconfig(found)
+        if path is None or host.files.observe(PureWindowsPath(path)) is not None:
+            continue
+        if Key(File.kind, path) not in {other.target.key for other in all_of_it}:
+            yield (
+                f"{path} is not there: without these credentials {key} asks its cluster for new ones, "
+                "and somebody there may have to approve that"
+            )
+
+
+def _kubeconfig(found: State) -> str | None:
+    """What the kubelet writes when it is admitted; None if it does not go by a bootstrap kubeconfig."""
+    command = found.get("command")
+    words = [str(word) for word in command] if isinstance(command, list | tuple) else []
+    if not any(word.startswith(_BOOTSTRAP) for word in words):
+        return None
+    given = (word.removeprefix(_KUBECONFIG) for word in words if word.startswith(_KUBECONFIG))
+    return next(given, None)
+
+
+def _runs_on_paper(host: Host, name: str, found: State) -> bool:
+    """As services in a sandbox do, and write nothing."""
+    return found.get("state") == ServiceState.RUNNING.name and host.services.status(name).pid is None

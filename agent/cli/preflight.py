@@ -68,7 +68,7 @@ def _show_image(request: Request, host: Host) -> int:
 def _told(request: Request, found: Sequence[Finding], purpose: str) -> int:
     passed = all(each.verdict is not Verdict.ERROR for each in found)
     if request.wants_json:
-        say(_document_of(found, passed=passed))
+        say(document(passed=passed, checks=check_documents(found)))
     else:
         say(_table(found, purpose, Colours(sys.stdout)))
     return DONE if passed else REFUSED
@@ -135,7 +135,3 @@ def _table(found: Sequence[Finding], purpose: str, colours: Colours) -> str:
     counted = f"{many(errors, 'error')}, {many(warnings, 'warning')}"
     lines.append(f"{counted}: this machine is {'not ' if errors else ''}fit {purpose}")
     return "\n".join(lines)
-
-
-def _document_of(found: Sequence[Finding], *, passed: bool) -> str:
-    return document(passed=passed, checks=check_documents(found))

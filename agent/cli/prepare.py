@@ -50,9 +50,9 @@ def run(request: Request) -> int:
     if not is_imagined(request):
         refuse_unfit(machine_findings(request, host, asking, None, checks=_CHECKS), asking)
     if is_look:
-        also = _laid_out(host) if request.has(options.KUBERNETES_VERSION) else ""
+        also = [f"{PROGRAM} and {KUBEADM} are laid out in {place(host)}"]
         plan = together([stages.foreseen(host, stage) for stage in wanted])
-        show_plan(request, host, plan, also=[also] if also else [])
+        show_plan(request, host, plan, also=also if request.has(options.KUBERNETES_VERSION) else ())
         return DONE
     done = []
     for stage in wanted:
@@ -111,7 +111,3 @@ def _version(request: Request, asking: Asking) -> str:
     if known is None or not OLDEST <= known.minor <= NEWEST:
         asking.warn(f"{option.name} {version}: releases 1.{OLDEST} to 1.{NEWEST} are known here")
     return version
-
-
-def _laid_out(host: Host) -> str:
-    return f"{PROGRAM} and {KUBEADM} are laid out in {place(host)}"

@@ -6,8 +6,10 @@ import enum
 import time
 from collections.abc import Collection
 from contextlib import suppress
+from functools import cached_property
 from pathlib import PureWindowsPath
 
+from agent.cli.streams import tell
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.port import EventLevel, Host
@@ -20,6 +22,8 @@ LARGEST_BYTES = 5_000_000
 _LATEST = 1 << 20
 _FORMER = 3
 """Logs that are kept beside the one that is written to."""
+
+_WARNING = "warning: "
 
 
 class EventId(enum.IntEnum):
@@ -113,3 +117,33 @@ class RunLog:
 
     def _former(self, number: int) -> PureWindowsPath:
         return self._folder / f"wmcb.{number}.log"
+
+
+class Notices:
+    """What a run has to say before it begins, and not each time anew.
+
+    A warning that stands in the log of an earlier run is no news: little memory stays little memory.
+    """
+
+    def __init__(self, host: Host, *, also_known: bool) -> None:
+        self._host = host
+        self._also_known = also_known
+        self.lines: list[str] = []
+        """For the log of this run."""
+        self._withheld: list[str] = []
+
+    def __call__(self, line: str) -> None:
+        self.lines.append(line)
+        if self._also_known or not line.startswith(_WARNING) or redacted(line) not in self._known:
+            tell(f"wmcb: {line}")
+        else:
+            self._withheld.append(line)
+
+    def tell_the_rest(self) -> None:
+        """To a run that changes something: what is warned of may be what that comes of."""
+        for line in self._withheld:
+            tell(f"wmcb: {line}")
+
+    @cached_property
+    def _known(self) -> Collection[str]:
+        return RunLog(self._host).latest()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import PureWindowsPath
 
-from agent import log_runner as log_runner_program
+from agent import log_runner as runners
 from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking, Wishes, usable
@@ -17,23 +18,29 @@ from agent.cli.checking import (
     refuse_unfit,
     runtime_service,
 )
+from agent.cli.executables import HEAD, fault_of_program
+from agent.cli.failure import Failure
 from agent.cli.fetching import IgnitionFetch
 from agent.cli.given import given_file
 from agent.cli.inputs import require_document
 from agent.cli.join import node_to_join
 from agent.cli.kinds_of_document import refuse_another_kind
-from agent.cli.kubelet_program import KubeletProgram, kubelet_program, said_release
-from agent.cli.log_running import log_runner
-from agent.cli.platform_identity import platform_identity
+from agent.cli.kubelet_program import CHECK, KubeletProgram, kubelet_program, said_release
+from agent.cli.machine import is_sandbox
 from agent.cli.run_log import SOURCE
+from agent.fetch.connection import Headers
+from agent.fetch.failure import Failed
+from agent.host.errors import NotFound
 from agent.host.port import Host
-from agent.sources import ignition, worker
+from agent.sources import ignition, platforms, worker
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
-from agent.sources.kubelet.placement import Placement
-from agent.spec import EventSource, Specification
+from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
+from agent.spec import EventSource, Inline, Specification
 
 _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"
 """By which OpenShift's other programs know the service as theirs."""
+
+_TCPIP = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 
 
 def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram | None) -> Wishes:
@@ -68,7 +75,7 @@ def asked_for(request: Request, host: Host, asking: Asking, *, is_run: bool = Fa
 def with_event_source(specification: Specification, placement: Placement) -> Specification:
     """Our log runner stays on the machine, and carries the texts of our own events as well."""
     path = placement.log_runner_path
-    if path is None or path.name != log_runner_program.NAME:
+    if path is None or path.name != runners.NAME:
         return specification
     wants = (*specification.wants, EventSource(SOURCE, path))
     return Specification.of(wants, specification.notes, specification.title)
@@ -123,3 +130,66 @@ def _placement(request: Request, host: Host, asking: Asking, program: KubeletPro
     usual = asking.join.timeouts.kubelet_health_check if asking.join else Placement(None).well_within_seconds
     patience = values.seconds(request, options.START_TIMEOUT, usual)
     return Placement(file, runner, directory, runtime_service(request, asking), patience)
+
+
+def platform_identity(request: Request, host: Host) -> platforms.Identity:
+    """What the platform that this machine runs on calls it.
+
+    Raises BadUsage for an unknown platform, Failure where it does not answer.
+    """
+    platform = request.value(options.PLATFORM, "")
+    machine = platforms.Machine(host.facts.host_name(), _domain(host))
+    try:
+        return platforms.identity(platform, machine, _ask)
+    except platforms.UnknownPlatform as fault:
+        raise options.PLATFORM.misused(f": {fault}") from fault
+    except (Failed, platforms.BadAnswer) as fault:
+        advice = f"or leave it out and name the node with {options.NODE_NAME.name}"
+        text = f"{options.PLATFORM.name} {platform}: {fault}; {advice}"
+        raise Failure(text, where=options.PLATFORM.name) from fault
+
+
+def _ask(url: str, headers: Headers, method: str) -> bytes:
+    from agent.fetch import metadata
+
+    return metadata.get(url, headers, method)
+
+
+def _domain(host: Host) -> str:
+    """The primary DNS suffix."""
+    try:
+        found = host.registry.read(_TCPIP, "NV Domain")
+    except NotFound:
+        return ""
+    return str(found.data) if found else ""
+
+
+def log_runner(
+    request: Request, host: Host, asking: Asking, program: KubeletProgram | None, directory: PureWindowsPath
+) -> LogRunner | None:
+    """Which program writes the kubelet's log: Kubernetes' own where it is at hand, otherwise ours.
+
+    None where there is none, as where wmcb runs from source. Raises BadUsage.
+    """
+    if asking.join is not None:
+        # Kubernetes' own reads no file of arguments.
+        return _our_own(ARGUMENTS_FILE)
+    given = None
+    if request.has(options.LOG_RUNNER):
+        given = given_file(request, options.LOG_RUNNER, host)
+    elif program is not None:
+        given = program.file.beside(runners.OF_KUBERNETES)
+    if given is None or program is None:
+        return _our_own()
+    if fault := fault_of_program(given.head(HEAD), of_this_system=is_sandbox(request)):
+        asking.object_to(CHECK, given.objection(fault))
+    content = None if given.is_at(directory / runners.OF_KUBERNETES) else given
+    arguments = runners.arguments_of_kubernetes(KUBELET_LOG, program.release().minor)
+    return LogRunner(runners.OF_KUBERNETES, content, arguments)
+
+
+def _our_own(more: PureWindowsPath | None = None) -> LogRunner | None:
+    content = runners.program()
+    if content is None:
+        return None
+    return LogRunner(runners.NAME, Inline(content), runners.arguments(KUBELET_LOG, more), more)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from agent.cli.validity import validities
+from agent.cli.checking import validities
 from agent.release import NOT_BEFORE
 from agent.spec import File, Inline, Service, Specification
 from unit.fetch.authority import DAY, Issued, issue
