@@ -32,7 +32,7 @@ class RetryPolicy:
         clock: Clock,
         seconds: float,
         notice: Callable[[str], None],
-        sleep: Callable[[float], None] | None = None,
+        sleep: Callable[[float], object] | None = None,
         longest: float = _LONGEST_PAUSE,
     ) -> None:
         """Let attempts begin for `seconds`. `notice` is given a line for each new failure.

@@ -3,7 +3,7 @@
 What a kubeconfig names by path is read by a callable that the caller gives.
 
     from agent.kube import kubeconfig
-    from agent.kube.client import Client, Patch, config_map, node
+    from agent.kube.client import Client, config_map, node
     from agent.kube.discovery import Discovery
     from agent.kube.failure import Failed, Forbidden, ...
 

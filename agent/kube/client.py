@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,17 +22,9 @@ from agent.kube.watch import Watch
 _ERRORS = 300
 _TOO_MANY_REQUESTS = 429
 NODES = "/api/v1/nodes"
+_MERGE_PATCH = "application/merge-patch+json"
 _PAGE = "100"
 """Objects in an answer. A Node has some ten kilobytes."""
-
-
-class Patch(enum.Enum):
-    """How a change is written. Done twice, either is as done once."""
-
-    MERGE = "application/merge-patch+json"
-    """Lists are replaced."""
-    STRATEGIC = "application/strategic-merge-patch+json"
-    """Lists of what has a name are merged; for Kubernetes' own kinds alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +110,14 @@ class Client:
         path: str,
         *,
         fields: str = "",
-        labels: str = "",
         limits: Limits | None = None,
         keep: Callable[[Object], Object] = whole,
     ) -> Listed:
-        """Of the objects in a collection those that both selectors choose, and of each what `keep` leaves.
+        """Of the objects in a collection those that `fields` selects, and of each what `keep` leaves.
 
         Where no field chooses, page by page: all of them, whole, may take more memory than all else here.
         """
-        query = {"fieldSelector": fields, "labelSelector": labels, "limit": "" if fields else _PAGE}
+        query = {"fieldSelector": fields, "limit": "" if fields else _PAGE}
         items: list[Object] = []
         most = limits or self.limits
         for _ in range(most.pages):
@@ -141,19 +131,19 @@ class Client:
             query["continue"] = further
         raise Unreachable(f"{self.place} lists more than {most.pages:,} pages of objects at {path}")
 
-    def watch(self, path: str, version: str, *, fields: str = "", labels: str = "") -> Watch:
+    def watch(self, path: str, version: str, *, fields: str = "") -> Watch:
         """What happens in a collection after `version`; asked once, when the first event is waited for.
 
         `following` goes on where one ends.
         """
-        selectors = {"fieldSelector": fields, "labelSelector": labels}
-        return Watch(self._transport, self.limits, path, version, selectors)
+        return Watch(self._transport, self.limits, path, version, fields)
 
     def create(self, path: str, thing: Mapping[str, object], *, limits: Limits | None = None) -> Object:
         return self._done(Asked("POST", path, body=_encoded(thing), repeatable=False), limits)
 
-    def patch(self, path: str, change: Mapping[str, object], kind: Patch = Patch.MERGE) -> Object:
-        return self._done(Asked("PATCH", path, body=_encoded(change), content=kind.value))
+    def patch(self, path: str, change: Mapping[str, object]) -> Object:
+        """Lists are replaced. Done twice it is as done once."""
+        return self._done(Asked("PATCH", path, body=_encoded(change), content=_MERGE_PATCH))
 
     def delete(self, path: str, *, only_try: bool = False) -> None:
         """With `only_try` the server says whether it would, and does not."""

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
 
 from agent.fetch.address import Address
 from agent.fetch.connection import Server
 from agent.fetch.session import Session
-from agent.secret_fields import registers_secrets
+from agent.kube.access import Access
 
-
-@registers_secrets
-@dataclass(frozen=True, slots=True)
-class ConnectionKey:
-    """What two requests that share a connection have in common. A token is sent with each request."""
-
-    host: str
-    """With an IPv6 address's zone, which names the network that it is in."""
-    port: int
-    proxy: Address | None
-    authorities: bytes = field(repr=False)
-    server_name: str
-    insecure: bool
-    certificate: bytes = field(repr=False)
-    key: bytes = field(repr=False)
+ConnectionKey = tuple[str, int, Address | None, Access]
+"""What two requests that share a connection have in common: host, port, proxy, whom TLS trusts, who asks by
+it. An IPv6 address's zone is part of the host: it names the network that it is in.
+"""
 
 
 class ConnectionPool:

@@ -39,7 +39,6 @@ class Following:
         path: str,
         *,
         fields: str = "",
-        labels: str = "",
         keep: Callable[[Object], Object] = whole,
         notice: Callable[[str], None] = lambda _: None,
         heard: Callable[[], None] = lambda: None,
@@ -53,13 +52,12 @@ class Following:
         self._client = client
         self._path = path
         self._fields = fields
-        self._labels = labels
         self._keep = keep
         self._notice = notice
         self._heard = heard
         self._clock = clock or SystemClock()
         self._over = threading.Event()
-        self._sleep = clock.sleep if clock else self._wait
+        self._sleep: Callable[[float], object] = clock.sleep if clock else self._over.wait
         self._watch: Watch | None = None
         self._known: dict[str, Object] | None = None
         self._version = ""
@@ -106,9 +104,6 @@ class Following:
         left = end - self._clock.monotonic()
         return RetryPolicy(self._clock, left, self._notice, self._sleep, _LONGEST_PAUSE)
 
-    def _wait(self, seconds: float) -> None:
-        self._over.wait(seconds)
-
     def _state(self) -> State:
         return dict(self._known or {})
 
@@ -117,9 +112,7 @@ class Following:
         left = max(end - self._clock.monotonic(), 0.0)
         limits = self._client.limits
         once = replace(limits, patience=0.0, attempt=min(limits.attempt, left))
-        listed = self._client.list(
-            self._path, fields=self._fields, labels=self._labels, limits=once, keep=self._keep
-        )
+        listed = self._client.list(self._path, fields=self._fields, limits=once, keep=self._keep)
         self._heard()
         before, self._known = self._known, {_name(thing): thing for thing in listed.items}
         self._version = listed.version
@@ -129,7 +122,7 @@ class Following:
         began = self._clock.monotonic()
         if began >= end:
             return  # or nobody would be said to answer within no time at all
-        watch = self._client.watch(self._path, self._version, fields=self._fields, labels=self._labels)
+        watch = self._client.watch(self._path, self._version, fields=self._fields)
         self._watch = watch
         if self._over.is_set():
             return

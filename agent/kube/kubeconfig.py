@@ -235,7 +235,7 @@ class Kubeconfig:
         raise NotUsable(f"{self.name}: {place}: {why}")
 
 
-def with_token(cluster: Cluster, token: str, name: str = "the bootstrap kubeconfig") -> Kubeconfig:
+def with_token(cluster: Cluster, token: str) -> Kubeconfig:
     """As kubeadm makes one of what it has discovered."""
     context = f"{_TOKEN_USER}@{_CLUSTER}"
     return Kubeconfig(
@@ -243,7 +243,7 @@ def with_token(cluster: Cluster, token: str, name: str = "the bootstrap kubeconf
         {_TOKEN_USER: User(token)},
         {context: Context(_CLUSTER, _TOKEN_USER)},
         context,
-        name,
+        "the bootstrap kubeconfig",
     )
 
 
@@ -252,12 +252,9 @@ def read(contents: bytes, name: str) -> Kubeconfig:
     try:
         document = documents.read_document(contents)
     except documents.NotReadable as fault:
-        raise NotUsable(f"{name}{_spot(fault)}: {fault}") from None
+        spot = f" line {fault.at[0]}, column {fault.at[1]}" if fault.at else ""
+        raise NotUsable(f"{name}{spot}: {fault}") from None
     return _Reader(name, document).kubeconfig()
-
-
-def _spot(fault: documents.NotReadable) -> str:
-    return f" line {fault.at[0]}, column {fault.at[1]}" if fault.at else ""
 
 
 class _Reader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from urllib.parse import quote, urlencode
 
@@ -76,7 +76,7 @@ class Transport:
         """Keep connections in `pool`, which others may share, or else in one of its own."""
         self._access = access
         self._proxies = proxies
-        self._clock = clock
+        self.clock = clock
         self._there = address.parse(access.server)
         self._pool = pool or ConnectionPool()
         self._shares = pool is not None
@@ -113,7 +113,7 @@ class Transport:
         connection of its own. Raises Failed, and TimeIsUp where the deadline is stopped.
         """
         waits = Waits(deadline, limits.answer, limits.silence, min(limits.attempt, seconds))
-        end = self._clock.monotonic() + seconds
+        end = self.clock.monotonic() + seconds
         with _own_failures(), closing(self._asked(Session(self._server), asked, waits)) as answer:
             if answer.status >= _ERRORS:
                 reply = self._read(answer, limits)
@@ -122,12 +122,12 @@ class Transport:
                 with deadline.within(seconds, f"nothing from {self.place}"):
                     yield from self._split(answer, limits)
             except (FetchFailed, Unreachable):
-                if self._clock.monotonic() < end:
+                if self.clock.monotonic() < end:
                     raise
 
     def _waits(self, asked: Asked, limits: Limits, share: Callable[[float], float]) -> Waits:
         answer = limits.answer_to(asked.method)
-        return Waits(Deadline(self._clock), answer, limits.silence, share(limits.attempt))
+        return Waits(Deadline(self.clock), answer, limits.silence, share(limits.attempt))
 
     def _once(
         self, asked: Asked, limits: Limits, share: Callable[[float], float], session: Session, waits: Waits
@@ -164,7 +164,7 @@ class Transport:
         for piece in answer.pieces():
             body += piece
             self._check(len(body), limits.size)
-        now, theirs = self._clock.time(), answer.moment()
+        now, theirs = self.clock.time(), answer.moment()
         return Reply(answer.status, bytes(body), answer.wait(now), None if theirs is None else now - theirs)
 
     def _split(self, answer: Answer, limits: Limits) -> Iterator[bytes]:
@@ -181,31 +181,19 @@ class Transport:
         if size > most:
             raise Unreachable(f"the answer of {self.place} is larger than {most:,} bytes")
 
-    def deadline(self) -> Deadline:
-        """Return one by which a watch can be stopped."""
-        return Deadline(self._clock)
-
     def explained(self, fault: Failed) -> Failed:
         """With what to do about it, where that depends on who asks and who is trusted."""
         if isinstance(fault, NotTrusted):
             return explanations.of_mistrust(fault, self._access, self.place)
         if isinstance(fault, Unauthorized):
-            return explanations.of_unauthorized(fault, self._access, self.place, self._clock)
+            return explanations.of_unauthorized(fault, self._access, self.place, self.clock)
         return fault
 
     @cached_property
     def _key(self) -> ConnectionKey:
-        access = self._access
-        return ConnectionKey(
-            self._there.host,
-            self._there.port,
-            self._proxy,
-            access.authorities,
-            access.server_name,
-            access.insecure,
-            access.certificate,
-            access.key,
-        )
+        # A token is sent with each request; where a key lies makes no difference.
+        by_tls = replace(self._access, server="", name="", proxy="", token="", user="", password="", pair=())
+        return self._there.host, self._there.port, self._proxy, by_tls
 
     @cached_property
     def _server(self) -> Server:

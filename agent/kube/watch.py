@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from random import random
 
-from agent.fetch.deadline import TimeIsUp
+from agent.fetch.deadline import Deadline, TimeIsUp
 from agent.kube.answers import Json, at, of_status, read_object, text_at
 from agent.kube.failure import Failed, NotAnApiServer
 from agent.kube.limits import Limits
@@ -33,15 +33,13 @@ class Event:
 
 
 class Watch:
-    def __init__(
-        self, transport: Transport, limits: Limits, path: str, version: str, selectors: Mapping[str, str]
-    ) -> None:
+    def __init__(self, transport: Transport, limits: Limits, path: str, version: str, fields: str) -> None:
         self._transport = transport
         self._limits = limits
         self._path = path
         self._version = version
-        self._selectors = selectors
-        self._deadline = transport.deadline()
+        self._fields = fields
+        self._deadline = Deadline(transport.clock)
 
     def events(self, seconds: float = math.inf) -> Iterator[Event]:
         """Ends when the server ends it, and after `seconds`. Raises Failed; Gone for a version too old."""
@@ -70,7 +68,7 @@ class Watch:
             "allowWatchBookmarks": "true",
             "resourceVersion": self._version,
             "timeoutSeconds": str(most),
-            **self._selectors,
+            "fieldSelector": self._fields,
         }
         return Asked("GET", self._path, query)
 

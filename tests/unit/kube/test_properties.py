@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.fetch.deadline import SystemClock
+from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.dialer import Stream
 from agent.fetch.proxies import DIRECT
 from agent.kube import kubeconfig, pins, tokens
@@ -172,7 +172,7 @@ def test_any_answer(head: bytes, body: bytes, size: int) -> None:
     limits, asked = Limits(size=size), Asked("GET", "/")
     with saying(head + body) as transport:
         told(lambda: transport.reply(asked, limits, lambda seconds: seconds))
-        lines = told(lambda: list(transport.lines(asked, limits, 9, transport.deadline())))
+        lines = told(lambda: list(transport.lines(asked, limits, 9, Deadline(transport.clock))))
     assert lines is None or not any(b"\n" in line for line in lines)
 
 
