@@ -13,38 +13,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent import node_credentials
 from agent.certificates import common_name
 from agent.engine.inventory import Inventory
 from agent.engine.target import NODE
-from agent.fetch.proxies import of_environment
+from agent.fetch.proxies import Proxies, of_environment
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.kube.access import Access
-from agent.kube.answers import text_at, texts_at
+from agent.kube.answers import Object, text_at, texts_at
 from agent.kube.client import NODES, Client, whole
 from agent.kube.failure import Failed, Forbidden
-from agent.kube.following import Following
+from agent.kube.following import Following, State
 from agent.kube.pins import pins_in
 from agent.log_runner import ARGUMENTS_FROM
 from agent.sources import node_names
 from agent.sources.kubeadm import naming
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in, arguments_of
-from agent.sources.kubeadm.model import NodeRegistration
+from agent.sources.kubeadm.model import Argument, NodeRegistration
 from agent.spec import Service
 from service.followed import Followed
 from service.signals import Signal, Signals, Source
 
-if TYPE_CHECKING:
-    from agent.fetch.proxies import Proxies
-    from agent.kube.answers import Object
-    from agent.kube.following import State
-    from agent.sources.kubeadm.model import Argument
-
-    Take = Callable[[str, State], None]
-
+Take = Callable[[str, State], None]
 
 SAME_CREDENTIALS_SECONDS = 600.0
 """The kubelet gets new ones long before the old ones are over."""

@@ -63,19 +63,9 @@ class Event(enum.IntEnum):
     """Another wmcb.exe was not well, or is none; the one that was there keeps the node."""
 
 
-_LEVELS = {
-    Event.KEEPING: EventLevel.INFORMATION,
-    Event.PAUSED: EventLevel.INFORMATION,
-    Event.RESUMED: EventLevel.INFORMATION,
-    Event.APPLIED: EventLevel.INFORMATION,
-    Event.PENDING: EventLevel.INFORMATION,
-    Event.SUCCEEDED: EventLevel.INFORMATION,
-    Event.REFUSED: EventLevel.ERROR,
-    Event.FAILED: EventLevel.ERROR,
-    Event.WENT_BACK: EventLevel.ERROR,
-    Event.NOT_REPAIRED: EventLevel.ERROR,
-    Event.TROUBLE: EventLevel.ERROR,
-}
+_GOOD = (Event.KEEPING, Event.PAUSED, Event.RESUMED, Event.APPLIED, Event.PENDING, Event.SUCCEEDED)
+_BAD = (Event.REFUSED, Event.FAILED, Event.WENT_BACK, Event.NOT_REPAIRED, Event.TROUBLE)
+_LEVELS = {**dict.fromkeys(_GOOD, EventLevel.INFORMATION), **dict.fromkeys(_BAD, EventLevel.ERROR)}
 
 
 class Telling:

@@ -38,50 +38,19 @@ UNLISTED = (ADVERTISE_ADDRESS, BIND_PORT)
 """Options of a join that its help does not list."""
 
 CLUSTER = (
-    TOKEN,
-    DISCOVERY_TOKEN,
-    CA_HASH,
-    UNVERIFIED_CA,
-    DISCOVERY_FILE,
-    BOOTSTRAP_TOKEN,
-    options.NODE_NAME,
-    CRI_SOCKET,
-    PATCHES,
-    SKIP_PHASES,
-    CONFIG,
+    *(TOKEN, DISCOVERY_TOKEN, CA_HASH, UNVERIFIED_CA, DISCOVERY_FILE, BOOTSTRAP_TOKEN, options.NODE_NAME),
+    *(CRI_SOCKET, PATCHES, SKIP_PHASES, CONFIG),
 )
 """What a JoinConfiguration can say as well."""
 
 UPGRADE = (
-    options.KUBELET,
-    options.KUBELET_VERSION,
-    PATCHES,
-    CORDON,
-    DRAIN,
-    DRAIN_TIMEOUT,
-    EMPTY_DIRS,
-    options.START_TIMEOUT,
-    options.IGNORE,
-    OUTPUT,
-    options.DRY_RUN,
-    options.ROLLBACK,
+    *(options.KUBELET, options.KUBELET_VERSION, PATCHES, CORDON, DRAIN, DRAIN_TIMEOUT, EMPTY_DIRS),
+    *(options.START_TIMEOUT, options.IGNORE, OUTPUT, options.DRY_RUN, options.ROLLBACK),
 )
 JOIN = (
-    *CLUSTER,
-    *options.CONFIGURATION,
-    options.NODE_IP,
-    options.KUBELET,
-    options.INSTALL_DIRECTORY,
-    options.KUBELET_VERSION,
-    options.CONTAINER_RUNTIME,
-    START_TIMEOUT,
-    options.ALLOW_REBOOT,
-    options.IGNORE,
-    OUTPUT,
-    options.DRY_RUN,
-    options.ROLLBACK,
-    CONTROL_PLANE,
-    CERTIFICATE_KEY,
+    *(*CLUSTER, *options.CONFIGURATION, options.NODE_IP, options.KUBELET, options.INSTALL_DIRECTORY),
+    *(options.KUBELET_VERSION, options.CONTAINER_RUNTIME, START_TIMEOUT, options.ALLOW_REBOOT),
+    *(options.IGNORE, OUTPUT, options.DRY_RUN, options.ROLLBACK, CONTROL_PLANE, CERTIFICATE_KEY),
     KUBEADM_VERBOSITY,
 )
 

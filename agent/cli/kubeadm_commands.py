@@ -32,18 +32,17 @@ COMMON = (HELP, VERBOSITY, SANDBOX, SANDBOX_RUN)
 
 _ROOTFS = Option("--rootfs", "of Linux", placeholder="DIR")
 _LOG_FILE = Option("--log-file", "has no effect", placeholder="FILE")
+_SWITCHES_OF_THE_LOG = (
+    *("--add-dir-header", "--alsologtostderr", "--logtostderr", "--one-output", "--skip-headers"),
+    "--skip-log-headers",
+)
 _OF_THE_LOG = (
     _LOG_FILE,
     options.LOG_DIR,
-    Option("--add-dir-header", "has no effect"),
-    Option("--alsologtostderr", "has no effect"),
+    *(Option(name, "has no effect") for name in _SWITCHES_OF_THE_LOG),
     Option("--log-backtrace-at", "has no effect", placeholder="FILE:N"),
     Option("--log-file-max-size", "has no effect", placeholder="N"),
     Option("--log-flush-frequency", "has no effect", placeholder="5s"),
-    Option("--logtostderr", "has no effect"),
-    Option("--one-output", "has no effect"),
-    Option("--skip-headers", "has no effect"),
-    Option("--skip-log-headers", "has no effect"),
     Option("--stderrthreshold", "has no effect", placeholder="N"),
     Option("--vmodule", "has no effect", placeholder="PATTERN=N"),
 )
@@ -51,10 +50,7 @@ _OF_THE_LOG = (
 _UNLISTED = (_ROOTFS, *_OF_THE_LOG)
 """Options of every command that help does not list."""
 _JOIN = (
-    *join_options.CLUSTER,
-    IGNORE,
-    options.DRY_RUN,
-    join_options.CONTROL_PLANE,
+    *(*join_options.CLUSTER, IGNORE, options.DRY_RUN, join_options.CONTROL_PLANE),
     join_options.CERTIFICATE_KEY,
 )
 
@@ -92,15 +88,8 @@ COMMANDS = (
         "take this machine out again, and give back what was there",
         run="agent.cli.under_kubeadm:reset_node",
         options=(
-            FORCE,
-            options.DRY_RUN,
-            _RESET_CONFIG,
-            join_options.CRI_SOCKET,
-            IGNORE,
-            options.CLEAN_TMP,
-            CERTIFICATES,
-            KUBECONFIG,
-            join_options.SKIP_PHASES,
+            *(FORCE, options.DRY_RUN, _RESET_CONFIG, join_options.CRI_SOCKET, IGNORE, options.CLEAN_TMP),
+            *(CERTIFICATES, KUBECONFIG, join_options.SKIP_PHASES),
         ),
         examples=("kubeadm reset -f", "kubeadm reset --config reset.yaml"),
     ),
@@ -109,14 +98,8 @@ COMMANDS = (
         "take the cluster's present configuration for kubelets",
         run="agent.cli.under_kubeadm:upgrade_node",
         options=(
-            options.DRY_RUN,
-            join_options.PATCHES,
-            _UPGRADE_CONFIG,
-            join_options.SKIP_PHASES,
-            IGNORE,
-            KUBECONFIG,
-            RENEWAL,
-            ETCD,
+            *(options.DRY_RUN, join_options.PATCHES, _UPGRADE_CONFIG, join_options.SKIP_PHASES, IGNORE),
+            *(KUBECONFIG, RENEWAL, ETCD),
         ),
         examples=("kubeadm upgrade node", "kubeadm upgrade node --config upgrade.yaml"),
     ),
@@ -137,24 +120,16 @@ COMMANDS = (
 )
 
 _ON_THE_CONTROL_PLANE = "it is for a control-plane machine; run kubeadm there, on Linux"
+_OF_THE_CONTROL_PLANE = (
+    *("init", "certs", "kubeconfig", "upgrade apply", "upgrade plan", "upgrade diff", "config images"),
+    *("config migrate", "config print", "join phase control-plane-prepare", "join phase control-plane-join"),
+    *("join phase wait-control-plane", "join phase check-etcd", "join phase etcd-join"),
+)
 _ELSEWHERE = {
-    "init": _ON_THE_CONTROL_PLANE,
+    **dict.fromkeys(_OF_THE_CONTROL_PLANE, _ON_THE_CONTROL_PLANE),
     "token": f"{_ON_THE_CONTROL_PLANE}: kubeadm token create --print-join-command",
-    "certs": _ON_THE_CONTROL_PLANE,
-    "kubeconfig": _ON_THE_CONTROL_PLANE,
-    "upgrade apply": _ON_THE_CONTROL_PLANE,
-    "upgrade plan": _ON_THE_CONTROL_PLANE,
-    "upgrade diff": _ON_THE_CONTROL_PLANE,
     "upgrade node phase": "its phases are not done one by one here; run kubeadm upgrade node",
     "reset phase": "its phases are not done one by one here; run kubeadm reset",
-    "config images": _ON_THE_CONTROL_PLANE,
-    "config migrate": _ON_THE_CONTROL_PLANE,
-    "config print": _ON_THE_CONTROL_PLANE,
-    "join phase control-plane-prepare": _ON_THE_CONTROL_PLANE,
-    "join phase control-plane-join": _ON_THE_CONTROL_PLANE,
-    "join phase wait-control-plane": _ON_THE_CONTROL_PLANE,
-    "join phase check-etcd": _ON_THE_CONTROL_PLANE,
-    "join phase etcd-join": _ON_THE_CONTROL_PLANE,
 }
 
 

@@ -145,13 +145,8 @@ def _resident(request: Request, host: Host) -> Iterator[str]:
 
 def _forget(request: Request) -> int:
     for option in (
-        options.DRY_RUN,
-        options.DELETE_NODE,
-        options.DELETE_AS,
-        options.END_PODS,
-        options.ALL_HNS,
-        options.FEATURES,
-        options.KEEP_PREPARED,
+        *(options.DRY_RUN, options.DELETE_NODE, options.DELETE_AS, options.END_PODS, options.ALL_HNS),
+        *(options.FEATURES, options.KEEP_PREPARED),
     ):
         if request.has(option):
             raise BadUsage(f"{options.FORGET.name} does not go with {option.name}", where=option.name)

@@ -4,53 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from agent.host.sddl import (
-    ADMINISTRATORS,
-    AUTHENTICATED_USERS,
-    CREATOR_OWNER,
-    DELETE,
-    EVERYONE,
-    FILE_ALL,
-    FILE_DELETE_CHILD,
-    INTERACTIVE,
-    SYSTEM,
-    USERS,
-    WRITE_DAC,
-    WRITE_OWNER,
-    AceFlags,
-    AceKind,
-    BadSddl,
-    SecurityDescriptor,
-    specific,
-)
+from agent.host import sddl
+from agent.host.sddl import AceFlags, AceKind, BadSddl, SecurityDescriptor, specific
 
 _NAMES = {
-    SYSTEM: "SYSTEM",
-    ADMINISTRATORS: "administrators",
-    USERS: "users",
-    AUTHENTICATED_USERS: "whoever has logged on",
-    INTERACTIVE: "whoever sits at it",
-    EVERYONE: "everybody",
-    CREATOR_OWNER: "whoever makes something in it",
+    sddl.SYSTEM: "SYSTEM",
+    sddl.ADMINISTRATORS: "administrators",
+    sddl.USERS: "users",
+    sddl.AUTHENTICATED_USERS: "whoever has logged on",
+    sddl.INTERACTIVE: "whoever sits at it",
+    sddl.EVERYONE: "everybody",
+    sddl.CREATOR_OWNER: "whoever makes something in it",
     "LA": "the account Administrator",
 }
-_USUAL_OWNERS = (SYSTEM, ADMINISTRATORS)
+_USUAL_OWNERS = (sddl.SYSTEM, sddl.ADMINISTRATORS)
 _DEEDS = {
     "read": 0x0001,
     "run": 0x0020,
     "write": 0x0002 | 0x0004,
-    "delete": DELETE | FILE_DELETE_CHILD,
-    "say who may": WRITE_DAC | WRITE_OWNER,
+    "delete": sddl.DELETE | sddl.FILE_DELETE_CHILD,
+    "say who may": sddl.WRITE_DAC | sddl.WRITE_OWNER,
 }
 """By any of the bits. For a folder the same bits list, pass through, and add."""
 
 
-def in_words(sddl: str) -> str:
+def in_words(text: str) -> str:
     """Of the object itself, without what it hands down. Not all that is different shows in it."""
     try:
-        descriptor = SecurityDescriptor.parse(sddl)
+        descriptor = SecurityDescriptor.parse(text)
     except BadSddl:
-        return sddl
+        return text
     owner = descriptor.owner
     told = [] if owner in _USUAL_OWNERS or owner is None else [f"owned by {_NAMES.get(owner, owner)}"]
     return "; ".join([*told, *_clauses(descriptor)])
@@ -83,7 +66,7 @@ def _masks(descriptor: SecurityDescriptor, kind: AceKind) -> Mapping[str, int]:
 
 
 def _deeds(mask: int) -> str:
-    if mask & FILE_ALL == FILE_ALL:
+    if mask & sddl.FILE_ALL == sddl.FILE_ALL:
         return "everything"
     return _listed([deed for deed, bits in _DEEDS.items() if mask & bits]) or "next to nothing"
 
