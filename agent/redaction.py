@@ -17,26 +17,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, quote_plus
 
+from agent import secret_patterns as patterns
 from agent.secret_names import LONGEST_NAME, is_path, is_secret_name
-from agent.secret_patterns import (
-    BOOTSTRAP_TOKEN,
-    NO_SECRETS,
-    NO_SETTINGS,
-    PASSWORD_OPTIONS,
-    PRIVATE_KEY,
-    REDACTED,
-    SETTING,
-    URL,
-    VEIL,
-    bootstrap_token,
-    is_place,
-    may_have_token,
-    of_url,
-    pattern_of,
-    private_keys,
-    without,
-    without_patterns,
-)
 
 Forms = Mapping[str, Sequence[str]]
 
@@ -127,7 +109,7 @@ def register(*secrets: str) -> None:
     """These are secrets, whatever they look like. Of one with several lines each line is one, too."""
     for secret in secrets:
         # A bootstrap token's id is shown: people find the token by it.
-        token = bootstrap_token(secret.strip())
+        token = patterns.bootstrap_token(secret.strip())
         stripped = token[2] if token else secret.strip()
         if SHORTEST <= len(stripped) <= _LONGEST and not _is_ordinary(stripped):
             _registry.add(stripped)
@@ -144,7 +126,11 @@ def register_name(name: str) -> None:
 
 def register_named(name: str, value: str) -> None:
     """If the name is a secret's, the value is one; else what in it is plainly one."""
-    if is_secret_name(name, value) and value.lower() not in NO_SECRETS and not value.startswith(VEIL):
+    if (
+        is_secret_name(name, value)
+        and value.lower() not in patterns.NO_SECRETS
+        and not value.startswith(patterns.VEIL)
+    ):
         register(value)
         scheme, _, credentials = value.partition(" ")
         if scheme.lower() in ("bearer", "basic"):
@@ -158,15 +144,15 @@ def register_within(text: str) -> None:
     private key, and what follows a secret's name and a colon without a blank.
     """
     if "://" in text:
-        for url in pattern_of(URL).findall(text):
-            register(*of_url(url))
-    if may_have_token(text):
-        register(*(found[2] for found in pattern_of(BOOTSTRAP_TOKEN).finditer(text)))
-    if PRIVATE_KEY in text:
-        keys = [text[begin:end] for begin, end in private_keys(text)]
+        for url in patterns.pattern_of(patterns.URL).findall(text):
+            register(*patterns.of_url(url))
+    if patterns.may_have_token(text):
+        register(*(found[2] for found in patterns.pattern_of(patterns.BOOTSTRAP_TOKEN).finditer(text)))
+    if patterns.PRIVATE_KEY in text:
+        keys = [text[begin:end] for begin, end in patterns.private_keys(text)]
         register(*(key.replace("\\r", "").replace("\\n", "\n") for key in keys))
     name, colon, value = text.partition(":")
-    if colon and not value[:1].isspace() and is_secret_name(name) and not is_place(name, value):
+    if colon and not value[:1].isspace() and is_secret_name(name) and not patterns.is_place(name, value):
         register(value)
 
 
@@ -184,7 +170,7 @@ def register_document(value: object, name: str = "") -> None:
             register_words(each for each in value if isinstance(each, str))
             is_pair = name.lower().endswith("headers") and len(value) == 2 and isinstance(value[0], str)
             waiting += [(value[0] if is_pair else name, each) for each in value[is_pair:]]
-        elif isinstance(value, bytes) and PRIVATE_KEY.encode() in value:
+        elif isinstance(value, bytes) and patterns.PRIVATE_KEY.encode() in value:
             register_within(value.decode(errors="replace"))
 
 
@@ -201,7 +187,7 @@ def register_words(words: Iterable[str]) -> None:
 
     def noted(secret: str) -> str:
         register(secret)
-        return REDACTED
+        return patterns.REDACTED
 
     for word in _words(words, noted):
         register_within(word)
@@ -215,27 +201,27 @@ def has_secret(words: Iterable[str]) -> bool:
 
     def noted(secret: str) -> str:
         named.append(secret)
-        return REDACTED
+        return patterns.REDACTED
 
     rest = list(_words(words, noted))
-    urls = pattern_of(URL)
-    in_urls = (any(map(any, map(of_url, urls.findall(word)))) for word in rest)
+    urls = patterns.pattern_of(patterns.URL)
+    in_urls = (any(map(any, map(patterns.of_url, urls.findall(word)))) for word in rest)
     others = [urls.sub(" ", word) for word in rest]
-    return bool(named) or any(in_urls) or [*map(without_patterns, others)] != others
+    return bool(named) or any(in_urls) or [*map(patterns.without_patterns, others)] != others
 
 
 def redacted(text: str) -> Redacted:
     """The text without secrets. Its time grows with its length, and with nothing else of it."""
     if isinstance(text, Redacted):
         return text
-    return Redacted(without_patterns(without(text, _spans(text, _registry.forms()))))
+    return Redacted(patterns.without_patterns(patterns.without(text, _spans(text, _registry.forms()))))
 
 
 def redacted_name(name: str) -> Redacted:
     """What a program knows something by: the name of a field or a resource. It stays as it is, unless it has
     the look of a secret.
     """
-    return Redacted(without_patterns(name))
+    return Redacted(patterns.without_patterns(name))
 
 
 def redacted_document(value: object) -> object:
@@ -250,7 +236,7 @@ def redacted_document(value: object) -> object:
         if isinstance(value, Redacted):
             return value
         if isinstance(value, str):
-            return Redacted(without_patterns(without(value, _spans(value, forms))))
+            return Redacted(patterns.without_patterns(patterns.without(value, _spans(value, forms))))
         if isinstance(value, dict):
             names = (redacted_name(key) if isinstance(key, str) else key for key in value)
             return dict(zip(names, map(shown, value.values()), strict=True))
@@ -272,7 +258,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def redacted_words(
-    words: Iterable[str], instead: Callable[[str], str] = lambda _: REDACTED
+    words: Iterable[str], instead: Callable[[str], str] = lambda _: patterns.REDACTED
 ) -> list[Redacted]:
     """A command line. `instead` gives what is shown in a secret's place."""
     return [redacted(word) for word in _words(words, instead)]
@@ -281,14 +267,14 @@ def redacted_words(
 def _words(words: Iterable[str], instead: Callable[[str], str]) -> Iterator[str]:
     is_secret = is_list = False
     for word in words:
-        if is_secret and word and (not word.startswith("-") or PRIVATE_KEY in word):
+        if is_secret and word and (not word.startswith("-") or patterns.PRIVATE_KEY in word):
             yield word if _is_hidden(word) else instead(word)
             is_secret = False
         elif is_list and not word.startswith("-"):
             yield word
             is_list = False
         else:
-            is_list = word.lstrip("-") in NO_SETTINGS
+            is_list = word.lstrip("-") in patterns.NO_SETTINGS
             name = word.lstrip("-/").replace("-", "").replace("_", "")
             is_secret = word.startswith(("-", "/")) and name.isalnum() and is_secret_name(word)
             yield _without_settings(word, instead)
@@ -301,21 +287,21 @@ def _without_settings(word: str, instead: Callable[[str], str]) -> str:
 
     def settle(found: re.Match[str]) -> str:
         before, name, between, value = found.groups()
-        if between == ":" and is_place(name, value):
+        if between == ":" and patterns.is_place(name, value):
             return found[0]
         inner, equals, inner_value = value.partition("=")
-        is_option = name.lstrip("-") not in NO_SETTINGS
+        is_option = name.lstrip("-") not in patterns.NO_SETTINGS
         if equals and is_option and "/" not in inner and not _names_secret(name):
             # --connection=Password=...
             name, between, value = f"{name}{between}{inner}", "=", inner_value
         is_one = is_option and _names_secret(name, value) and not _is_no_secret(value)
         return f"{before}{name}{between}{instead(value) if is_one else value}"
 
-    return pattern_of(SETTING).sub(settle, word)
+    return patterns.pattern_of(patterns.SETTING).sub(settle, word)
 
 
 def _is_hidden(value: str) -> bool:
-    return value == REDACTED or value.startswith(VEIL)
+    return value == patterns.REDACTED or value.startswith(patterns.VEIL)
 
 
 def _is_no_secret(value: str) -> bool:
@@ -323,13 +309,13 @@ def _is_no_secret(value: str) -> bool:
     switches = (each.rpartition("=")[2] for each in value.lower().split(","))
     return (
         _is_hidden(value)
-        or value.lower() in NO_SECRETS
+        or value.lower() in patterns.NO_SECRETS
         or all(each in ("true", "false") for each in switches)
     )
 
 
 def _names_secret(name: str, value: str = "") -> bool:
-    return name in PASSWORD_OPTIONS or is_secret_name(name, value)
+    return name in patterns.PASSWORD_OPTIONS or is_secret_name(name, value)
 
 
 def _is_ordinary(value: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotFound
@@ -18,7 +18,7 @@ _TEXTS = ("error", "unheard", "failed_by", "paused_by_node", "paused_by_document
 """What is read by people alone. All else is compared with what the cluster says, and stays as it is."""
 
 
-class State(enum.Enum):
+class State(enum.StrEnum):
     WAITING = "waiting"
     """Nothing of it has been seen yet."""
     APPLIED = "applied"
@@ -88,8 +88,7 @@ def read(host: Host) -> Standing | None:
 
 
 def write(host: Host, standing: Standing) -> None:
-    document: dict[str, object] = {name: getattr(standing, name) for name in Standing.__match_args__}
-    document |= {"format": _FORMAT, "state": standing.state.value, "documents": list(standing.documents)}
+    document = {**asdict(standing), "format": _FORMAT}
     document |= {name: redacted(text) for name in _TEXTS if isinstance(text := document[name], str)}
     folder = StateFolder.of(host)
     text = json.dumps(document, indent=1)

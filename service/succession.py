@@ -10,7 +10,7 @@ import enum
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import PureWindowsPath
 from typing import Any
 
@@ -40,7 +40,7 @@ class Version:
         return f"{self.release} ({self.commit[:12]})" if self.commit else self.release
 
 
-class Stage(enum.Enum):
+class Stage(enum.StrEnum):
     PUTTING = "putting"
     """The new one is being put in the place of the old one: what lies there may be some of both."""
     TRYING = "trying"
@@ -137,17 +137,8 @@ def _version(known: dict[str, Any]) -> Version:
 
 
 def write(host: Host, known: Succession) -> None:
-    document = _document(known)
-    assert isinstance(document, dict)
-    text = json.dumps({"format": _FORMAT, **document}, indent=1)
+    text = json.dumps({"format": _FORMAT, **asdict(known)}, indent=1)
     host.files.write(hand_over_memory(host), text.encode(), PRIVATE_FILE)
-
-
-def _document(value: object) -> object:
-    names = getattr(value, "__match_args__", None)
-    if names is not None:
-        return {name: _document(getattr(value, name)) for name in names}
-    return value.value if isinstance(value, Stage) else value
 
 
 # Its word
@@ -161,7 +152,7 @@ def give_word(host: Host) -> None:
     """If one is waited for: this one is well."""
     trial = read(host).trial
     if trial is not None and trial.stage is Stage.TRYING:
-        host.files.write(_word(host), json.dumps(_document(own_version())).encode(), PRIVATE_FILE)
+        host.files.write(_word(host), json.dumps(asdict(own_version())).encode(), PRIVATE_FILE)
 
 
 def word(host: Host) -> Version | None:

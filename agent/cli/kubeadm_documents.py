@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.cli import join_options, options
-from agent.cli.arguments import Request
+from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, last_of, usable
 from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
@@ -67,12 +67,16 @@ def _at(request: Request, field: str) -> str:
     return f"{request.value(join_options.CONFIG, '')} at $.{field}"
 
 
+def _listed(request: Request, option: Option) -> list[str]:
+    return [name for word in request.value(option, "").split(",") if (name := word.strip())]
+
+
 def ignored_names(request: Request, of_file: Sequence[str], field: str) -> Sequence[str]:
     """Return the checks to ignore, by an option and by a `field` of a file.
 
     Raises BadUsage for one beside `all`.
     """
-    given = [name for word in request.value(options.IGNORE, "").split(",") if (name := word.strip())]
+    given = _listed(request, options.IGNORE)
     names = (*of_file, *given)
     if fault := ignored_checks_fault(names):
         raise (
@@ -89,9 +93,7 @@ def phases_to_skip(request: Request, of_file: Sequence[str], field: str, phases:
     Raises BadUsage for one that cannot be skipped.
     """
     option = join_options.SKIP_PHASES.name
-    given = [
-        phase for word in request.value(join_options.SKIP_PHASES, "").split(",") if (phase := word.strip())
-    ]
+    given = _listed(request, join_options.SKIP_PHASES)
     where, skipped = (option, given) if given else (_at(request, field), list(of_file))
     wrong = BadUsage if given else BadInput
     for phase in skipped:

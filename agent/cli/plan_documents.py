@@ -55,7 +55,7 @@ What a run shows of these on standard output is all of it: warnings and progress
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
@@ -179,16 +179,7 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
             if change.target.key not in staying
         ],
         "unchanged": [_key_document(match.target.key) for match in plan.unchanged],
-        "notes": [
-            {
-                "effect": note.effect.value,
-                "subject": note.subject,
-                "reason": note.reason,
-                "before": note.before,
-                "after": note.after,
-            }
-            for note in plan.notes
-        ],
+        "notes": [{**asdict(note), "effect": note.effect.value} for note in plan.notes],
     }
 
 

@@ -10,17 +10,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.cli import images, options
+from agent.cli import checking, images, options
 from agent.cli import kubelet_program as programs
 from agent.cli.arguments import OUTPUT, Request
 from agent.cli.asking import Asking, Wishes
-from agent.cli.checking import (
-    CLUSTER_CHECK,
-    IGNITION_CHECK,
-    errors_beforehand,
-    ignored_checks,
-    machine_findings,
-)
 from agent.cli.colours import Colours
 from agent.cli.documents import document
 from agent.cli.executables import HEAD, fault_of_program
@@ -51,7 +44,7 @@ def show(request: Request) -> int:
     program, of_program = _program(request, host, asking)
     wished = wishes(request, host, asking, program)
     specification, of_document = _document(request, host, asking, wished)
-    of_machine = machine_findings(request, host, asking, specification)
+    of_machine = checking.machine_findings(request, host, asking, specification)
     found = [*of_machine, of_program, of_document]
     return _told(request, found, "to become a node")
 
@@ -61,7 +54,7 @@ def _show_image(request: Request, host: Host) -> int:
     for option in options.FORESEEABLE:
         if option is not OUTPUT and request.has(option):
             raise option.misused(": an image is looked at as it is; ask for a node without --image")
-    found = images.findings(request, host, ignored_checks(request, image.IDS))
+    found = images.findings(request, host, checking.ignored_checks(request, image.IDS))
     return _told(request, found, "to be an image")
 
 
@@ -103,10 +96,10 @@ def _forgiven(
 def _document(
     request: Request, host: Host, asking: Asking, wished: Wishes
 ) -> tuple[Specification | None, Finding]:
-    check = IGNITION_CHECK if asking.join is None else CLUSTER_CHECK
+    check = checking.IGNITION_CHECK if asking.join is None else checking.CLUSTER_CHECK
     if asking.join is None and not request.has(asking.ignition):
         return None, _not_given(check, asking.ignition.name)
-    if asking.join is not None and errors_beforehand(request, host, asking):
+    if asking.join is not None and checking.errors_beforehand(request, host, asking):
         told = "the cluster is asked when what is amiss here has been put right"
         return None, Finding(check, Verdict.NOT_CHECKED, told)
     try:  # nobody can be forgiven this: without a document there is no node

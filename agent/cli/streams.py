@@ -22,10 +22,10 @@ def say(text: str) -> None:
     _write(sys.stdout, text)
 
 
-def tell(text: str) -> None:
+def tell(text: str, end: str = "\n") -> None:
     """Progress, a warning or an error, to standard error."""
     try:  # noqa: SIM105 - contextlib would have to be imported at each start
-        _write(sys.stderr, text)
+        _write(sys.stderr, text, end)
     except Failure:
         pass  # there is nowhere left to tell it
 
@@ -37,10 +37,7 @@ def notice(line: str) -> None:
 
 def overwrite(text: str) -> None:
     """A part of a line, to a console on standard error."""
-    try:  # noqa: SIM105 - contextlib would have to be imported at each start
-        _write(sys.stderr, text, end="")
-    except Failure:
-        pass
+    tell(text, end="")
 
 
 def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:

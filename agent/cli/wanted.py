@@ -8,16 +8,9 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent import log_runner as runners
-from agent.cli import options, values
+from agent.cli import checking, options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking, Wishes, usable
-from agent.cli.checking import (
-    ADMINISTRATOR_CHECK,
-    errors_beforehand,
-    machine_findings,
-    refuse_unfit,
-    runtime_service,
-)
 from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.failure import Failure
 from agent.cli.fetching import IgnitionFetch
@@ -55,11 +48,11 @@ def wishes(request: Request, host: Host, asking: Asking, program: KubeletProgram
 
 def fit_for(request: Request, host: Host, asking: Asking) -> Specification:
     """What is wanted of this machine. Raises BadUsage, and Refused for a machine that is not fit."""
-    if not host.access.is_administrator() and ADMINISTRATOR_CHECK not in asking.ignored:
+    if not host.access.is_administrator() and checking.ADMINISTRATOR_CHECK not in asking.ignored:
         # Known at once; a document may have to be fetched first.
-        refuse_unfit(machine_findings(request, host, asking, None), asking)
+        checking.refuse_unfit(checking.machine_findings(request, host, asking, None), asking)
     specification = asked_for(request, host, asking, is_run=True)
-    refuse_unfit(machine_findings(request, host, asking, specification), asking)
+    checking.refuse_unfit(checking.machine_findings(request, host, asking, specification), asking)
     return specification
 
 
@@ -68,7 +61,7 @@ def asked_for(request: Request, host: Host, asking: Asking, *, is_run: bool = Fa
     require_document(request, asking)
     program = kubelet_program(request, host, asking)
     if is_run and asking.join is not None:
-        refuse_unfit(errors_beforehand(request, host, asking), asking)
+        checking.refuse_unfit(checking.errors_beforehand(request, host, asking), asking)
     return wanted_node(request, host, asking, lambda: wishes(request, host, asking, program))
 
 
@@ -129,7 +122,7 @@ def _placement(request: Request, host: Host, asking: Asking, program: KubeletPro
     runner = log_runner(request, host, asking, program, directory)
     usual = asking.join.timeouts.kubelet_health_check if asking.join else Placement(None).well_within_seconds
     patience = values.seconds(request, options.START_TIMEOUT, usual)
-    return Placement(file, runner, directory, runtime_service(request, asking), patience)
+    return Placement(file, runner, directory, checking.runtime_service(request, asking), patience)
 
 
 def platform_identity(request: Request, host: Host) -> platforms.Identity:

@@ -11,8 +11,9 @@ import math
 import os
 import selectors
 import socket
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent.fetch.address import Address
 from agent.fetch.deadline import Deadline, TimeIsUp
@@ -24,16 +25,8 @@ _DIGITS = "0123456789."
 _IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK}
 _RECORDS = 1 << 18
 """Bytes that are received at once for TLS; one record, each time, would take as long."""
-
-
-class _Found(NamedTuple):
-    """An address that a name stands for, as the system tells it."""
-
-    family: int
-    kind: int
-    protocol: int
-    name: str
-    place: tuple[object, ...]
+_Found = tuple[int, int, int, str, tuple[object, ...]]
+"""An address that a name stands for, as the system tells it: its family, kind, protocol, name and place."""
 
 
 class Stream(socket.socket):
@@ -119,11 +112,12 @@ def dial(there: Address, place: str, deadline: Deadline, *, called: str = "") ->
 
 
 def _opened(found: _Found, seconds: float, deadline: Deadline) -> Stream:
-    opened = Stream(found.family, found.kind, found.protocol)
+    family, kind, protocol, _, place = found
+    opened = Stream(family, kind, protocol)
     opened.deadline = deadline
     try:
         opened.limit(0)
-        error = opened.connect_ex(found.place)
+        error = opened.connect_ex(place)
         if error in _IN_PROGRESS:
             if not opened.becomes(selectors.EVENT_WRITE, seconds):
                 deadline.left()
@@ -139,7 +133,7 @@ def _opened(found: _Found, seconds: float, deadline: Deadline) -> Stream:
     return opened
 
 
-def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> list[_Found]:
+def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> Sequence[_Found]:
     try:
         if ":" in there.host or not there.host.strip(_DIGITS):
             return _looked_up(there)  # an address needs no name server
@@ -150,6 +144,5 @@ def _addresses(there: Address, place: str, deadline: Deadline, called: str) -> l
         raise of_connection(place, fault) from None
 
 
-def _looked_up(there: Address) -> list[_Found]:
-    found = socket.getaddrinfo(there.host, there.port, type=socket.SOCK_STREAM)
-    return [_Found(*one) for one in found]
+def _looked_up(there: Address) -> Sequence[_Found]:
+    return socket.getaddrinfo(there.host, there.port, type=socket.SOCK_STREAM)
