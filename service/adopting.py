@@ -368,17 +368,8 @@ class Adopting(Wishes):
 
         is_put_off = False
         try:
-            done = make_so(
-                self._host,
-                specification,
-                self._version,
-                _Beginning(lambda: self._wait_until_well(sound), let_go),
-                sound.confirm,
-                recipe=wanted.digest,
-                part=PART,
-                beside=not is_whole,
-                is_resident=True,
-            )
+            beginning = _Beginning(lambda: self._wait_until_well(sound), let_go)
+            done = self._run(specification, wanted.digest, beginning, sound.confirm, beside=not is_whole)
         except _NotNow:
             is_put_off, self.again_seconds = True, _ASK_AGAIN_SECONDS
             return False
@@ -401,6 +392,20 @@ class Adopting(Wishes):
                 self._stand(cut_off="", times=0)
         # What waits for a restart is looked at again when everything is, and not at once.
         return bool(done.plan.changes) or not done.awaiting
+
+    def _run(
+        self,
+        wanted: Specification,
+        recipe: str,
+        progress: LettingGo,
+        confirm: Callable[[], None] | None = None,
+        *,
+        beside: bool = False,
+    ) -> Done:
+        host, own = self._host, self._version
+        return make_so(
+            host, wanted, own, progress, confirm, recipe=recipe, part=PART, beside=beside, is_resident=True
+        )
 
     def _put_on_trial(
         self, wanted: Desired, done: Done, inventory: Inventory, sound: Soundness, *, is_whole: bool
@@ -434,15 +439,7 @@ class Adopting(Wishes):
             return False
         recipe = trial.former.digest if trial.former is not None else ""
         try:
-            make_so(
-                self._host,
-                specification,
-                self._version,
-                LettingGo(let_go),
-                recipe=recipe,
-                part=PART,
-                is_resident=True,
-            )
+            self._run(specification, recipe, LettingGo(let_go))
         except Busy:
             self._trial = trial  # it is still to be taken back when the command has ended
             raise

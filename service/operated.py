@@ -26,18 +26,12 @@ from agent.kube.client import NODES
 from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
 from agent.spec import EnvironmentVariable, Key
 from agent.spec.trusted_certificate import TrustedCertificate
+from service import operator_services
 from service.cluster import Asking, Seen, Unknown, Watcher, only
 from service.failing import why
 from service.keeping import Wishes
 from service.operator_leftovers import OVERLAY_CERTIFICATES, remove_imported, remove_old_overlay_certificates
 from service.operator_node import access_by, client_of, find_node, name_of
-from service.operator_services import (
-    believed_by,
-    configuration_of,
-    make_environment,
-    make_services,
-    other_files,
-)
 from service.refusing import Refused
 from service.reporting import Marks
 from service.signals import Signals, Source
@@ -249,14 +243,14 @@ class Operated(Wishes):
 
     def _make_so(self, node: Object, asked: Asked, progress: _Changes) -> bool:
         """Whether anything was changed. Raises Refused, TakenBack."""
-        found, believed = _configuration(asked), believed_by(self._host, self._bundle)
-        make_environment(self._host, found, believed, self._version, progress)
+        found, believed = _configuration(asked), operator_services.believed_by(self._host, self._bundle)
+        operator_services.make_environment(self._host, found, believed, self._version, progress)
         self._needs_restart = self._believes_others(progress) or self._lacks(found, progress)
         if self._needs_restart:
             self._ask_for_restart()
             return bool(progress.changes)
         services, version = found.services, self._version
-        make_services(
+        operator_services.make_services(
             self._host, found, services, node, version, progress, believed, is_whole=True, is_resident=True
         )
         self._telling.is_over(_NOT_DONE)
@@ -340,7 +334,7 @@ class Operated(Wishes):
             self._marks.put({VERSION: asked.version})
 
     def _tell_of_files(self, found: ServicesConfigMap) -> None:
-        if lines := list(other_files(self._host, found)):
+        if lines := list(operator_services.other_files(self._host, found)):
             self._telling.tell_once(_FILES, Event.NOT_REPAIRED, "; ".join(lines))
         else:
             self._telling.is_over(_FILES)
@@ -355,7 +349,9 @@ class Operated(Wishes):
 def _configuration(asked: Asked) -> ServicesConfigMap:
     if asked.config_map is None or asked.config_map.thing is None:
         raise Refused(f"there is no ConfigMap {asked.place}")
-    return configuration_of(f"ConfigMap {asked.place}", texts_at(asked.config_map.thing, "data"))
+    return operator_services.configuration_of(
+        f"ConfigMap {asked.place}", texts_at(asked.config_map.thing, "data")
+    )
 
 
 class _Changes(LettingGo):

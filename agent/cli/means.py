@@ -42,8 +42,6 @@ def means_of_service(request: Request, host: Host) -> Means:
 
 
 def _mirrors(request: Request) -> tuple[Mirror, ...]:
-    if not request.has(options.MIRROR):
-        return ()
     given = request.value(options.MIRROR, "")
     if not given:
         return ()
@@ -56,8 +54,6 @@ def _mirrors(request: Request) -> tuple[Mirror, ...]:
 
 def _folder(request: Request, host: Host, *, is_checked: bool) -> str:
     """As it is for every process: the resident service has another current folder."""
-    if not request.has(options.ARTIFACTS):
-        return ""
     given = request.value(options.ARTIFACTS, "")
     if not given:
         return ""

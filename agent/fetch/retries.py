@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from random import random
 from typing import Protocol
 
@@ -24,30 +25,25 @@ class Failure(Protocol):
     """Seconds that the server asks to be left alone for."""
 
 
+@dataclass(slots=True)
 class RetryPolicy:
     """Decides after each failed attempt at one request whether there is another, and waits for its time."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        seconds: float,
-        notice: Callable[[str], None],
-        sleep: Callable[[float], object] | None = None,
-        longest: float = _LONGEST_PAUSE,
-    ) -> None:
-        """Let attempts begin for `seconds`. `notice` is given a line for each new failure.
+    clock: Clock
+    seconds: float
+    """For which attempts may begin."""
+    notice: Callable[[str], None]
+    """Is given a line for each new failure."""
+    sleep: Callable[[float], object] | None = None
+    longest: float = _LONGEST_PAUSE
+    """No pause is longer, unless the server asks for it."""
+    _began: float = field(init=False)
+    _pause: float = field(default=_FIRST_PAUSE, init=False)
+    _attempts: int = field(default=1, init=False)
+    _noticed: str = field(default="", init=False)
 
-        No pause is longer than `longest`, unless the server asks for it.
-        """
-        self._clock = clock
-        self._seconds = seconds
-        self._notice = notice
-        self._sleep = sleep or clock.sleep
-        self._longest = longest
-        self._began = clock.monotonic()
-        self._pause = _FIRST_PAUSE
-        self._attempts = 1
-        self._noticed = ""
+    def __post_init__(self) -> None:
+        self._began = self.clock.monotonic()
 
     def share(self, most: float) -> float:
         """Return the seconds for an attempt: what is left, but enough to learn why it fails."""
@@ -66,22 +62,22 @@ class RetryPolicy:
             fault.args = (f"{fault}{self._attempted(fault)}",)
             raise fault
         self._tell(str(fault))
-        self._sleep(pause)
-        self._pause = min(2 * self._pause, self._longest)
+        (self.sleep or self.clock.sleep)(pause)
+        self._pause = min(2 * self._pause, self.longest)
         self._attempts += 1
 
     def _left(self) -> float:
-        return self._began + self._seconds - self._clock.monotonic()
+        return self._began + self.seconds - self.clock.monotonic()
 
     def _tell(self, fault: str) -> None:
         """Print a failure once, however often it comes again."""
         if fault != self._noticed:
             left = self._left()
             within = f" for {in_seconds(round(left))}" if left < math.inf else ""
-            self._notice(f"{fault}; asking again{within}")
+            self.notice(f"{fault}; asking again{within}")
             self._noticed = fault
 
     def _attempted(self, fault: Failure) -> str:
-        seconds = in_seconds(round(self._clock.monotonic() - self._began))
+        seconds = in_seconds(round(self.clock.monotonic() - self._began))
         wait = f" (it asks to be left alone for {fault.wait:.0f} seconds)" if fault.wait else ""
         return f"{wait} (asked {self._attempts} times in {seconds})" if self._attempts > 1 else wait

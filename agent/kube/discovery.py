@@ -10,8 +10,12 @@ out before anything is made of it.
 
 from __future__ import annotations
 
+import hmac
+import json
+import re
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem, pem_of, pin_of, printable_name
@@ -23,7 +27,7 @@ from agent.fetch.fetching import Fetcher, Request
 from agent.fetch.fetching import Limits as FetchLimits
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
-from agent.kube import kubeconfig, tokens
+from agent.kube import kubeconfig
 from agent.kube.access import Access
 from agent.kube.answers import Object, plain, text_at
 from agent.kube.client import Client, config_map
@@ -44,7 +48,7 @@ from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
 from agent.kube.limits import Limits
 from agent.kube.pins import HOW, Pins
-from agent.kube.tokens import BootstrapToken
+from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -57,31 +61,22 @@ _ATTEMPT_SECONDS = 15.0
 _MOST_NAMED = 5
 _WHAT = "cluster-info"
 
+_TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """Every method raises Failed, after `seconds` and what its last attempt takes."""
 
-    def __init__(
-        self,
-        seconds: float,
-        *,
-        proxies: Proxies = DIRECT,
-        notice: Callable[[str], None] = lambda _: None,
-        clock: Clock | None = None,
-        pool: ConnectionPool | None = None,
-        key_files: KeyFiles = TEMPORARY,
-    ) -> None:
-        """`notice` is told, in a line for a person, of what is to be known and of what is tried again.
-
-        `pool` keeps connections that are trusted for later requests. `key_files`: by which a
-        discovery kubeconfig's own key is loaded.
-        """
-        self._proxies = proxies
-        self._notice = notice
-        self._clock = clock or SystemClock()
-        self._seconds = seconds
-        self._pool = pool
-        self._key_files = key_files
+    seconds: float
+    proxies: Proxies = DIRECT
+    notice: Callable[[str], None] = lambda _: None
+    """Is told, in a line for a person, of what is to be known and of what is tried again."""
+    clock: Clock = field(default_factory=SystemClock)
+    pool: ConnectionPool | None = None
+    """Keeps connections that are trusted for later requests."""
+    key_files: KeyFiles = TEMPORARY
+    """By which a discovery kubeconfig's own key is loaded."""
 
     def by_token(
         self, endpoint: str, token: str, hashes: Iterable[str], *, any_authority: bool = False
@@ -94,19 +89,19 @@ class Discovery:
         server whose certificate none of the authorities with a given hash vouches for, another answer to who
         trusts.
         """
-        pins, own = Pins(hashes), tokens.parse(token)
+        pins, own = Pins(hashes), token_in(token)
         if not pins and not any_authority:
             raise NotUsable(
                 f"a token alone does not show which cluster answers; give its CA's hash as well: {HOW}"
             )
-        retries = RetryPolicy(self._clock, self._seconds, self._notice)
+        retries = RetryPolicy(self.clock, self.seconds, self.notice)
         server = f"https://{endpoint}"
         unproven = Access(server, _WHAT, insecure=True)
         found = self._signed(unproven, own, retries)
         cluster = _cluster(found, endpoint)
         if not pins:
             seen = ", ".join(map(pin_of, _certificates(cluster, endpoint)))
-            self._notice(
+            self.notice(
                 f"warning: the certificate authority of the cluster at {endpoint} is not checked: whoever "
                 f"knows the token can pretend to be it; this one's hash is {seen}"
             )
@@ -135,14 +130,14 @@ class Discovery:
         Tried again: no answer, and an answer that is an error; but a server that does not let everybody read
         cluster-info (403) has been seen, and that was all that was wanted.
         """
-        retries = RetryPolicy(self._clock, self._seconds, self._notice)
+        retries = RetryPolicy(self.clock, self.seconds, self.notice)
         return self._seen(config.embedded(read_file), token, retries)
 
     def by_url(self, url: str, token: str = "") -> Kubeconfig:
         """The same, for a kubeconfig behind an https URL that the system's authorities vouch for. It can name
         no files of this machine: it would choose what of them is sent, and where to.
         """
-        retries = RetryPolicy(self._clock, self._seconds, self._notice)
+        retries = RetryPolicy(self.clock, self.seconds, self.notice)
         place, contents = self._fetched(url)
         config = kubeconfig.read(contents, f"the discovery kubeconfig from {place}")
 
@@ -152,10 +147,10 @@ class Discovery:
         return self._seen(config.embedded(refuse), token, retries)
 
     def _fetched(self, url: str) -> tuple[str, bytes]:
-        limits = FetchLimits(patience=self._seconds, total=self._seconds, size=_LARGEST)
+        limits = FetchLimits(patience=self.seconds, total=self.seconds, size=_LARGEST)
         try:
             place = address.parse(url).place
-            body = Fetcher(self._clock, self._notice).body(Request(url, proxies=self._proxies), limits)
+            body = Fetcher(self.clock, self.notice).body(Request(url, proxies=self.proxies), limits)
         except FetchFailed as fault:
             raise Unreachable(f"the discovery kubeconfig cannot be fetched: {fault}") from None
         return place, body
@@ -167,9 +162,9 @@ class Discovery:
                 f"{config.name} has no credentials to join with: put them in, or give a bootstrap token "
                 "as well (discovery.tlsBootstrapToken)"
             )
-        access = config.access(_no_files, self._key_files)
+        access = config.access(_no_files, self.key_files)
         if access.insecure:
-            self._notice(f"{config.name} has insecure-skip-tls-verify set: whoever answers there is believed")
+            self.notice(f"{config.name} has insecure-skip-tls-verify set: whoever answers there is believed")
         cluster = self._completed(config, self._told(access, retries))
         if not cluster.authority:
             raise NotUsable(
@@ -184,7 +179,7 @@ class Discovery:
             try:
                 return text_at(self._asked(access, retries), "data", "kubeconfig")
             except Forbidden:
-                self._notice(f"{access.server} lets nobody read cluster-info; {access.name} is used as it is")
+                self.notice(f"{access.server} lets nobody read cluster-info; {access.name} is used as it is")
                 return ""
             except Failed as fault:
                 retries.back_off(_judged(fault))
@@ -196,7 +191,7 @@ class Discovery:
         except NotUsable:
             return cluster
         if found.server != cluster.server:
-            self._notice(
+            self.notice(
                 f"{config.name} leads to {plain(cluster.server)}, where cluster-info names "
                 f"{plain(found.server)}; the first is used"
             )
@@ -212,13 +207,13 @@ class Discovery:
 
     def _asked(self, access: Access, retries: RetryPolicy) -> Object:
         limits = Limits(patience=0.0, attempt=retries.share(_ATTEMPT_SECONDS), size=_LARGEST)
-        pool = None if access.insecure else self._pool
-        with Client(access, proxies=self._proxies, limits=limits, clock=self._clock, pool=pool) as client:
+        pool = None if access.insecure else self.pool
+        with Client(access, proxies=self.proxies, limits=limits, clock=self.clock, pool=pool) as client:
             return client.get(CLUSTER_INFO)
 
     def _warn_of(self, unpinned: Sequence[Certificate], endpoint: str) -> None:
         if unpinned:
-            self._notice(
+            self.notice(
                 f"warning: cluster-info at {endpoint} names other authorities, whose hashes were not given, "
                 f"and which are not trusted: {_named(unpinned)}"
             )
@@ -316,3 +311,44 @@ def _certificates(cluster: Cluster, endpoint: str) -> list[Certificate]:
         raise NotProven(
             f"the certificate authority in cluster-info at {endpoint} is no certificate"
         ) from None
+
+
+@registers_secrets
+@dataclass(frozen=True, slots=True)
+class BootstrapToken:
+    """By which discovery knows the cluster, and the cluster the node."""
+
+    id: str
+    """Not secret."""
+    secret: str = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return f"{self.id}.{self.secret}"
+
+    def vouches_for(self, content: str, signature: str) -> bool:
+        """Whether the content was signed by whoever knows the secret: a detached JWS, HS256.
+
+        It is compared whole with what the cluster's own signer writes. A signature that could be written in
+        another way, by another algorithm or under another name is none.
+        """
+        header = json.dumps({"alg": "HS256", "kid": self.id}, separators=(",", ":")).encode()
+        signed = f"{_encoded(header)}.{_encoded(content.encode('utf-8', 'surrogatepass'))}".encode()
+        expected = _encoded(hmac.digest(self.secret.encode(), signed, "sha256"))
+        whole = f"{_encoded(header)}..{expected}"
+        return hmac.compare_digest(whole.encode(), signature.encode("utf-8", "surrogatepass"))
+
+
+def token_in(text: str) -> BootstrapToken:
+    """Raises NotUsable, which does not quote it."""
+    found = _TOKEN.fullmatch(text)
+    if not found:
+        raise NotUsable(
+            "the bootstrap token is none: it is 6 characters, a dot and 16 characters, lower-case letters "
+            "and digits alone, as 'kubeadm token create' prints it"
+        )
+    return BootstrapToken(found[1], found[2])
+
+
+def _encoded(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -117,25 +117,15 @@ class Kubeconfig:
         found, user = self.cluster(), self.user()
         for setting in user.not_done:
             self._refuse(f"user.{setting}", f"{_NOT_DONE_HERE[setting]}; use a token or a client certificate")
-        cluster = replace(
-            found,
-            authority=found.authority or self._contents("certificate-authority", found.authority_path, read),
-            authority_path="",
-        )
+        authority = found.authority or self._contents("certificate-authority", found.authority_path, read)
+        cluster = replace(found, authority=authority, authority_path="")
         key = user.key or self._contents("client-key", user.key_path, read)
         token = user.token.encode() or self._contents("tokenFile", user.token_path, read)
         certificate = user.certificate or self._contents("client-certificate", user.certificate_path, read)
         if bool(certificate) != bool(key):
             self._refuse("user", "a client certificate and its key go together; one of the two is missing")
-        user = replace(
-            user,
-            token=token.decode("latin-1").strip(),
-            token_path="",
-            certificate=certificate,
-            certificate_path="",
-            key=key,
-            key_path="",
-        )
+        text = token.decode("latin-1").strip()
+        user = User(text, certificate=certificate, key=key, name=user.name, password=user.password)
         self._check_authority(cluster)
         users = dict(self.users)
         if self.current in self.contexts and self.contexts[self.current].user in users:
@@ -150,14 +140,11 @@ class Kubeconfig:
             self._refuse(
                 "cluster.server", "it is no https URL; nothing is sent over a connection without TLS"
             )
-        try:
-            address.parse(cluster.server)
-        except FetchFailed as fault:
-            self._refuse("cluster.server", str(fault))
-        try:
-            address.parse(cluster.proxy or cluster.server)
-        except FetchFailed as fault:
-            self._refuse("cluster.proxy-url", str(fault))
+        for place, url in (("server", cluster.server), ("proxy-url", cluster.proxy or cluster.server)):
+            try:
+                address.parse(url)
+            except FetchFailed as fault:
+                self._refuse(f"cluster.{place}", str(fault))
         return Access(
             cluster.server,
             self.name,

@@ -363,7 +363,7 @@ def test_the_version_that_is_told_is_the_one_that_was_made(
         make_services(*what, **how)
         worker.cluster.asked = Asked("another", "operator/windows-services-another")
 
-    monkeypatch.setattr("service.operated.make_services", meanwhile_another_is_asked_for)
+    monkeypatch.setattr("service.operator_services.make_services", meanwhile_another_is_asked_for)
     worker.says(is_ready=True)
     assert sorted(worker.services()) == ALL
     assert worker.marks.marks == [{f"{PREFIX}version": VERSION}]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.dialer import Stream
 from agent.fetch.proxies import DIRECT
-from agent.kube import kubeconfig, pins, tokens
+from agent.kube import discovery, kubeconfig, pins
 from agent.kube.access import Access
 from agent.kube.answers import Json, at, items_at, of_status, refusal, text_at
 from agent.kube.discovery import Discovery
@@ -227,12 +227,12 @@ def test_any_cluster_info(value: Json) -> None:
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_signature(content: str, signed: str) -> None:
-    assert not tokens.parse(TOKEN).vouches_for(content, signed)
+    assert not discovery.token_in(TOKEN).vouches_for(content, signed)
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[a-z0-9]{5,7}\.[a-z0-9]{15,17}\n?"))
 def test_any_token(text: str) -> None:
-    found = told(lambda: tokens.parse(text))
+    found = told(lambda: discovery.token_in(text))
     assert found is None or (found.text == text and len(text) == 23)
     assert found is None or found.secret not in repr(found)
 
