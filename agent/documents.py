@@ -137,7 +137,7 @@ class _NoJsonNumber(Exception):
 
 
 class _KeyTwice(Exception):
-    pass
+    """In JSON, somewhere."""
 
 
 def _without_duplicates(pairs: list[tuple[str, Value]]) -> dict[str, Value]:

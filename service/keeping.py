@@ -7,7 +7,6 @@ is signalled or a time has come.
 from __future__ import annotations
 
 import enum
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
@@ -72,8 +71,8 @@ class Errand(enum.Enum):
     NETWORKS = "see whether there is a network that containers wait for"
 
 
-class Wishes(ABC):
-    """What a cluster wants of the machine, and what is done about it."""
+class Wishes:
+    """What a cluster wants of the machine, and what is done about it: nothing where none is followed."""
 
     again_seconds: float | None = None
     """When there is something to do though nothing has happened."""
@@ -89,19 +88,18 @@ class Wishes(ABC):
         return ()
 
     @property
-    @abstractmethod
     def trouble(self) -> str | None:
         """Why nothing is heard of the cluster just now; None where it is."""
+        return None
 
-    @abstractmethod
     def look(self, inventory: Inventory) -> None:
         """At what the cluster says. Changes nothing of the machine. Raises HostError, CannotBeSo."""
 
-    @abstractmethod
-    def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:
+    def adopt(self, inventory: Inventory, let_go: Callable[[], None]) -> bool:  # noqa: ARG002
         """Makes it so, if it is time for that; whether that was begun. `let_go` is called before a change
         that watches hinder. Raises Busy, Unfinished and HostError before that.
         """
+        return False
 
     def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:  # noqa: ARG002
         """What was made so shortly before these became ill that it may be why; whether that was begun.
@@ -109,10 +107,10 @@ class Wishes(ABC):
         """
         return False
 
-    def cut_off(self, part: str) -> None:  # noqa: B027 - not everything that is wanted is tried again by it
+    def cut_off(self, part: str) -> None:
         """A run about this part never came to its end, and was taken back."""
 
-    def report(self, *, is_paused: bool) -> None:  # noqa: B027 - not everything is told
+    def report(self, *, is_paused: bool) -> None:
         """What became of it, to the cluster."""
 
 
@@ -138,7 +136,7 @@ class Keeping:
         self._version = version
         self._folder = StateFolder.of(host)
         self._watches = watches
-        self._wishes = wishes
+        self._wishes = wishes or Wishes()
         self._make_mending = mending
         self._mending: Mending | None = None
         self._agenda = Agenda[Key | Errand](host.clock)
@@ -223,7 +221,7 @@ class Keeping:
         own = self._folder.path
         if path == own or path.parent == own:
             self._agenda.after(0.0, Errand.OWN)
-        if self._wishes is not None and path in self._wishes.files:
+        if path in self._wishes.files:
             self._agenda.after(SETTLE_SECONDS, Errand.CLUSTER)
         folders = [Key("directory", str(each)) for each in (path, path.parent)]
         files = [Key(kind, str(path)) for kind in _FILES]
@@ -236,10 +234,9 @@ class Keeping:
     def _see_to(self, due: set[Key | Errand]) -> None:
         check_free(self._host)
         is_new = self._read_memory()
-        if self._wishes is not None:
-            self._wishes.look(self._inventory)
+        self._wishes.look(self._inventory)
         if self._is_paused():
-            self._report(is_paused=True)
+            self._wishes.report(is_paused=True)
             return
         self._take_back()
         if self._has_resumed() or is_new:
@@ -263,12 +260,12 @@ class Keeping:
             put_by(self._host)
         self._put_down_what_comes_again(due)
         self._do_what_is_wanted(due)
-        self._report(is_paused=False)
+        self._wishes.report(is_paused=False)
 
     def _take_back(self) -> None:
         """A run of our own that was cut off: what it was to make is seen anew."""
         undone = take_back_part(self._host, Silent())
-        if undone is not None and self._wishes is not None:
+        if undone is not None:
             self._wishes.cut_off(undone.part)
         if undone is not None and undone.trouble:
             text = f"a change that was cut off cannot be taken back: {'; '.join(undone.trouble)}"
@@ -276,24 +273,19 @@ class Keeping:
         else:
             self._telling.is_over(_NOT_TAKEN_BACK)
 
-    def _report(self, *, is_paused: bool) -> None:
-        if self._wishes is not None:
-            self._wishes.report(is_paused=is_paused)
-
     def _do_what_is_wanted(self, due: set[Key | Errand]) -> None:
         """By the cluster, and what the Nodes in it make necessary."""
-        wishes = None if due.isdisjoint((Errand.ALL, Errand.CLUSTER)) else self._wishes
-        is_adopted = wishes is not None and self._adopt(wishes)
+        is_adopted = not due.isdisjoint((Errand.ALL, Errand.CLUSTER)) and self._adopt()
         if not is_adopted and not due.isdisjoint((Errand.ALL, Errand.NODES)):
             self._route()
 
-    def _adopt(self, wishes: Wishes) -> bool:
+    def _adopt(self) -> bool:
         """Whether it was begun: then all is looked at anew."""
-        if wishes.adopt(self._inventory, self._let_go):
+        if self._wishes.adopt(self._inventory, self._let_go):
             self._go_on_after_a_run()
             return True
-        if wishes.again_seconds is not None:
-            self._agenda.after(wishes.again_seconds, Errand.CLUSTER)
+        if self._wishes.again_seconds is not None:
+            self._agenda.after(self._wishes.again_seconds, Errand.CLUSTER)
         return False
 
     def _go_on_after_a_run(self) -> None:
@@ -306,7 +298,7 @@ class Keeping:
 
     def _without_what_a_change_harmed(self, hung: Mapping[Key, Hung]) -> Mapping[Key, Hung]:
         """What is well again without that change need not be restarted."""
-        if self._wishes is None or not self._wishes.take_back(hung, self._inventory, self._let_go):
+        if not self._wishes.take_back(hung, self._inventory, self._let_go):
             return hung
         self._health.seen_to(hung)
         self._go_on_after_a_run()
@@ -372,7 +364,7 @@ class Keeping:
     def _places(self) -> Iterable[PureWindowsPath]:
         kinds = (*_FILES, "directory")
         places = [PureWindowsPath(key.name).parent for key in self._records if key.kind in kinds]
-        others = [] if self._wishes is None else [path.parent for path in self._wishes.files]
+        others = [path.parent for path in self._wishes.files]
         return dict.fromkeys([*self._own_places, *others, *places])
 
     def _read_memory(self) -> bool:
@@ -400,7 +392,7 @@ class Keeping:
             self._telling.is_over(Event.KEEPING)
 
     def _is_paused(self) -> bool:
-        by_cluster = self._wishes.pause if self._wishes is not None else None
+        by_cluster = self._wishes.pause
         pause = pausing.read(self._host)
         if pause is None and by_cluster is None:
             return False

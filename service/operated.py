@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, held_by_service
@@ -23,7 +22,7 @@ from agent.host.port import FileState, Host
 from agent.kube.access import Access
 from agent.kube.answers import Json, Object, at, is_ready, text_at, texts_at
 from agent.kube.client import NODES
-from agent.sources.services_configmap import DESIRED_VERSION, NAME_PREFIX, REBOOT_REQUIRED, VERSION
+from agent.sources import services_configmap
 from agent.spec import EnvironmentVariable, Key
 from agent.spec.trusted_certificate import TrustedCertificate
 from service import operator_services
@@ -37,10 +36,6 @@ from service.reporting import Marks
 from service.signals import Signals, Source
 from service.telling import Event, Telling
 from service.watching import LettingGo
-
-if TYPE_CHECKING:
-    from agent.sources.services_configmap import ServicesConfigMap
-
 
 _PATIENCE_SECONDS = 30.0
 _SAME_AGAIN_SECONDS = 120.0
@@ -113,7 +108,7 @@ class OperatorCluster(Asking):
     def _take_node(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         if thing is None:
             return  # its kubelet makes it anew
-        version = text_at(thing, "metadata", "annotations", DESIRED_VERSION)
+        version = text_at(thing, "metadata", "annotations", services_configmap.DESIRED_VERSION)
         if version != self.asked.version:
             self._follow_version(version)
         seen = (_lasting(thing), is_ready(thing))
@@ -125,7 +120,7 @@ class OperatorCluster(Asking):
         if self._of_config_map is not None:
             self._of_config_map.stop()
         self._of_config_map = None
-        name = f"{NAME_PREFIX}{version}"
+        name = f"{services_configmap.NAME_PREFIX}{version}"
         self.asked = asked = Asked(version, f"{self._namespace}/{name}")
         if version:
             path = f"/api/v1/namespaces/{self._namespace}/configmaps"
@@ -210,7 +205,7 @@ class Operated(Wishes):
         node, asked = self._cluster.node, self._cluster.asked
         if node is None or asked.config_map is None:
             return False
-        if at(node, "metadata", "annotations", REBOOT_REQUIRED) is not None:
+        if at(node, "metadata", "annotations", services_configmap.REBOOT_REQUIRED) is not None:
             self._made_of = None  # when that is over all is looked at anew
             return False
         sight, now = (node, asked, self._sight_of_bundle()), self._host.clock.monotonic()
@@ -292,7 +287,7 @@ class Operated(Wishes):
             Event.PENDING,
             "variables or root certificates were changed: the operator is asked to restart this machine",
         )
-        self._marks.put({REBOOT_REQUIRED: ""})
+        self._marks.put({services_configmap.REBOOT_REQUIRED: ""})
 
     def _sight_of_bundle(self) -> FileState | None:
         """What is wrong with it is told by whoever reads it."""
@@ -300,7 +295,7 @@ class Operated(Wishes):
             return None if self._bundle is None else self._host.files.observe(self._bundle)
         return None
 
-    def _lacks(self, found: ServicesConfigMap, progress: _Changes) -> bool:
+    def _lacks(self, found: services_configmap.ServicesConfigMap, progress: _Changes) -> bool:
         """Whether what runs has other variables than it is to have. Raises Refused where no restart helps:
         the operator empties the Node for each.
         """
@@ -329,11 +324,11 @@ class Operated(Wishes):
         return folder.read(folder.certificates) == boot
 
     def _tell_version(self, asked: Asked) -> None:
-        told = text_at(self._cluster.node or {}, "metadata", "annotations", VERSION)
+        told = text_at(self._cluster.node or {}, "metadata", "annotations", services_configmap.VERSION)
         if self._cluster.is_ready and told != asked.version and not self._needs_restart:
-            self._marks.put({VERSION: asked.version})
+            self._marks.put({services_configmap.VERSION: asked.version})
 
-    def _tell_of_files(self, found: ServicesConfigMap) -> None:
+    def _tell_of_files(self, found: services_configmap.ServicesConfigMap) -> None:
         if lines := list(operator_services.other_files(self._host, found)):
             self._telling.tell_once(_FILES, Event.NOT_REPAIRED, "; ".join(lines))
         else:
@@ -346,7 +341,7 @@ class Operated(Wishes):
         self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
 
 
-def _configuration(asked: Asked) -> ServicesConfigMap:
+def _configuration(asked: Asked) -> services_configmap.ServicesConfigMap:
     if asked.config_map is None or asked.config_map.thing is None:
         raise Refused(f"there is no ConfigMap {asked.place}")
     return operator_services.configuration_of(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
 from agent.documents import Value
 from agent.engine.parts import OF_OPERATOR
@@ -17,15 +16,17 @@ from agent.engine.progress import Progress
 from agent.engine.run import Done, make_so
 from agent.host.errors import HostError, TimedOut
 from agent.host.port import Host
+from agent.sources import services_configmap
 from agent.sources.report import Place
-from agent.sources.services_configmap import compile_services, read, scripts, stages
+from agent.sources.services_configmap import (
+    Script,
+    ServicesConfigMap,
+    WindowsService,
+)
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
 from agent.spec.trusted_certificate import TrustedCertificate
 from service.refusing import Refused, told
-
-if TYPE_CHECKING:
-    from agent.sources.services_configmap import Script, ServicesConfigMap, WindowsService
 
 _SCRIPT_SECONDS = 600.0
 _LONGEST_OUTPUT = 1 << 16
@@ -34,7 +35,7 @@ _LARGEST_BUNDLE = 4 << 20
 
 def configuration_of(name: str, data: Mapping[str, str]) -> ServicesConfigMap:
     """Raises Refused."""
-    outcome = read(name, data)
+    outcome = services_configmap.read(name, data)
     if outcome.configuration is None:
         raise Refused(told(outcome.report.errors))
     return outcome.configuration
@@ -72,9 +73,9 @@ def make_services(
     """
     outputs: dict[Place, str] = {}
     made: list[Done] = []
-    rows = stages(services) or ((),)
+    rows = services_configmap.stages(services) or ((),)
     for number, stage in enumerate(rows, 1):
-        found = scripts(configuration, stage, node)
+        found = services_configmap.scripts(configuration, stage, node)
         if found.report.fatal:
             raise Refused(told(found.report.errors))
         for script in found.scripts:
@@ -125,7 +126,7 @@ def _wanted(
     believed: Sequence[TrustedCertificate],
 ) -> Specification:
     """Raises Refused."""
-    compiled = compile_services(configuration, services, node, outputs)
+    compiled = services_configmap.compile_services(configuration, services, node, outputs)
     if compiled.desired is None:
         raise Refused(told(compiled.report.errors))
     wanted = compiled.desired.specification

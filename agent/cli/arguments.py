@@ -123,7 +123,7 @@ def parse(
     `program` is what somebody is told to ask for help. `last_counts`: of an option that is given twice.
     `elsewhere`: commands that there are none of, and what to call instead.
     """
-    known = _known(commands, common)
+    known = options_by_name(commands, common)
     words: list[str] = []
     values: dict[str, str] = {}
     off: set[str] = set()
@@ -164,7 +164,8 @@ def _refuse_what_is_elsewhere(words: Sequence[str], elsewhere: Mapping[str, str]
             raise BadUsage(f"there is no command {tried}: {instead}")
 
 
-def _known(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str, Option]:
+def options_by_name(commands: Sequence[Command], common: Sequence[Option]) -> Mapping[str, Option]:
+    """Also by their short names."""
     known = {}
     of_commands = (option for command in commands for option in (*command.options, *command.unlisted))
     for option in (*common, *of_commands):
@@ -191,7 +192,7 @@ def _near_option(
         if command is not None:
             known = [option.name for option in (*common, *command.options)]
             return suggestion(wrong, known, f"{program} {command.name}".rstrip())
-    return suggestion(wrong, [option.name for option in _known(commands, common).values()], program)
+    return suggestion(wrong, [each.name for each in options_by_name(commands, common).values()], program)
 
 
 def _words(arguments: Iterable[str]) -> list[str]:

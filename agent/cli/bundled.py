@@ -134,8 +134,12 @@ class Bundled:
             yield "state/journal.json", [_line(line) for line in content.splitlines()]
 
     def _content(self, path: PureWindowsPath) -> bytes | None:
+        return self._had(path, lambda: self._host.files.read(path, _LARGEST_DOCUMENT))
+
+    def _had(self, path: PureWindowsPath, read: Callable[[], bytes]) -> bytes | None:
+        """None for what is not there, or is missed."""
         try:
-            return self._host.files.read(path, _LARGEST_DOCUMENT)
+            return read()
         except NotFound:
             return None
         except HostError as fault:
@@ -167,13 +171,10 @@ class Bundled:
         return dict.fromkeys(found)
 
     def _log(self, path: PureWindowsPath) -> Parts:
-        try:
-            text = self._host.files.tail(path, _LARGEST_LOG).decode(errors="replace")
-        except NotFound:
+        tail = self._had(path, lambda: self._host.files.tail(path, _LARGEST_LOG))
+        if tail is None:
             return
-        except HostError as fault:
-            self._miss(path.name, str(fault))
-            return
+        text = tail.decode(errors="replace")
         # The first line of a tail is half a line, and what is left of a secret looks like none.
         yield f"logs/{path.name}", text.partition("\n")[2] if len(text) >= _LARGEST_LOG else text
 

@@ -167,26 +167,23 @@ def given_file(request: Request, option: Option, host: Host, *, otherwise: str =
     it cannot be read.
     """
     if option.name not in request.files:
-        request.files[option.name] = _found(request, option, host, otherwise)
+        name = request.value(option, otherwise)
+        if not name and not request.has(option):
+            raise option.misused(f" {option.placeholder} is needed")
+        request.files[option.name] = named_file(request, option.name, name, host)
     return request.files[option.name]
-
-
-def _found(request: Request, option: Option, host: Host, otherwise: str) -> GivenFile:
-    name = request.value(option, otherwise)
-    if not name and not request.has(option):
-        raise option.misused(f" {option.placeholder} is needed")
-    return named_file(request, option.name, name, host)
 
 
 def named_file(request: Request, where: str, name: str, host: Host) -> GivenFile:
     """`where` is the option, or the place in a document, that names it. Raises BadUsage."""
     if not name:
         raise BadUsage(f"{where}: its value is empty; name a file", where=where)
-    file = _of_the_sandbox(where, name, host) if is_sandbox(request) else None
-    if file is None:
-        is_machine = sys.platform == "win32" and not is_sandbox(request)
+    path = PureWindowsPath(name)
+    if is_sandbox(request) and _is_of_the_machine(path, host):
+        file: GivenFile = _OfTheMachine(where, path, host)
+    else:
         _refuse_what_is_read_once(where, name)
-        file = _OfThisSystem(where, name, is_machine=is_machine)
+        file = _OfThisSystem(where, name, is_machine=sys.platform == "win32" and not is_sandbox(request))
     file.head(1)
     return file
 
@@ -277,11 +274,6 @@ def _refuse_what_is_read_once(where: str, name: str) -> None:
     if name == "-" or is_pipe:
         fault = "a regular file is needed, and no pipe or device; save it first"
         raise BadInput.of(where, name, fault)
-
-
-def _of_the_sandbox(where: str, name: str, host: Host) -> GivenFile | None:
-    path = PureWindowsPath(name)
-    return _OfTheMachine(where, path, host) if _is_of_the_machine(path, host) else None
 
 
 def _is_of_the_machine(path: PureWindowsPath, host: Host) -> bool:

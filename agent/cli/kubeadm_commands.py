@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent.cli import join_options, options
-from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, Request, parse
+from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, Request, options_by_name, parse
 from agent.cli.failure import BadUsage
 from agent.cli.streams import tell
 
@@ -143,12 +143,8 @@ def _refuse_what_is_elsewhere(arguments: Sequence[str]) -> None:
 
 def _words(arguments: Sequence[str]) -> Iterator[str]:
     """Yield what is neither an option nor the value of one that is known here."""
-    known = (
-        *COMMON,
-        *_UNLISTED,
-        *(option for command in COMMANDS for option in (*command.options, *command.unlisted)),
-    )
-    with_value = {name for option in known if option.placeholder for name in (option.name, option.short)}
+    known = options_by_name(COMMANDS, (*COMMON, *_UNLISTED))
+    with_value = {name for name, option in known.items() if option.placeholder}
     rest = iter(arguments)
     for word in rest:
         if word in with_value:

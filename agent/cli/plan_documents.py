@@ -84,15 +84,7 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
         checks=check_documents(outlook.checks),
         remarks=list(outlook.remarks),
         stays=[_key_document(key) for key in outlook.losses.staying],
-        data=[
-            {
-                "folder": str(each.folder),
-                "files": each.files,
-                "is_all": each.is_all,
-                "names": list(each.names),
-            }
-            for each in outlook.losses.data
-        ],
+        data=[{**asdict(each), "folder": str(each.folder)} for each in outlook.losses.data],
     )
 
 

@@ -24,20 +24,14 @@ if TYPE_CHECKING:
 
 Logs = Mapping[PureWindowsPath, Sequence[str]]
 
-_SIGNS = {
-    Action.CREATE: ("+", "green"),
-    Action.CHANGE: ("~", "yellow"),
-    Action.RESTART: ("!", "yellow"),
-    Action.REMOVE: ("-", "red"),
-    Action.GIVE_BACK: ("<", "red"),
+_SHOWN_AS = {
+    Action.CREATE: ("+", "green", "created"),
+    Action.CHANGE: ("~", "yellow", "changed"),
+    Action.RESTART: ("!", "yellow", "restarted"),
+    Action.REMOVE: ("-", "red", "removed"),
+    Action.GIVE_BACK: ("<", "red", "given back"),
 }
-_DONE = {
-    Action.CREATE: "created",
-    Action.CHANGE: "changed",
-    Action.RESTART: "restarted",
-    Action.REMOVE: "removed",
-    Action.GIVE_BACK: "given back",
-}
+"""Its sign in a plan and the colour of that, and the word for what was done."""
 _SHOWN_WHEN_NEW = ("service", "trusted_certificate")
 """Kinds whose name alone does not say what is put there."""
 _LONGEST_LINE = 300
@@ -74,7 +68,7 @@ def _counts(plan: Plan, changes: Sequence[Change]) -> str:
 
 def of_result(done: Done) -> Iterator[str]:
     counted = Counter(change.action for change in done.plan.changes)
-    parts = [f"{counted[action]} {_DONE[action]}" for action in Action if counted[action]]
+    parts = [f"{counted[action]} {_SHOWN_AS[action][2]}" for action in Action if counted[action]]
     yield ", ".join([*parts, f"{len(done.plan.unchanged)} as they were"])
     yield from done.left
 
@@ -142,7 +136,7 @@ def _interrupted(steps: int | None) -> Sequence[str]:
 
 
 def _change(change: Change, colours: Colours, *, details: bool) -> Iterator[str]:
-    sign, colour = _SIGNS[change.action]
+    sign, colour, _ = _SHOWN_AS[change.action]
     key = change.target.key
     yield colours.paint(colour, f"{sign} {change.action.value:<9} {key}")
     if change.action is not Action.CREATE or details or key.kind in _SHOWN_WHEN_NEW:
@@ -179,11 +173,8 @@ def _note_lines(notes: Sequence[Note]) -> Iterator[str]:
 
 def _legend(changes: Iterable[Change], colours: Colours) -> list[str]:
     used = {change.action for change in changes}
-    return [
-        colours.paint(_SIGNS[action][1], _SIGNS[action][0]) + f" {action.value}"
-        for action in Action
-        if action in used
-    ]
+    shown = ((action, *_SHOWN_AS[action]) for action in Action if action in used)
+    return [f"{colours.paint(colour, sign)} {action.value}" for action, sign, colour, _ in shown]
 
 
 def _short(line: str) -> str:

@@ -32,11 +32,7 @@ def run(request: Request) -> int:
         raise BadUsage(text, where=options.KUBERNETES_VERSION.name)
     is_look = request.has(options.DRY_RUN)
     host = open_or_imagine(request) if is_look else open_machine(request)
-    values = {**_as_it_is(host), **request.values}
-    asked = request.with_values(values)
-    if is_look:
-        return bootstrap.run(asked)
-    code = bootstrap.run(asked)
+    code = bootstrap.run(request.with_values({**_as_it_is(host), **request.values}))
     if request.has(options.ROLLBACK):
         _give_back(host)
     return code

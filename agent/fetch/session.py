@@ -14,21 +14,17 @@ from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http.cookiejar import DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import HTTPError
+from urllib3.response import HTTPResponse as RawResponse
 
 from agent.fetch import tls_failure
 from agent.fetch.connection import Connection, Headers, Server, Waits, basic, current_target, current_waits
 from agent.fetch.failure import Failed, broken
-
-if TYPE_CHECKING:
-    from requests import PreparedRequest
-    from urllib3.connectionpool import HTTPConnectionPool
-    from urllib3.response import HTTPResponse as RawResponse
-
 
 _PIECE = 1 << 18
 """Larger ones a heap does not keep: each would be asked of Windows again."""
@@ -85,7 +81,7 @@ class Session(requests.Session):
         forwarded = self._server.proxy and not there.secure
         return f"{there.scheme}://{there.named}{target}" if forwarded else target
 
-    def _prepared(self, method: str, target: str, headers: Headers, body: bytes) -> PreparedRequest:
+    def _prepared(self, method: str, target: str, headers: Headers, body: bytes) -> requests.PreparedRequest:
         for name, value in headers:
             # requests lets blanks and zero bytes pass.
             if not _TOKEN.fullmatch(name) or _BREAKS.search(value):

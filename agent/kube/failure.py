@@ -73,7 +73,7 @@ class Forbidden(Refused):
 
 
 class NotFound(Refused):
-    pass
+    """There is none of that name."""
 
 
 class Conflict(Refused):

@@ -29,6 +29,7 @@ from sandbox.service.keeper import Keeper
 from sandbox.service.live_api import own
 from sandbox.service.test_cluster import CONF, write_credentials
 from service import installation
+from service.adopting import Adopting
 from service.metrics import Metric, Metrics, Sample, text
 from service.metrics_answers import answer_on
 from service.metrics_port import in_arguments
@@ -48,7 +49,8 @@ def read(told: str) -> Mapping[tuple[str, Labels], float]:
 
 def told(keeper: Keeper) -> Mapping[tuple[str, Labels], float]:
     keeping = keeper.keeping
-    return read(text(Metrics(keeper.host, keeping._telling, keeping._wishes).all()))
+    wishes = keeping._wishes if isinstance(keeping._wishes, Adopting) else None
+    return read(text(Metrics(keeper.host, keeping._telling, wishes).all()))
 
 
 def one(found: Mapping[tuple[str, Labels], float], name: str, **labels: str) -> float:
