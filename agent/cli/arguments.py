@@ -99,7 +99,7 @@ HELP = Option("--help", "show this, or what a command does", short="-h")
 VERBOSE = Option("--verbose", "say more, and where we failed", short="-v", numbered=True)
 """Kubeadm's -v=5 is in many people's scripts."""
 OUTPUT = Option("--output", "for people, or for programs", "text|json", ("text", "json"), short="-o")
-SANDBOX = Option("--sandbox", "work on a folder that stands for C:", placeholder="DIR")
+SANDBOX = Option("--sandbox", "work on a folder that stands for C:", "DIR")
 SANDBOX_RUN = Option("--sandbox-run", "in it, start services' programs for real")
 COMMON = (HELP, VERBOSE, SANDBOX, SANDBOX_RUN)
 _NOWHERE: Mapping[str, str] = {}

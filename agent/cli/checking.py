@@ -166,10 +166,8 @@ def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
         try:
             text = base64.b64decode(inline) if inline else _content(wants, path)
             for certificate in load_pem(text):
-                yield (
-                    certificate.not_valid_before_utc.timestamp(),
-                    certificate.not_valid_after_utc.timestamp(),
-                )
+                first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+                yield first.timestamp(), last.timestamp()
         except ValueError:
             continue
 

@@ -13,15 +13,7 @@ from agent.host.commandline import quote
 from agent.redaction import redacted, redacted_words
 
 _OF_ONE_RUN = {each.name for each in (*COMMON, OUTPUT, options.IGNORE, join_options.KUBEADM_VERBOSITY)}
-_SECRET = {
-    each.name
-    for each in (
-        join_options.TOKEN,
-        join_options.DISCOVERY_TOKEN,
-        join_options.BOOTSTRAP_TOKEN,
-        join_options.CERTIFICATE_KEY,
-    )
-}
+_SECRET = {each.name for each in join_options.SECRETS}
 
 
 HIDDEN = "***"

@@ -6,32 +6,29 @@ from agent.cli import options
 from agent.cli.arguments import OUTPUT, Option, Request
 
 COMMAND = "join"
-CONFIG = Option("--config", "a JoinConfiguration, in place of options", placeholder="FILE")
-TOKEN = Option("--token", "for both discovery and the first certificate", placeholder="TOKEN")
-DISCOVERY_TOKEN = Option("--discovery-token", "proves the cluster's address and CA", placeholder="TOKEN")
-CA_HASH = Option(
-    "--discovery-token-ca-cert-hash", "of the cluster's CA: sha256:HEX", placeholder="HASH", repeated=True
-)
-START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (240)", placeholder="N")
+CONFIG = Option("--config", "a JoinConfiguration, in place of options", "FILE")
+TOKEN = Option("--token", "for both discovery and the first certificate", "TOKEN")
+DISCOVERY_TOKEN = Option("--discovery-token", "proves the cluster's address and CA", "TOKEN")
+CA_HASH = Option("--discovery-token-ca-cert-hash", "of the cluster's CA: sha256:HEX", "HASH", repeated=True)
+START_TIMEOUT = Option("--start-timeout", "seconds for the kubelet to be well (240)", "N")
 UNVERIFIED_CA = Option("--discovery-token-unsafe-skip-ca-verification", "trust whoever knows the token")
-DISCOVERY_FILE = Option("--discovery-file", "a kubeconfig of the cluster", placeholder="FILE|URL")
-BOOTSTRAP_TOKEN = Option("--tls-bootstrap-token", "for the kubelet's first certificate", placeholder="TOKEN")
-CRI_SOCKET = Option("--cri-socket", "where the container runtime listens", placeholder="URL")
-PATCHES = Option("--patches", "a folder: patches of its configuration", placeholder="DIR")
-SKIP_PHASES = Option("--skip-phases", "of kubeadm's: not to be done", placeholder="NAMES", repeated=True)
+DISCOVERY_FILE = Option("--discovery-file", "a kubeconfig of the cluster", "FILE|URL")
+BOOTSTRAP_TOKEN = Option("--tls-bootstrap-token", "for the kubelet's first certificate", "TOKEN")
+CRI_SOCKET = Option("--cri-socket", "where the container runtime listens", "URL")
+PATCHES = Option("--patches", "a folder: patches of its configuration", "DIR")
+SKIP_PHASES = Option("--skip-phases", "of kubeadm's: not to be done", "NAMES", repeated=True)
 CORDON = Option("--cordon", "no new pods for the node meanwhile")
 DRAIN = Option("--drain", "the same, and its pods are evicted first")
-DRAIN_TIMEOUT = Option("--drain-timeout", "seconds for its pods to be gone (300)", placeholder="N")
+DRAIN_TIMEOUT = Option("--drain-timeout", "seconds for its pods to be gone (300)", "N")
 EMPTY_DIRS = Option("--delete-emptydir-data", "evict also pods that keep data in an emptyDir")
 CONTROL_PLANE = Option("--control-plane", "only on Linux")
-CERTIFICATE_KEY = Option("--certificate-key", "of the control plane, on Linux", placeholder="KEY")
-ADVERTISE_ADDRESS = Option(
-    "--apiserver-advertise-address", "of the control plane, on Linux", placeholder="IP"
-)
-BIND_PORT = Option("--apiserver-bind-port", "of the control plane, on Linux", placeholder="N")
+CERTIFICATE_KEY = Option("--certificate-key", "of the control plane, on Linux", "KEY")
+ADVERTISE_ADDRESS = Option("--apiserver-advertise-address", "of the control plane, on Linux", "IP")
+BIND_PORT = Option("--apiserver-bind-port", "of the control plane, on Linux", "N")
 USUAL_BIND_PORT = "6443"
-KUBEADM_VERBOSITY = Option("--v", "kubeadm's; --verbose says more here", placeholder="N")
+KUBEADM_VERBOSITY = Option("--v", "kubeadm's; --verbose says more here", "N")
 
+SECRETS = (TOKEN, DISCOVERY_TOKEN, BOOTSTRAP_TOKEN, CERTIFICATE_KEY)
 OF_CONTROL_PLANE = (CERTIFICATE_KEY, ADVERTISE_ADDRESS, BIND_PORT)
 """What kubeadm heeds only beside --control-plane."""
 UNLISTED = (ADVERTISE_ADDRESS, BIND_PORT)

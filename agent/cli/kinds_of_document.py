@@ -17,11 +17,16 @@ _USER_DATA = re.compile(
     re.I,
 )
 """What may hold other documents is known before these are looked for."""
-_JOIN = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?JoinConfiguration\b""", re.MULTILINE)
-_JOIN_IN_JSON = re.compile(rb'"kind"\s*:\s*"JoinConfiguration"')
-_IGNITION_IN_JSON = re.compile(rb'"ignition"\s*:')
-_NODE = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?NodeConfiguration\b""", re.MULTILINE)
-_NODE_IN_JSON = re.compile(rb'"kind"\s*:\s*"NodeConfiguration"')
+_SIGNS_IN_JSON = {
+    options.IGNITION: re.compile(rb'"ignition"\s*:'),
+    options.KUBEADM_CONFIG: re.compile(rb'"kind"\s*:\s*"JoinConfiguration"'),
+    options.NODE_CONFIG: re.compile(rb'"kind"\s*:\s*"NodeConfiguration"'),
+}
+_KIND = rb"""^["']?kind["']?[ \t]*:[ \t]*["']?"""
+_SIGNS = {
+    options.KUBEADM_CONFIG: re.compile(_KIND + rb"JoinConfiguration\b", re.MULTILINE),
+    options.NODE_CONFIG: re.compile(_KIND + rb"NodeConfiguration\b", re.MULTILINE),
+}
 _OF_A_CLUSTER = re.compile(
     rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(Secret|ConfigMap)\b|"kind"\s*:\s*"(Secret|ConfigMap)\"""",
     re.MULTILINE,
@@ -67,14 +72,8 @@ def _refuse_what_none_takes(file: GivenFile, wanted: Option) -> None:
 
 
 def _kind(beginning: bytes) -> Option | None:
-    if beginning.startswith(b"{"):
-        if _IGNITION_IN_JSON.search(beginning):
-            return options.IGNITION
-        if _JOIN_IN_JSON.search(beginning):
-            return options.KUBEADM_CONFIG
-        return options.NODE_CONFIG if _NODE_IN_JSON.search(beginning) else None
-    if _USER_DATA.match(beginning):
+    is_json = beginning.startswith(b"{")
+    if not is_json and _USER_DATA.match(beginning):
         return options.USER_DATA
-    if _JOIN.search(beginning):
-        return options.KUBEADM_CONFIG
-    return options.NODE_CONFIG if _NODE.search(beginning) else None
+    signs = _SIGNS_IN_JSON if is_json else _SIGNS
+    return next((option for option, sign in signs.items() if sign.search(beginning)), None)

@@ -12,26 +12,24 @@ from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, Req
 from agent.cli.failure import BadUsage
 from agent.cli.streams import tell
 
-VERBOSITY = Option("--v", "how much to say", placeholder="N", short="-v")
+VERBOSITY = Option("--v", "how much to say", "N", short="-v")
 FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")
-CERTIFICATES = Option("--cert-dir", "is always C:\\etc\\kubernetes\\pki", placeholder="DIR")
-KUBECONFIG = Option("--kubeconfig", "is always the node's own", placeholder="FILE")
+CERTIFICATES = Option("--cert-dir", "is always C:\\etc\\kubernetes\\pki", "DIR")
+KUBECONFIG = Option("--kubeconfig", "is always the node's own", "FILE")
 RENEWAL = Option("--certificate-renewal", "of a control plane")
 ETCD = Option("--etcd-upgrade", "of a control plane")
 FORMAT = Option("--output", "short, yaml or json", "short|yaml|json", ("short", "yaml", "json"), short="-o")
-IGNORE = Option(
-    options.IGNORE.name, "go on in spite of these checks, or all", placeholder="IDS", repeated=True
-)
-_RESET_CONFIG = Option("--config", "a ResetConfiguration, in place of options", placeholder="FILE")
-_UPGRADE_CONFIG = Option("--config", "an UpgradeConfiguration, in place of options", placeholder="FILE")
-_ANY_CONFIG = Option("--config", "configurations of kubeadm's for a node", placeholder="FILE")
+IGNORE = Option(options.IGNORE.name, "go on in spite of these checks, or all", "IDS", repeated=True)
+_RESET_CONFIG = Option("--config", "a ResetConfiguration, in place of options", "FILE")
+_UPGRADE_CONFIG = Option("--config", "an UpgradeConfiguration, in place of options", "FILE")
+_ANY_CONFIG = Option("--config", "configurations of kubeadm's for a node", "FILE")
 ALLOW_OLD = Option("--allow-deprecated-api", "of an older configuration")
 ALLOW_NEW = Option("--allow-experimental-api", "of a newer configuration")
 
 COMMON = (HELP, VERBOSITY, SANDBOX, SANDBOX_RUN)
 
-_ROOTFS = Option("--rootfs", "of Linux", placeholder="DIR")
-_LOG_FILE = Option("--log-file", "has no effect", placeholder="FILE")
+_ROOTFS = Option("--rootfs", "of Linux", "DIR")
+_LOG_FILE = Option("--log-file", "has no effect", "FILE")
 _SWITCHES_OF_THE_LOG = (
     *("--add-dir-header", "--alsologtostderr", "--logtostderr", "--one-output", "--skip-headers"),
     "--skip-log-headers",
@@ -40,11 +38,11 @@ _OF_THE_LOG = (
     _LOG_FILE,
     options.LOG_DIR,
     *(Option(name, "has no effect") for name in _SWITCHES_OF_THE_LOG),
-    Option("--log-backtrace-at", "has no effect", placeholder="FILE:N"),
-    Option("--log-file-max-size", "has no effect", placeholder="N"),
-    Option("--log-flush-frequency", "has no effect", placeholder="5s"),
-    Option("--stderrthreshold", "has no effect", placeholder="N"),
-    Option("--vmodule", "has no effect", placeholder="PATTERN=N"),
+    Option("--log-backtrace-at", "has no effect", "FILE:N"),
+    Option("--log-file-max-size", "has no effect", "N"),
+    Option("--log-flush-frequency", "has no effect", "5s"),
+    Option("--stderrthreshold", "has no effect", "N"),
+    Option("--vmodule", "has no effect", "PATTERN=N"),
 )
 """What releases of kubeadm take from klog, the library of its log; of these 1.34 has only --vmodule left."""
 _UNLISTED = (_ROOTFS, *_OF_THE_LOG)
