@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NamedTuple
 
 RELEASE = "0.1.0"
 LICENSES_FILE = "wmcb.licenses.txt"
@@ -11,15 +12,12 @@ NOT_BEFORE = 1_793_491_200
 """2026-11-01, in seconds since 1970: no clock that is right shows an earlier time to this release."""
 
 
-class Build:
+class Build(NamedTuple):
     """Where a program came from. The exe carries it; a source tree knows less."""
 
-    __slots__ = ("commit", "openssl")
-
-    def __init__(self, commit: str | None, openssl: str | None) -> None:
-        self.commit = commit
-        self.openssl = openssl
-        """What `ssl.OPENSSL_VERSION` was at build: to import ssl takes longer than all of `wmcb version`."""
+    commit: str | None
+    openssl: str | None
+    """What `ssl.OPENSSL_VERSION` was at build: to import ssl takes longer than all of `wmcb version`."""
 
 
 def build() -> Build:
