@@ -25,9 +25,9 @@ from service.cluster import Cluster, Node, kubelet_of
 from service.desired import check_time, desired
 from service.failing import why
 from service.followed import PART, Followed
-from service.hand_over_folder import hand_over_folder
 from service.health import Hung, Soundness
 from service.keeping import Wishes
+from service.program_folder import hand_over_folder
 from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State

@@ -22,3 +22,16 @@ def home(host: Host) -> PureWindowsPath:
 def place(host: Host) -> PureWindowsPath:
     """Return the folder of this version."""
     return home(host) / RELEASE
+
+
+def hand_over_folder(host: Host) -> PureWindowsPath:
+    """Where another wmcb.exe lies that is to take this one's place, and this one until that is well.
+
+    Beside the program's own folder: it is the program's, and not the node's.
+    """
+    return host.facts.program_files() / "wmcb-hand-over"
+
+
+def hand_over_memory(host: Host) -> PureWindowsPath:
+    """What is known of it."""
+    return hand_over_folder(host) / "succession.json"

@@ -21,8 +21,7 @@ from agent.release import RELEASE, build
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
 from service import installation
-from service.hand_over_folder import hand_over_folder, hand_over_memory
-from service.program_folder import PROGRAM
+from service.program_folder import PROGRAM, hand_over_folder, hand_over_memory
 
 SERVICE = "wmcb-hand-over"
 COMMAND = ("daemon", "hand-over")

@@ -22,7 +22,7 @@ from agent.redaction import register, register_within
 from agent.resources.kind import CannotBeSo
 from agent.secret_names import is_secret_name
 from agent.spec import Key
-from service.hand_over_folder import hand_over_memory
+from service.program_folder import hand_over_memory
 
 Parts = Iterator[tuple[str, Json | str]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from agent.cli.asking import Asking, last_of
 from agent.cli.command_line import option_here
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
+from agent.cli.wording import did_you_mean
 from agent.host.port import Host
 from agent.preflight import Finding, Situation, Validity, Verdict
 from agent.release import NOT_BEFORE, RELEASE
@@ -56,7 +56,8 @@ def ignored_checks(request: Request, ids: Sequence[str] = IDS) -> Collection[str
         return frozenset(ids)
     for name in names:
         if name not in ids:
-            raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {_advice(name, ids)}")
+            advice = did_you_mean(name.lower(), ids, f"use all, or of these: {', '.join(ids)}")
+            raise BadUsage.of(options.IGNORE.name, given, f"there is no check {name}; {advice}")
     return names
 
 
@@ -70,11 +71,6 @@ def checks_of_kubeadm(names: Sequence[str], asking: Asking) -> Collection[str]:
         # kubeadm says nothing either: most of its checks are of Linux, or are no obstacle here.
         asking.warn(f"{options.IGNORE.name}: no check here is called {name}")
     return known.intersection(IDS)
-
-
-def _advice(wrong: str, ids: Sequence[str]) -> str:
-    near = difflib.get_close_matches(wrong.lower(), ids, n=1)
-    return f"did you mean {near[0]}?" if near else f"use all, or of these: {', '.join(ids)}"
 
 
 def runtime_service(request: Request, asking: Asking) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.cli import options
@@ -12,6 +11,7 @@ from agent.cli.arguments import Request
 from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage
 from agent.cli.streams import say
+from agent.cli.wording import did_you_mean
 from agent.sources.forms import LONGEST_TEXT, Fields, Flag, Form, ListOf, MapOf, Number, Text
 from agent.sources.node_configuration import API, KIND
 from agent.sources.node_configuration.published import json_schema_of
@@ -56,15 +56,11 @@ def _below(field: _Field, word: str, operand: str) -> _Field:
     name = next((each for each in there if each.lower() == word.lower()), None)
     if name is None:
         where = ".".join(field.path) or KIND
-        known = _known(word, there) if there else f"it is a {type_of(field.form)}"
+        names = f"there is {', '.join(there)}" if there else f"it is a {type_of(field.form)}"
+        known = did_you_mean(word, there, names)
         raise BadUsage.of("explain", operand, f"{where} has no field {word or 'without a name'}; {known}")
     needed = isinstance(inner, Fields) and name in inner.needed
     return _Field(there[name], (*field.path, name), needed)
-
-
-def _known(word: str, there: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, there, 1)
-    return f"did you mean {near[0]}?" if near else f"there is {', '.join(there)}"
 
 
 def innermost(form: Form) -> Form:

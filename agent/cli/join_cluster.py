@@ -25,7 +25,7 @@ from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.limits import Limits
-from agent.kube.pins import Pins, authorities_in, pins_in
+from agent.kube.pins import authorities_in, given_pins, pins_in
 from agent.private_keys import key_files
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm.model import JoinConfiguration
@@ -221,14 +221,11 @@ def _check_it_is_this_cluster(
     """
     discovery, server = configuration.discovery, own.cluster().server
     by_token = discovery.bootstrap_token
-    if by_token is not None and by_token.ca_cert_hashes:
-        pins = Pins(by_token.ca_cert_hashes)
-        if not any(one in pins for one in authorities_in(own.cluster().authority, own.name)):
-            raise _of_another_cluster(host, own)
-    elif named := _pins_of_file(configuration, given):
-        if pins_of(own).isdisjoint(named):
-            raise _of_another_cluster(host, own)
-    else:
+    hashes = by_token.ca_cert_hashes if by_token else ()
+    named = given_pins(hashes) if hashes else _pins_of_file(configuration, given)
+    if named and pins_of(own).isdisjoint(named):
+        raise _of_another_cluster(host, own)
+    if not named:
         asked = by_token.api_server_endpoint if by_token else discovery.file
         notice(
             f"warning: this machine is a node of the cluster at {server}, and stays one; whether {asked} is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 _SEVERAL = {"directory": "directories"}
@@ -12,6 +13,12 @@ COUNTED = ("directory", "file")
 def many(number: int, one: str) -> str:
     several = _SEVERAL.get(one, f"{one}s")
     return f"{number} {one if number == 1 else several}"
+
+
+def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:
+    """The end of a line about a word that is unknown; `otherwise` where none is like it."""
+    near = difflib.get_close_matches(wrong, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else otherwise
 
 
 def counted(kinds: Iterable[str]) -> list[str]:

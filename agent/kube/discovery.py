@@ -47,7 +47,7 @@ from agent.kube.failure import (
 from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
 from agent.kube.limits import Limits
-from agent.kube.pins import HOW, Pins
+from agent.kube.pins import HOW, given_pins
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Discovery:
         server whose certificate none of the authorities with a given hash vouches for, another answer to who
         trusts.
         """
-        pins, own = Pins(hashes), token_in(token)
+        pins, own = given_pins(hashes), token_in(token)
         if not pins and not any_authority:
             raise NotUsable(
                 f"a token alone does not show which cluster answers; give its CA's hash as well: {HOW}"
@@ -265,13 +265,13 @@ def _cluster(content: str, endpoint: str) -> Cluster:
     return found
 
 
-def _divided(cluster: Cluster, pins: Pins, endpoint: str) -> tuple[bytes, list[Certificate]]:
+def _divided(cluster: Cluster, pins: frozenset[str], endpoint: str) -> tuple[bytes, list[Certificate]]:
     """Return the authorities of `cluster` that have a given hash (PEM), and those that have none of them.
 
     Raises NotProven where no authority has one.
     """
     found = _certificates(cluster, endpoint)
-    pinned = [one for one in found if one in pins]
+    pinned = [one for one in found if pin_of(one) in pins]
     if not pinned:
         seen = ", ".join(map(pin_of, found))
         raise NotProven(
@@ -279,7 +279,7 @@ def _divided(cluster: Cluster, pins: Pins, endpoint: str) -> tuple[bytes, list[C
             f"nothing was taken from it; to get the hash: {HOW}"
         )
     pem = b"".join(map(pem_of, pinned))
-    return pem, [one for one in found if one not in pins]
+    return pem, [one for one in found if pin_of(one) not in pins]
 
 
 def _with_unpinned_signer(fault: NotTrusted, unpinned: Sequence[Certificate]) -> NotTrusted:

@@ -21,16 +21,9 @@ HOW = (
 )
 
 
-class Pins:
-    def __init__(self, hashes: Iterable[str]) -> None:
-        """Each as kubeadm prints it: sha256:<hex>. Raises NotUsable."""
-        self._hashes = frozenset(_hash(text) for text in hashes)
-
-    def __bool__(self) -> bool:
-        return bool(self._hashes)
-
-    def __contains__(self, certificate: Certificate) -> bool:
-        return pin_of(certificate) in self._hashes
+def given_pins(hashes: Iterable[str]) -> frozenset[str]:
+    """Return them as `pin_of` does; each is given as kubeadm prints it: sha256:<hex>. Raises NotUsable."""
+    return frozenset(map(_hash, hashes))
 
 
 def authorities_in(pem: bytes, name: str) -> list[Certificate]:

@@ -15,7 +15,7 @@ from sandbox.cli.given import Machine, program
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.cli.test_user_data import carry_out, given
 from service import installation, succession
-from service.hand_over_folder import hand_over_folder
+from service.program_folder import hand_over_folder
 
 __all__ = ["bare", "cluster", "given", "machine", "windows"]
 

@@ -21,7 +21,7 @@ from sandbox.service.live_api import LiveApi
 from sandbox.service.test_cluster import api
 from sandbox.service.test_daemon_following import Wmcb, holds, host, wmcb
 from service import succession
-from service.hand_over_folder import hand_over_folder
+from service.program_folder import hand_over_folder
 
 __all__ = ["api", "host", "wmcb"]
 

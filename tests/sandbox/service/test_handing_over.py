@@ -19,9 +19,8 @@ from agent.host.sandbox import open_sandbox
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Clock
 from service import installation, succession
-from service.hand_over_folder import hand_over_folder
 from service.handing_over import STAYS_SECONDS, Asked, HandingOver
-from service.program_folder import INTERNAL
+from service.program_folder import INTERNAL, hand_over_folder
 from service.succession import Refusal, Stage, Succession, Trial, Version
 from service.telling import Telling
 

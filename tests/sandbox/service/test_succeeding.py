@@ -18,8 +18,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.release import RELEASE
 from sandbox.service.follower import HEAD, Follower
 from service import installation, pausing, succession
-from service.hand_over_folder import hand_over_folder
-from service.program_folder import INTERNAL
+from service.program_folder import INTERNAL, hand_over_folder
 from service.standing import State
 from service.succession import Refusal, Stage, Succession
 from service.telling import Event

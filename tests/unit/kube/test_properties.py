@@ -240,7 +240,7 @@ def test_any_token(text: str) -> None:
 @given(st.text(max_size=90) | st.from_regex(r"(?i:sha256):[0-9a-fA-F]{63,65}\n?"))
 def test_any_hash(text: str) -> None:
     try:
-        pins.Pins([text])
+        pins.given_pins([text])
     except NotUsable as fault:
         assert str(fault).isprintable()
     else:
