@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from agent.cli import join_options, options
 from agent.cli.arguments import Option, Request
-from agent.cli.asking import Asking, Notice, tell_report, usable
+from agent.cli.asking import Asking, Notice, usable
 from agent.cli.failure import BadUsage
 from agent.cli.given import GivenFile, given_file, named_file
 from agent.cli.kinds_of_document import refuse_another_kind
@@ -34,10 +34,8 @@ def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfig
     else:
         document = given_file(request, file, host)
         refuse_another_kind(document, options.KUBEADM_CONFIG, host)
-        outcome = read(document.shown, document.read())
-        if outcome.configuration is not None:
-            tell_report(outcome.report, asking)
-            outcome = with_options(outcome.configuration, given)
+        found = read(document.shown, document.read())
+        outcome = with_options(usable(found.configuration, found.report, asking), given)
     configuration = usable(outcome.configuration, outcome.report, asking)
     _refuse_without_start(request, configuration)
     return configuration

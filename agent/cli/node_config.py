@@ -20,6 +20,8 @@ from agent.sources.node_configuration import LOG_RUNNER, NodeConfiguration, chos
 from agent.sources.report import Entry, Report
 from agent.spec import File, Key, Specification
 
+Documents = Sequence[NodeConfiguration]
+
 _LABELS = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
 """Those that every Windows node has, also before it is one."""
 
@@ -47,7 +49,7 @@ def compiled(
     asking: Asking,
     part: str,
     title: str,
-    documents: Sequence[NodeConfiguration],
+    documents: Documents,
     first: Specification | None = None,
 ) -> Stage:
     """What these documents want together. Raises BadInput."""
@@ -83,13 +85,7 @@ def _node_name(request: Request, host: Host, asking: Asking) -> str:
     return values.node_name(request, options.NODE_NAME, host.facts.host_name()).lower()
 
 
-def _tell(
-    file: GivenFile,
-    mine: Sequence[NodeConfiguration],
-    others: Sequence[NodeConfiguration],
-    node_name: str,
-    asking: Asking,
-) -> None:
+def _tell(file: GivenFile, mine: Documents, others: Documents, node_name: str, asking: Asking) -> None:
     for other in others:
         asking.notice(f"{other.origin.error('').where}: it is for other nodes than {node_name}, and left out")
     if any(each.rollout or each.maintenance.paused for each in mine):

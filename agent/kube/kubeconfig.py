@@ -31,10 +31,7 @@ _CLUSTER = "kubernetes"
 _NOT_DONE_HERE = {
     "exec": "programs that fetch credentials are not run",
     "auth-provider": "plug-ins that fetch credentials are not known",
-    "as": "nobody is impersonated",
-    "as-uid": "nobody is impersonated",
-    "as-groups": "nobody is impersonated",
-    "as-user-extra": "nobody is impersonated",
+    **dict.fromkeys(("as", "as-uid", "as-groups", "as-user-extra"), "nobody is impersonated"),
 }
 
 
