@@ -148,8 +148,8 @@ def _lasting(thing: Object) -> dict[str, Json]:
 class Operated(Wishes):
     """Works in the one thread that decides.
 
-    The operator knows no pause, and says what there is to be, also of a kubelet that is ill. A run that was
-    cut off is tried again, ever more seldom; all is told when it is done.
+    The operator knows no pause, and what it wants stays also where a kubelet has become ill. A run that was
+    cut off is tried again after growing pauses.
     """
 
     def __init__(

@@ -120,7 +120,7 @@ class RunLog:
 
 
 class Notices:
-    """What a run has to say before it begins, and not each time anew.
+    """What a run has to say before it begins, and not each time again.
 
     A warning that stands in the log of an earlier run is no news: little memory stays little memory.
     """

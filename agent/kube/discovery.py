@@ -71,7 +71,7 @@ class Discovery:
     seconds: float
     proxies: Proxies = DIRECT
     notice: Callable[[str], None] = lambda _: None
-    """Is told, in a line for a person, of what is to be known and of what is tried again."""
+    """Takes a line for a person: what is worth knowing, and each failure after which it tries again."""
     clock: Clock = field(default_factory=SystemClock)
     pool: ConnectionPool | None = None
     """Keeps connections that are trusted for later requests."""
