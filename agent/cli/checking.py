@@ -19,6 +19,7 @@ from agent.host.port import Host
 from agent.preflight import Finding, Situation, Validity, Verdict
 from agent.release import NOT_BEFORE, RELEASE
 from agent.sources.kubeadm.validation import ignored_checks_fault
+from agent.sources.kubelet.documents import NotReadable, read_document
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT
 from agent.sources.kubelet.placement import Placement
 from agent.spec import File, Key, Service, Specification, Want
@@ -169,8 +170,6 @@ def _spans(specification: Specification) -> Iterator[tuple[float, float]]:
 
 
 def _clusters(wants: Mapping[Key, Want]) -> Iterator[Mapping[str, Any]]:
-    from agent.sources.kubelet.documents import NotReadable, read_document
-
     for want in wants.values():
         if not isinstance(want, Service):
             continue

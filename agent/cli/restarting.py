@@ -11,7 +11,6 @@ from pathlib import PureWindowsPath
 
 from agent.cli import dispatch, join_options, options, plan_documents, shown_plan
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, VERBOSE, Request
-from agent.cli.daemon import running_program
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.run_log import EventId, RunLog

@@ -21,6 +21,7 @@ from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubelet_program import CHECK, KubeletProgram, kubelet_program, said_release
 from agent.cli.machine import is_sandbox
 from agent.cli.run_log import SOURCE
+from agent.fetch import metadata
 from agent.fetch.connection import Headers
 from agent.fetch.failure import Failed
 from agent.host.errors import NotFound
@@ -143,8 +144,6 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
 
 
 def _ask(url: str, headers: Headers, method: str) -> bytes:
-    from agent.fetch import metadata
-
     return metadata.get(url, headers, method)
 
 
